@@ -30,8 +30,8 @@ from support.asking import Client
 from support.eventually import eventually
 from support.raw_client import RawClient
 from support.share_apis import ShareApis
-from support.share_fetch_world import GROUP
-from support.share_world import TOPIC
+from support.share_coordinators import TOPIC
+from support.share_partitions import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -218,17 +218,17 @@ def beside(kafka: RealKafka) -> Iterator[Beside]:
 def ours(directory: Path) -> tuple[ShareApis, Callable[[str, Any], Any]]:
     """A share partition of ours, with the same records, and how its members ask."""
     apis = ShareApis(directory)
-    apis.world.settings.of_all = apis.world.settings.of_all._replace(
+    apis.fixture.settings.of_all = apis.fixture.settings.of_all._replace(
         delivery_count_limit=4, record_lock_duration_ms=60_000
     )
-    apis.world.initialize(0, start_offset=0, state_epoch=0)
+    apis.fixture.initialize(0, start_offset=0, state_epoch=0)
     for size in SIZES:
-        apis.world.produce(*[b"value"] * size)
+        apis.fixture.produce(*[b"value"] * size)
     clients = {member: Client() for member in (*MEMBERS, "first")}
 
     def send(member: str, request: Any) -> Any:
         answer = apis.send(request, VERSION, clients[member])
-        apis.world.clock.advance(0)
+        apis.fixture.clock.advance(0)
         return getattr(answer, "value", answer)
 
     return apis, send
@@ -250,7 +250,7 @@ def test_members_are_told_the_same(beside: Beside, tmp_path: Path, seed: int) ->
     request = ReadShareGroupStateSummaryRequest
     asked = request(group_id, [request.ReadStateSummaryData(beside.topic_id, [request.PartitionData(0, -1)])])
     row = beside.send("", asked, 1).results[0].partitions[0]
-    summary = apis.world.coordination.coordinator.summary(SharePartitionKey(GROUP, TOPIC, 0), -1).value
+    summary = apis.fixture.coordination.coordinator.summary(SharePartitionKey(GROUP, TOPIC, 0), -1).value
     assert (summary.start_offset, summary.delivery_complete_count) == (
         row.start_offset,
         row.delivery_complete_count,

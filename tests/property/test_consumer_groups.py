@@ -19,9 +19,8 @@ from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.protocol.errors import ErrorCode
-from support.consumer_group_world import ConsumerGroupWorld
+from support.group_coordinators import GROUP, ConsumerGroupFixture
 from support.group_machine import GroupMachine
-from support.group_world import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,13 +55,13 @@ class Client:
 class ConsumerGroups(GroupMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.world = ConsumerGroupWorld(CONFIG)
+        self.fixture = ConsumerGroupFixture(CONFIG)
         self.clients = [Client("a", None), Client("b", None), Client("c", "i"), Client("d", "j")]
         self.group_epoch = 0
         self.member_epochs: dict[str, int] = {}
 
     def group(self) -> ConsumerGroup | None:
-        found = next((s.groups[GROUP] for s in self.world.shards if GROUP in s.groups), None)
+        found = next((s.groups[GROUP] for s in self.fixture.shards if GROUP in s.groups), None)
         assert found is None or isinstance(found, ConsumerGroup)
         return found
 
@@ -92,7 +91,7 @@ class ConsumerGroups(GroupMachine):
     def join(self, index: int, topics: frozenset[str], pattern: str, assignor: str | None) -> None:
         client = self.clients[index]
         client.owned = {}
-        answer = self.world.enter(
+        answer = self.fixture.enter(
             client.member_id,
             subscribed_topics=topics,
             subscribed_regex=pattern,
@@ -113,14 +112,14 @@ class ConsumerGroups(GroupMachine):
         fields = {"owned": client.owned} if reports else {}
         self.hear(
             client,
-            self.world.beat(client.member_id, client.epoch, instance_id=client.instance_id, **fields),
+            self.fixture.beat(client.member_id, client.epoch, instance_id=client.instance_id, **fields),
         )
 
     @rule(index=st.integers(0, 3), topics=st.frozensets(st.sampled_from(TOPICS)))
     def subscribe(self, index: int, topics: frozenset[str]) -> None:
         client = self.clients[index]
         if client.epoch:
-            answer = self.world.beat(
+            answer = self.fixture.beat(
                 client.member_id,
                 client.epoch,
                 instance_id=client.instance_id,
@@ -134,7 +133,7 @@ class ConsumerGroups(GroupMachine):
         client = self.clients[index]
         if client.epoch:
             epoch = -1 if for_good or client.instance_id is None else -2
-            self.world.beat(client.member_id, epoch, instance_id=client.instance_id)
+            self.fixture.beat(client.member_id, epoch, instance_id=client.instance_id)
             client.reset()
 
     @rule(index=st.integers(0, 3))
@@ -145,30 +144,30 @@ class ConsumerGroups(GroupMachine):
 
     @rule(name=st.sampled_from(TOPICS), more=st.integers(1, 3))
     def grow(self, name: str, more: int) -> None:
-        topic = self.world.image.topics.get(name)
-        self.world.make(name, more + (0 if topic is None else len(topic.partitions)))
+        topic = self.fixture.image.topics.get(name)
+        self.fixture.make(name, more + (0 if topic is None else len(topic.partitions)))
 
     @rule(name=st.sampled_from(TOPICS))
     def delete(self, name: str) -> None:
-        if name in self.world.image.topics:
-            self.world.delete(name)
+        if name in self.fixture.image.topics:
+            self.fixture.delete(name)
 
     @rule(delay_ms=st.sampled_from([0, 1_000, 10_001, REBALANCE_MS, 46_000]))
     def wait(self, delay_ms: int) -> None:
-        self.world.clock.advance(delay_ms)
+        self.fixture.clock.advance(delay_ms)
 
     @rule()
     def fail(self) -> None:
         """The next heartbeat that writes anything finds no replicas."""
-        self.world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+        self.fixture.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
         for client in self.clients:
             if client.epoch:
-                self.world.beat(client.member_id, client.epoch, instance_id=client.instance_id)
-        self.world.log.error = ErrorCode.NONE
+                self.fixture.beat(client.member_id, client.epoch, instance_id=client.instance_id)
+        self.fixture.log.error = ErrorCode.NONE
 
     @rule()
     def restart(self) -> None:
-        self.world.restart()
+        self.fixture.restart()
 
     # --- what must hold
 

@@ -18,8 +18,8 @@ from kcompat.group.kinds.classic.state import ClassicState
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.control import ControlType, EndTransactionMarker
 from support.coordinator_state import kept_of_groups
+from support.group_coordinators import GROUP, GroupFixture
 from support.group_machine import GroupMachine, SlowLogMachine
-from support.group_world import GROUP, GroupWorld
 
 if TYPE_CHECKING:
     from kcompat.group.coordinator import GroupCoordinator
@@ -63,9 +63,9 @@ def decode(assignment: bytes) -> frozenset[tuple[str, int]]:
 class Groups(GroupMachine, SlowLogMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.world = GroupWorld(CONFIG)
-        self.log = self.world.log
-        self.world.coordinator.start()
+        self.fixture = GroupFixture(CONFIG)
+        self.log = self.fixture.log
+        self.fixture.coordinator.start()
         self.clients = [Client(None) for _ in range(4)] + [Client(name) for name in INSTANCES]
         self.generation = 0
         self.members_of: dict[int, frozenset[str]] = {}
@@ -82,7 +82,7 @@ class Groups(GroupMachine, SlowLogMachine):
     def join(self, index: int, asks_for_id: bool, both: bool, skips: bool) -> None:
         client = self.each(index)
         client.owned = None
-        client.joining = self.world.join(
+        client.joining = self.fixture.join(
             client.member_id,
             instance_id=client.instance_id,
             protocols=(("range", b""), ("sticky", b"")) if both else (("range", b""),),
@@ -102,7 +102,7 @@ class Groups(GroupMachine, SlowLogMachine):
         members = [member.member_id for member in client.joined.members][forgetful:]
         for position, member_id in enumerate(members):
             assignments[member_id] = encode(frozenset(TOPIC_PARTITIONS[position :: len(members)]))
-        client.syncing = self.world.sync(
+        client.syncing = self.fixture.sync(
             client.member_id, client.generation, assignments, instance_id=client.instance_id
         )
         self.hear()
@@ -110,26 +110,26 @@ class Groups(GroupMachine, SlowLogMachine):
     @rule(index=st.integers(0, 5))
     def heartbeat(self, index: int) -> None:
         client = self.each(index)
-        error = self.world.heartbeat(client.member_id, client.generation, instance_id=client.instance_id)
+        error = self.fixture.heartbeat(client.member_id, client.generation, instance_id=client.instance_id)
         if error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
             client.reset()
 
     @rule(index=st.integers(0, 5), partition=st.sampled_from(TOPIC_PARTITIONS), offset=st.integers(0, 99))
     def commit(self, index: int, partition: tuple[str, int], offset: int) -> None:
         client = self.each(index)
-        answer = self.world.commit({partition: offset}, client.member_id, client.generation)
+        answer = self.fixture.commit({partition: offset}, client.member_id, client.generation)
 
         def heard(errors: dict[tuple[str, int], ErrorCode]) -> None:
             if errors[partition] == ErrorCode.NONE:
                 self.acknowledged[partition] = offset
-                assert self.world.fetch_one(partition).offset == offset
+                assert self.fixture.fetch_one(partition).offset == offset
 
         answer.then(heard)
 
     @rule(index=st.integers(0, 5))
     def leave(self, index: int) -> None:
         client = self.each(index)
-        self.world.leave(client.member_id)
+        self.fixture.leave(client.member_id)
         client.reset()
 
     @rule(index=st.integers(0, 5))
@@ -157,7 +157,7 @@ class Groups(GroupMachine, SlowLogMachine):
             if error == ErrorCode.NONE:
                 assert not self.staged(), "what is deleted does not come back with a marker"
 
-        self.world.coordinator.delete(GROUP).then(heard)
+        self.fixture.coordinator.delete(GROUP).then(heard)
 
     @rule(partition=st.sampled_from(TOPIC_PARTITIONS))
     def delete_offset(self, partition: tuple[str, int]) -> None:
@@ -168,31 +168,31 @@ class Groups(GroupMachine, SlowLogMachine):
             if answer == (ErrorCode.NONE, {partition: ErrorCode.NONE}):
                 assert partition not in self.staged()
 
-        self.world.coordinator.delete_offsets(GROUP, [partition]).then(heard)
+        self.fixture.coordinator.delete_offsets(GROUP, [partition]).then(heard)
 
     @precondition(lambda self: not self.held)
     @rule(partition=st.sampled_from(TOPIC_PARTITIONS))
     def a_partition_is_deleted(self, partition: tuple[str, int]) -> None:
         self.acknowledged.pop(partition, None)
-        self.world.coordinator.forget_topics(lambda each: each == partition)
-        if self.world.log.error == ErrorCode.NONE:
+        self.fixture.coordinator.forget_topics(lambda each: each == partition)
+        if self.fixture.log.error == ErrorCode.NONE:
             assert partition not in self.staged()
 
     def staged(self) -> set[tuple[str, int]]:
         """The partitions of which open transactions have offsets."""
-        _, _, staged = durable(self.world.coordinator).get(GROUP, (None, {}, {}))
+        _, _, staged = durable(self.fixture.coordinator).get(GROUP, (None, {}, {}))
         return set().union(*staged.values())
 
     # --- what happens to the coordinator
 
     @rule(ms=st.sampled_from([1, 1_000, 5_000, SESSION_MS, REBALANCE_MS, 300_000]))
     def time_passes(self, ms: int) -> None:
-        self.world.clock.advance(ms)
+        self.fixture.clock.advance(ms)
         self.hear()
 
     @rule()
     def offsets_expire(self) -> None:
-        self.world.clock.advance(2 * RETENTION_MS)
+        self.fixture.clock.advance(2 * RETENTION_MS)
         self.acknowledged.clear()
         self.hear()
 
@@ -201,25 +201,25 @@ class Groups(GroupMachine, SlowLogMachine):
 
     @rule(error=st.sampled_from([ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.MESSAGE_TOO_LARGE]))
     def appends_fail(self, error: ErrorCode) -> None:
-        self.world.log.error = error
+        self.fixture.log.error = error
 
     @rule()
     def appends_work(self) -> None:
-        self.world.log.error = ErrorCode.NONE
+        self.fixture.log.error = ErrorCode.NONE
 
     @precondition(lambda self: not self.held)
     @rule()
     def coordinator_restarts(self) -> None:
         self.hear()
-        before = durable(self.world.coordinator)
-        self.world.restart().start()
-        assert durable(self.world.coordinator) == before
-        group = self.world.group()
+        before = durable(self.fixture.coordinator)
+        self.fixture.restart().start()
+        assert durable(self.fixture.coordinator) == before
+        group = self.fixture.group()
         self.generation = 0 if group is None else group.generation
         self.members_of.clear()  # a generation that was never written is counted again
         self.hear()
 
-    @precondition(lambda self: not self.held and self.world.log.error == ErrorCode.NONE)
+    @precondition(lambda self: not self.held and self.fixture.log.error == ErrorCode.NONE)
     @rule(
         producer_id=st.integers(1, 2),
         partition=st.sampled_from(TOPIC_PARTITIONS),
@@ -229,16 +229,16 @@ class Groups(GroupMachine, SlowLogMachine):
         """The coordinator restarts, and its log has a commit more, in a transaction that is still open."""
         self.hear()
         self.acknowledged.pop(partition, None)  # unless it is committed again: then that commit counts
-        self.world.stage(producer_id, {partition: offset})
-        self.world.coordinator.start()
-        group = self.world.group()
+        self.fixture.stage(producer_id, {partition: offset})
+        self.fixture.coordinator.start()
+        group = self.fixture.group()
         self.generation = 0 if group is None else group.generation
         self.members_of.clear()
         self.hear()
 
     @rule(producer_id=st.integers(1, 2), kind=st.sampled_from(ControlType))
     def a_transaction_ends(self, producer_id: int, kind: ControlType) -> None:
-        self.world.end_transaction(producer_id, EndTransactionMarker(kind, 0))
+        self.fixture.end_transaction(producer_id, EndTransactionMarker(kind, 0))
 
     # --- what clients hear
 
@@ -270,7 +270,7 @@ class Groups(GroupMachine, SlowLogMachine):
 
     @invariant()
     def generations_go_forward(self) -> None:
-        group = self.world.group()
+        group = self.fixture.group()
         if group is None:
             self.generation = 0
             self.members_of.clear()
@@ -280,7 +280,7 @@ class Groups(GroupMachine, SlowLogMachine):
 
     @invariant()
     def a_partition_has_one_owner(self) -> None:
-        group = self.world.group()
+        group = self.fixture.group()
         if group is None or not group.is_in(ClassicState.STABLE):
             return
         owned = [decode(member.assignment) for member in group.members.values()]
@@ -288,7 +288,7 @@ class Groups(GroupMachine, SlowLogMachine):
 
     @invariant()
     def a_stable_group_has_what_the_log_says(self) -> None:
-        group = self.world.group()
+        group = self.fixture.group()
         if group is not None and group.is_in(ClassicState.STABLE):
             assert group.stored is not None
             assert group.stored.generation == group.generation
@@ -299,11 +299,11 @@ class Groups(GroupMachine, SlowLogMachine):
     @invariant()
     def what_was_acknowledged_is_there(self) -> None:
         if not self.held:
-            assert self.world.fetch().items() >= self.acknowledged.items()
+            assert self.fixture.fetch().items() >= self.acknowledged.items()
 
     @invariant()
     def nobody_waits_for_a_group_at_rest(self) -> None:
-        group = self.world.group()
+        group = self.fixture.group()
         if not self.held and (group is None or group.is_in(ClassicState.EMPTY)):
             assert not any(client.joining for client in self.clients)
 

@@ -20,8 +20,9 @@ from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.mixed.policy import MigrationPolicy
 from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.protocol.errors import ErrorCode
+from support.classic_consumer import ClassicConsumer
+from support.group_coordinators import ConsumerGroupFixture
 from support.group_machine import GroupMachine
-from support.mixed_group_world import ClassicConsumer, MixedGroupWorld
 
 if TYPE_CHECKING:
     from kcompat.group.modern.answer import HeartbeatAnswer
@@ -34,8 +35,8 @@ ROUNDS = 60
 class Modern:
     """A member of KIP-848 that reports what it has, one heartbeat behind what it is told."""
 
-    def __init__(self, world: MixedGroupWorld, name: str, instance_id: str | None) -> None:
-        self._world = world
+    def __init__(self, fixture: ConsumerGroupFixture, name: str, instance_id: str | None) -> None:
+        self._fixture = fixture
         self._name = name
         self._instance_id = instance_id
         self._lives = 0
@@ -51,26 +52,26 @@ class Modern:
     @property
     def owned(self) -> Partitions:
         """What it was told to have."""
-        names = {topic.topic_id: name for name, topic in self._world.image.topics.items()}
+        names = {topic.topic_id: name for name, topic in self._fixture.image.topics.items()}
         return frozenset((names[topic], index) for topic, indexes in self._told.items() for index in indexes)
 
     def poll(self) -> None:
         """Heartbeat, or join."""
         if self._epoch:
             self._hear(
-                self._world.beat(
+                self._fixture.beat(
                     self._member_id, self._epoch, instance_id=self._instance_id, owned=self._told
                 )
             )
         else:
             self._told = {}
-            self._hear(self._world.enter(self._member_id, instance_id=self._instance_id))
+            self._hear(self._fixture.enter(self._member_id, instance_id=self._instance_id))
 
     def leave(self) -> None:
         """Leave; a static member means to come back."""
         if self._epoch:
             epoch = -1 if self._instance_id is None else -2
-            self._world.beat(self._member_id, epoch, instance_id=self._instance_id)
+            self._fixture.beat(self._member_id, epoch, instance_id=self._instance_id)
         self.forget()
 
     def _hear(self, answer: HeartbeatAnswer) -> None:
@@ -88,14 +89,14 @@ class MixedGroups(GroupMachine):
     @initialize(policy=st.sampled_from(MigrationPolicy))
     def begin(self, policy: MigrationPolicy) -> None:
         consumer = ConsumerGroupConfig(migration=policy, session_timeout_ms=20_000)
-        self.world = MixedGroupWorld(GroupCoordinatorConfig(consumer=consumer))
-        world = self.world
+        self.fixture = ConsumerGroupFixture(GroupCoordinatorConfig(consumer=consumer))
+        fixture = self.fixture
         self.places: list[list[ClassicConsumer | Modern]] = [
-            [ClassicConsumer(world)],
-            [ClassicConsumer(world, eager=False)],
-            [Modern(world, "m", None)],
-            [ClassicConsumer(world, instance_id="i"), Modern(world, "i", "i")],
-            [Modern(world, "j", "j"), ClassicConsumer(world, instance_id="j", eager=False)],
+            [ClassicConsumer(fixture)],
+            [ClassicConsumer(fixture, eager=False)],
+            [Modern(fixture, "m", None)],
+            [ClassicConsumer(fixture, instance_id="i"), Modern(fixture, "i", "i")],
+            [Modern(fixture, "j", "j"), ClassicConsumer(fixture, instance_id="j", eager=False)],
         ]
         self.running = [False] * len(self.places)
 
@@ -127,40 +128,40 @@ class MixedGroups(GroupMachine):
 
     @rule(delay_ms=st.sampled_from([0, 3_000, 9_000, 21_000, 61_000]))
     def wait(self, delay_ms: int) -> None:
-        self.world.clock.advance(delay_ms)
+        self.fixture.clock.advance(delay_ms)
 
     @rule()
     def grow(self) -> None:
-        partitions = len(self.world.image.topics["t"].partitions)
+        partitions = len(self.fixture.image.topics["t"].partitions)
         if partitions < 8:
-            self.world.make("t", partitions + 1)
+            self.fixture.make("t", partitions + 1)
             self.refresh()
 
     @rule(place=PLACES)
     def fail(self, place: int) -> None:
         """What a member does meanwhile finds no replicas, if it writes anything."""
-        self.world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+        self.fixture.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
         member = self.places[place][0]
         if isinstance(member, Modern) and self.running[place]:
             member.poll()
         elif isinstance(member, ClassicConsumer) and member.instance_id is None and member.member_id:
-            self.world.leave(member.member_id)
-        self.world.log.error = ErrorCode.NONE
+            self.fixture.leave(member.member_id)
+        self.fixture.log.error = ErrorCode.NONE
 
     @rule()
     def restart(self) -> None:
-        self.world.restart()
+        self.fixture.restart()
 
     def refresh(self) -> None:
         """Who leads a classic group looks at the topic now and then; nobody else does."""
-        for members in self.places if isinstance(self.world.held(), ClassicGroup) else ():
+        for members in self.places if isinstance(self.fixture.either(), ClassicGroup) else ():
             for member in members:
                 if isinstance(member, ClassicConsumer):
                     member.refresh()
 
     def teardown(self) -> None:
         """All that run go on until nothing changes any more."""
-        if not hasattr(self, "world"):
+        if not hasattr(self, "fixture"):
             return
         for number in range(ROUNDS):
             if number == ROUNDS // 2:
@@ -168,9 +169,9 @@ class MixedGroups(GroupMachine):
             for place, members in enumerate(self.places):
                 if self.running[place]:
                     members[0].poll()
-            self.world.clock.advance(1_000)
+            self.fixture.clock.advance(1_000)
         owned = [members[0].owned for place, members in enumerate(self.places) if self.running[place]]
-        everything = {("t", index) for index in self.world.image.topics["t"].partitions}
+        everything = {("t", index) for index in self.fixture.image.topics["t"].partitions}
         if owned:
             assert frozenset().union(*owned) == everything
         assert sum(map(len, owned)) == (len(everything) if owned else 0)

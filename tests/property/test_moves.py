@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kcompat.cluster.news import Role
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.following.follower_partition import FollowerPartition
-from support.moves_world import FAST, ME, OTHER, SLOW, MovesWorld, all_records, append
+from support.replica_moves import FAST, ME, OTHER, SLOW, MovesFixture, all_records, append
 
 DIRECTORIES = st.sampled_from("abc")
 
@@ -35,9 +35,9 @@ class Moves(RuleBasedStateMachine):
         self.open()
 
     def open(self) -> None:
-        self.world = MovesWorld(Path(self._home.name), bytes_per_second=SLOW, seed=self.epoch)
-        self.partition = self.world.create(role=self.role(), segment_bytes="1000", retention_ms="-1")
-        self.world.clock.advance(0)
+        self.fixture = MovesFixture(Path(self._home.name), bytes_per_second=SLOW, seed=self.epoch)
+        self.partition = self.fixture.create(role=self.role(), segment_bytes="1000", retention_ms="-1")
+        self.fixture.clock.advance(0)
 
     def role(self) -> Role:
         leader = ME if self.is_leader else OTHER
@@ -59,14 +59,14 @@ class Moves(RuleBasedStateMachine):
     def elect(self, is_leader: bool) -> None:
         self.epoch += 1
         self.is_leader = is_leader
-        assert not self.world.replicas.take_role("t", 0, self.role())
+        assert not self.fixture.replicas.take_role("t", 0, self.role())
 
     @precondition(lambda self: not self.is_leader)
     @rule(part=st.floats(0, 1))
     def cut(self, part: float) -> None:
         """As a leader of another history has a follower do."""
         offset = self.start + int(part * (self.end - self.start))
-        FollowerPartition(self.partition, self.world.clock).truncate_to(offset)
+        FollowerPartition(self.partition, self.fixture.clock).truncate_to(offset)
         self.records = [record for record in self.records if record[0] < offset]
 
     @precondition(lambda self: not self.is_leader)
@@ -74,7 +74,7 @@ class Moves(RuleBasedStateMachine):
     def begin_anew(self, ahead: int) -> None:
         """As a leader whose log starts later has a follower do."""
         self.start = self.end + ahead
-        FollowerPartition(self.partition, self.world.clock).truncate_fully_and_start_at(self.start)
+        FollowerPartition(self.partition, self.fixture.clock).truncate_fully_and_start_at(self.start)
         self.records = []
 
     @precondition(lambda self: self.is_leader)
@@ -87,37 +87,39 @@ class Moves(RuleBasedStateMachine):
 
     @rule()
     def retain(self) -> None:
-        self.world.logs.enforce_retention(self.world.clock.now_ms(), lambda _: self.partition.high_watermark)
-        self.world.clock.advance(0)
+        self.fixture.logs.enforce_retention(
+            self.fixture.clock.now_ms(), lambda _: self.partition.high_watermark
+        )
+        self.fixture.clock.advance(0)
 
     @rule(to=DIRECTORIES)
     def move(self, to: str) -> None:
-        assert self.world.moves.move("t", 0, f"{self._home.name}/{to}") == ErrorCode.NONE
+        assert self.fixture.moves.move("t", 0, f"{self._home.name}/{to}") == ErrorCode.NONE
         self.wanted = to
 
     @rule(rate=st.sampled_from([SLOW, 500, FAST]), ms=st.sampled_from([0, 1, 200, 1000, 20_000]))
     def copy(self, rate: int, ms: int) -> None:
-        self.world.allow(rate)
-        self.world.clock.advance(ms)
+        self.fixture.allow(rate)
+        self.fixture.clock.advance(ms)
 
     @rule(is_clean=st.booleans())
     def restart(self, is_clean: bool) -> None:
         if is_clean:
-            self.world.stop()
+            self.fixture.stop()
         else:
-            self.world.crash()
+            self.fixture.crash()
         self.epoch += 1
         self.open()
 
     @invariant()
     def holds_what_it_must(self) -> None:
-        if not hasattr(self, "world"):
+        if not hasattr(self, "fixture"):
             return
-        self.world.check(self.partition)
+        self.fixture.check(self.partition)
         log = self.partition.log
         assert all_records(self.partition) == self.records
         assert log.log_start_offset == self.start
-        assert self.world.logs.get("t", 0) is log
+        assert self.fixture.logs.get("t", 0) is log
 
     def teardown(self) -> None:
         with self._home:
@@ -125,14 +127,14 @@ class Moves(RuleBasedStateMachine):
 
     def end_well(self) -> None:
         """With time and room enough the replica is where it was last asked for, and nowhere else."""
-        if hasattr(self, "world"):
-            self.world.allow(FAST)
-            self.world.clock.advance(2000)
+        if hasattr(self, "fixture"):
+            self.fixture.allow(FAST)
+            self.fixture.clock.advance(2000)
             self.holds_what_it_must()
             assert self.partition.log.context.path == f"{self._home.name}/{self.wanted}"
-            self.world.clock.advance(60_000)
-            assert self.world.names() == [f"{self.wanted}/t-0"]
-            self.world.stop()
+            self.fixture.clock.advance(60_000)
+            assert self.fixture.names() == [f"{self.wanted}/t-0"]
+            self.fixture.stop()
 
 
 Moves.TestCase.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)

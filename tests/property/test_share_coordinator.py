@@ -20,7 +20,7 @@ from kcompat.share.batches import StateBatch, combine
 from kcompat.share.coordinator.config import ShareCoordinatorConfig
 from kcompat.share.persisting import StateWrite
 from support.group_machine import SlowLogMachine
-from support.share_world import KEY, TOPIC, ShareWorld
+from support.share_coordinators import KEY, TOPIC, ShareCoordinatorFixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -75,20 +75,20 @@ def test_combining_keeps_the_furthest_delivery_of_each_record(
 class ShareCoordinators(SlowLogMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.world = ShareWorld(CONFIG, state_partitions=2)
-        self.log = self.world.log
+        self.fixture = ShareCoordinatorFixture(CONFIG, state_partitions=2)
+        self.log = self.fixture.log
         self.model: dict[SharePartitionKey, tuple[int, dict[int, tuple[int, int]]]] = {}
         """Start offset and records by the writes that found no error, committed or not."""
 
     def appends(self, ask: Callable[[], Promise[Outcome]]) -> bool:
         """Whether a request is followed by a record, committed or not."""
-        before = self.world.log.appends
+        before = self.fixture.log.appends
         ask()
-        return self.world.log.appends > before
+        return self.fixture.log.appends > before
 
     @rule(key=keys, state_epoch=epochs, start=st.integers(-1, OFFSETS))
     def initialize(self, key: SharePartitionKey, state_epoch: int, start: int) -> None:
-        if self.appends(lambda: self.world.coordinator.initialize(key, state_epoch, start)):
+        if self.appends(lambda: self.fixture.coordinator.initialize(key, state_epoch, start)):
             self.model[key] = (start, {})
 
     @rule(key=keys, state=epochs, leader=epochs, start=st.integers(-1, OFFSETS), batches=state_batches())
@@ -96,7 +96,7 @@ class ShareCoordinators(SlowLogMachine):
         self, key: SharePartitionKey, state: int, leader: int, start: int, batches: list[StateBatch]
     ) -> None:
         write = StateWrite(state, leader, start, 0, tuple(batches))
-        if self.appends(lambda: self.world.coordinator.write(key, write)):
+        if self.appends(lambda: self.fixture.coordinator.write(key, write)):
             known_start, records = self.model[key]
             start = max(known_start, start)
             for offset, delivery in record_by_record(batches, -1).items():
@@ -105,7 +105,7 @@ class ShareCoordinators(SlowLogMachine):
 
     @rule(key=keys, leader=epochs)
     def read(self, key: SharePartitionKey, leader: int) -> None:
-        answer = self.world.coordinator.read(key, leader)
+        answer = self.fixture.coordinator.read(key, leader)
         if answer.done and answer.value.error == ErrorCode.NONE and not self.held:
             start, records = self.model[key]
             assert answer.value.start_offset == start
@@ -113,45 +113,45 @@ class ShareCoordinators(SlowLogMachine):
 
     @rule(key=keys)
     def delete(self, key: SharePartitionKey) -> None:
-        if self.appends(lambda: self.world.coordinator.delete(key)):
+        if self.appends(lambda: self.fixture.coordinator.delete(key)):
             self.model.pop(key, None)
 
     @rule()
     def delete_topic(self) -> None:
-        self.world.coordinator.forget_topics({TOPIC})
+        self.fixture.coordinator.forget_topics({TOPIC})
         self.model.clear()
 
     @rule(elapsed=st.sampled_from([PRUNE_MS, COLD_MS]))
     def time_passes(self, elapsed: int) -> None:
-        self.world.clock.advance(elapsed)
+        self.fixture.clock.advance(elapsed)
 
     @rule(key=keys, error=st.sampled_from([ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.KAFKA_STORAGE_ERROR]))
     def an_append_fails(self, key: SharePartitionKey, error: ErrorCode) -> None:
-        self.world.log.error = error
-        answer = self.world.coordinator.initialize(key, 9, 0)
+        self.fixture.log.error = error
+        answer = self.fixture.coordinator.initialize(key, 9, 0)
         assert not answer.done or answer.value.error != ErrorCode.NONE
-        self.world.log.error = ErrorCode.NONE
+        self.fixture.log.error = ErrorCode.NONE
 
     @rule()
     def restart(self) -> None:
         """What waits for its commit is lost to who asked, not to the log."""
-        self.world.restart()
-        self.world.log.release()
+        self.fixture.restart()
+        self.fixture.log.release()
         self.held = False
 
     @invariant()
     def the_log_tells_all(self) -> None:
-        for _, shard in self.world.coordinator.runtime.active():
+        for _, shard in self.fixture.coordinator.runtime.active():
             shard.check_invariants()
-        live = self.world.states()
+        live = self.fixture.states()
         assert {key: state.start_offset for key, state in live.items()} == {
             key: start for key, (start, _) in self.model.items()
         }
-        loaded = ShareWorld(CONFIG, state_partitions=2)
-        loaded.log.batches = self.world.log.batches  # all of it committed
+        loaded = ShareCoordinatorFixture(CONFIG, state_partitions=2)
+        loaded.log.batches = self.fixture.log.batches  # all of it committed
         loaded.restart()
         fences = dict.fromkeys(("fencing_leader_epoch", "fencing_state_epoch"), 0)
-        if self.world.log.deletions:  # what an initialisation did not lower went with the head of the log
+        if self.fixture.log.deletions:  # what an initialisation did not lower went with the head of the log
             live = {key: replace(state, **fences) for key, state in live.items()}
             assert {key: replace(state, **fences) for key, state in loaded.states().items()} == live
         else:

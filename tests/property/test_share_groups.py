@@ -17,8 +17,9 @@ from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.share.group import ShareGroup
 from kcompat.group.modern.share_settings import ShareGroupConfig
 from kcompat.protocol.errors import ErrorCode
+from support.group_coordinators import GROUP
 from support.group_machine import GroupMachine
-from support.share_group_world import GROUP, ShareGroupWorld
+from support.share_groups import ShareGroupFixture
 
 TOPICS = ("t", "u", "v")
 MEMBERS = ("a", "b", "c", "d")
@@ -29,11 +30,11 @@ RETRY_MS = 30_000
 class ShareGroupsMachine(GroupMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.world = ShareGroupWorld(CONFIG)
+        self.fixture = ShareGroupFixture(CONFIG)
         self.group_epoch = 0
 
     def group(self) -> ShareGroup | None:
-        found = next((s.groups[GROUP] for s in self.world.shards if GROUP in s.groups), None)
+        found = next((s.groups[GROUP] for s in self.fixture.shards if GROUP in s.groups), None)
         assert found is None or isinstance(found, ShareGroup)
         return found
 
@@ -41,74 +42,74 @@ class ShareGroupsMachine(GroupMachine):
 
     @rule(member=st.sampled_from(MEMBERS), topics=st.frozensets(st.sampled_from(TOPICS), min_size=1))
     def join(self, member: str, topics: frozenset[str]) -> None:
-        self.world.share(member, 0, subscribed_topics=topics)
+        self.fixture.share(member, 0, subscribed_topics=topics)
 
     @rule(member=st.sampled_from(MEMBERS), topics=st.none() | st.frozensets(st.sampled_from(TOPICS)))
     def heartbeat(self, member: str, topics: frozenset[str] | None) -> None:
-        if self.world.share(member, subscribed_topics=topics).error:
-            self.world.epochs[member] = 0
+        if self.fixture.share(member, subscribed_topics=topics).error:
+            self.fixture.epochs[member] = 0
 
     @rule(member=st.sampled_from(MEMBERS))
     def leave(self, member: str) -> None:
-        self.world.leave_share(member)
+        self.fixture.leave_share(member)
 
     @rule(name=st.sampled_from(TOPICS), index=st.integers(0, 3), offset=st.integers(0, 9))
     def alter(self, name: str, index: int, offset: int) -> None:
-        self.world.share_groups.alter_offsets(GROUP, {name: {index: offset}})
+        self.fixture.share_groups.alter_offsets(GROUP, {name: {index: offset}})
 
     @rule(name=st.sampled_from(TOPICS))
     def delete_offsets(self, name: str) -> None:
-        self.world.share_groups.delete_offsets(GROUP, [name])
+        self.fixture.share_groups.delete_offsets(GROUP, [name])
 
     @rule()
     def delete_group(self) -> None:
-        if self.world.share_groups.delete(GROUP).value == ErrorCode.NONE:
+        if self.fixture.share_groups.delete(GROUP).value == ErrorCode.NONE:
             self.group_epoch = 0
 
     # --- what happens to them
 
     @rule(name=st.sampled_from(TOPICS), more=st.integers(1, 3))
     def grow(self, name: str, more: int) -> None:
-        topic = self.world.image.topics.get(name)
-        self.world.make(name, more + (0 if topic is None else len(topic.partitions)))
+        topic = self.fixture.image.topics.get(name)
+        self.fixture.make(name, more + (0 if topic is None else len(topic.partitions)))
 
     @rule(name=st.sampled_from(TOPICS))
     def delete_topic(self, name: str) -> None:
-        topic = self.world.image.topics.get(name)
+        topic = self.fixture.image.topics.get(name)
         if topic is not None:
-            self.world.delete(name)
-            self.world.shares.coordinator.forget_topics({topic.topic_id})
-            self.world.share_groups.forget_topics({topic.topic_id})
+            self.fixture.delete(name)
+            self.fixture.shares.coordinator.forget_topics({topic.topic_id})
+            self.fixture.share_groups.forget_topics({topic.topic_id})
 
     @rule(delay_ms=st.sampled_from([0, 1_000, 10_001, RETRY_MS, 46_000]))
     def wait(self, delay_ms: int) -> None:
-        self.world.clock.advance(delay_ms)
+        self.fixture.clock.advance(delay_ms)
 
     @rule(error=st.sampled_from([ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE]))
     def share_coordinator_fails(self, error: ErrorCode) -> None:
-        self.world.persister.error = error
+        self.fixture.persister.error = error
 
     @rule(member=st.sampled_from(MEMBERS))
     def group_coordinator_fails(self, member: str) -> None:
-        self.world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
-        self.world.share(member)
-        self.world.log.error = ErrorCode.NONE
+        self.fixture.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+        self.fixture.share(member)
+        self.fixture.log.error = ErrorCode.NONE
 
     @rule()
     def restart(self) -> None:
-        self.world.restart()
+        self.fixture.restart()
 
     @rule()
     def all_is_well_again(self) -> None:
         """Every subscribed partition that there is has somebody."""
-        self.world.persister.error = ErrorCode.NONE
+        self.fixture.persister.error = ErrorCode.NONE
         group = self.group()
         if group is None or not len(group.members):
             return
         for _ in range(3):
-            self.world.clock.advance(RETRY_MS)
+            self.fixture.clock.advance(RETRY_MS)
             for member in list(group.members.keys()):
-                self.world.share(member, dict(group.members.items())[member].member_epoch)
+                self.fixture.share(member, dict(group.members.items())[member].member_epoch)
         group = self.group()
         assert group is not None
         had: dict[bytes, set[int]] = {}
@@ -116,7 +117,7 @@ class ShareGroupsMachine(GroupMachine):
             for topic_id, indexes in member.assigned.items():
                 had.setdefault(topic_id, set()).update(indexes)
         topics = [
-            self.world.image.topics[name] for name in group.subscribers if name in self.world.image.topics
+            self.fixture.image.topics[name] for name in group.subscribers if name in self.fixture.image.topics
         ]
         assert had == {topic.topic_id: set(topic.partitions) for topic in topics}
 
@@ -134,8 +135,8 @@ class ShareGroupsMachine(GroupMachine):
         group = self.group()
         if group is None:
             return
-        states = {(key.topic_id, key.partition) for key in self.world.shares.states()}
-        topics = {topic.topic_id for topic in self.world.image.topics.values()}
+        states = {(key.topic_id, key.partition) for key in self.fixture.shares.states()}
+        topics = {topic.topic_id for topic in self.fixture.image.topics.values()}
         for topic_id, row in group.initialization.initialized.items():
             assert topic_id in topics
             assert {(topic_id, index) for index in row.partitions} <= states

@@ -21,7 +21,7 @@ from kcompat.transaction.requests import EndRequest, InitRequest, Producer
 from support.coordinator_state import kept_of_transactions, replayed_transactions
 from support.decisions import Decisions
 from support.group_machine import SlowLogMachine
-from support.transaction_world import PARTITIONS, TransactionWorld
+from support.transaction_coordinators import PARTITIONS, TransactionFixture
 
 if TYPE_CHECKING:
     from kcompat.promise import Promise
@@ -51,8 +51,8 @@ class Client:
 class Transactions(SlowLogMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.world = TransactionWorld(CONFIG)
-        self.log = self.world.log
+        self.fixture = TransactionFixture(CONFIG)
+        self.log = self.fixture.log
         self.clients = [Client(name, version) for name in NAMES for version in (0, 2)]
         self.decisions = [Decisions() for _ in range(PARTITIONS)]
         self.read = [0] * PARTITIONS
@@ -60,14 +60,14 @@ class Transactions(SlowLogMachine):
 
     def teardown(self) -> None:
         """Once nothing is in its way any more, all that is open ends."""
-        world = self.world
-        world.log.error = ErrorCode.NONE
-        world.log.release()
-        world.brokers.errors.clear()
-        world.brokers.leaders.clear()
-        world.brokers.is_reachable = True
-        world.brokers.release()
-        world.clock.advance(TIMEOUT_MS + 2_000)
+        fixture = self.fixture
+        fixture.log.error = ErrorCode.NONE
+        fixture.log.release()
+        fixture.brokers.errors.clear()
+        fixture.brokers.leaders.clear()
+        fixture.brokers.is_reachable = True
+        fixture.brokers.release()
+        fixture.clock.advance(TIMEOUT_MS + 2_000)
         self.what_is_decided_stays_decided()
         assert not [each for decisions in self.decisions for each in decisions.open()]
 
@@ -78,17 +78,17 @@ class Transactions(SlowLogMachine):
         client = self.clients[index]
         expected = client.producer if knows_itself and client.producer.id >= 0 else None
         client.committing = None
-        asked = self.world.coordinator.initialize(InitRequest(client.name, TIMEOUT_MS, expected))
+        asked = self.fixture.coordinator.initialize(InitRequest(client.name, TIMEOUT_MS, expected))
         self.hear(client, asked)
 
     @rule(index=st.integers(0, 3), places=st.frozensets(st.sampled_from(PLACES), min_size=1))
     def add(self, index: int, places: frozenset[tuple[str, int]]) -> None:
         client = self.clients[index]
-        answer = self.world.coordinator.add_partitions(client.name, client.producer, places, client.version)
+        answer = self.fixture.coordinator.add_partitions(client.name, client.producer, places, client.version)
 
         def heard(error: ErrorCode) -> None:
             if error == ErrorCode.NONE and not self.held:
-                found = self.world.coordinator.verify(client.name, client.producer, places)
+                found = self.fixture.coordinator.verify(client.name, client.producer, places)
                 assert set(found.values()) == {ErrorCode.NONE}
 
         answer.then(heard)
@@ -97,7 +97,7 @@ class Transactions(SlowLogMachine):
     def end(self, index: int, commits: bool) -> None:
         client = self.clients[index]
         producer = client.producer
-        asked = self.world.coordinator.end(EndRequest(client.name, producer, commits, client.version))
+        asked = self.fixture.coordinator.end(EndRequest(client.name, producer, commits, client.version))
         if not self.held:
             self.hear(client, asked)
 
@@ -107,7 +107,7 @@ class Transactions(SlowLogMachine):
         client = self.clients[index]
         before = Producer(client.producer.id, client.producer.epoch - 1)
         if before.epoch >= 0:
-            self.world.coordinator.end(EndRequest(client.name, before, commits, client.version))
+            self.fixture.coordinator.end(EndRequest(client.name, before, commits, client.version))
 
     def hear(self, client: Client, asked: Promise[ProducerAnswer]) -> None:
         def heard(answer: ProducerAnswer) -> None:
@@ -121,12 +121,12 @@ class Transactions(SlowLogMachine):
 
     @rule(ms=st.sampled_from([1, 100, 1_000, TIMEOUT_MS + 1_000]))
     def time_passes(self, ms: int) -> None:
-        self.world.clock.advance(ms)
+        self.fixture.clock.advance(ms)
 
     @precondition(lambda self: not self.held)
     @rule()
     def ids_expire(self) -> None:
-        self.world.clock.advance(2 * RETENTION_MS)
+        self.fixture.clock.advance(2 * RETENTION_MS)
 
     @rule(
         place=st.sampled_from(PLACES),
@@ -135,22 +135,22 @@ class Transactions(SlowLogMachine):
         ),
     )
     def markers_fail(self, place: tuple[str, int], error: ErrorCode) -> None:
-        self.world.brokers.errors[place] = error
+        self.fixture.brokers.errors[place] = error
 
     @rule(place=st.sampled_from(PLACES), leader=st.sampled_from([1, 2, -1, None]))
     def leaders_change(self, place: tuple[str, int], leader: int | None) -> None:
-        self.world.brokers.leaders[place] = leader
+        self.fixture.brokers.leaders[place] = leader
 
     @rule(is_reachable=st.booleans())
     def brokers_hide(self, is_reachable: bool) -> None:
-        self.world.brokers.is_reachable = is_reachable
+        self.fixture.brokers.is_reachable = is_reachable
 
     @rule(holds=st.booleans())
     def markers_wait(self, holds: bool) -> None:
         if holds:
-            self.world.brokers.hold()
+            self.fixture.brokers.hold()
         else:
-            self.world.brokers.release()
+            self.fixture.brokers.release()
 
     @rule(
         error=st.sampled_from(
@@ -163,17 +163,17 @@ class Transactions(SlowLogMachine):
         )
     )
     def appends_fail(self, error: ErrorCode) -> None:
-        self.world.log.error = error
+        self.fixture.log.error = error
 
     @rule(has_ids=st.booleans())
     def ids_run_out(self, has_ids: bool) -> None:
-        self.world.has_ids = has_ids
+        self.fixture.has_ids = has_ids
 
     @precondition(lambda self: not self.held)
     @rule()
     def coordinator_restarts(self) -> None:
         before = self.live()
-        self.world.restart()
+        self.fixture.restart()
         assert self.live().keys() == before.keys()
         for name, transaction in before.items():
             now = self.live()[name]
@@ -183,33 +183,33 @@ class Transactions(SlowLogMachine):
 
     def live(self) -> dict[str, Transaction]:
         """Each id as it is in memory."""
-        shards = [shard for _, shard in self.world.coordinator.runtime.active()]
+        shards = [shard for _, shard in self.fixture.coordinator.runtime.active()]
         return {name: each for shard in shards for name, each in kept_of_transactions(shard).items()}
 
     @invariant()
     def the_machine_is_sound(self) -> None:
-        for _, shard in self.world.coordinator.runtime.active():
+        for _, shard in self.fixture.coordinator.runtime.active():
             shard.check_invariants()
 
     @invariant()
     def replay_gives_the_live_state(self) -> None:
         replayed: dict[str, Transaction] = {}
         for partition in range(PARTITIONS):
-            replayed |= kept_of_transactions(replayed_transactions(self.world.log, partition))
+            replayed |= kept_of_transactions(replayed_transactions(self.fixture.log, partition))
         assert replayed == self.live()
 
     @invariant()
     def what_is_decided_stays_decided(self) -> None:
         for partition, decisions in enumerate(self.decisions):
-            batches = self.world.log.batches.get(partition, [])
+            batches = self.fixture.log.batches.get(partition, [])
             for batch in batches[self.read[partition] :]:
                 decisions.read(memoryview(batch))
             self.read[partition] = len(batches)
 
         made = {each for decisions in self.decisions for each in decisions.made}
-        for _, marker in self.world.brokers.written:
+        for _, marker in self.fixture.brokers.written:
             assert (marker.producer.id, marker.producer.epoch, marker.commits) in made
-        self.world.brokers.written.clear()
+        self.fixture.brokers.written.clear()
 
 
 TestTransactions = Transactions.TestCase

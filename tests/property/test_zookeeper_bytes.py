@@ -20,7 +20,7 @@ from kcompat.zookeeper_server.records import (
     SetDataRequest,
     encode_multi,
 )
-from support.zookeeper_world import OPEN, FakeClient, ZooKeeperWorld
+from support.zookeeper_service import OPEN, FakeClient, ZooKeeperFixture
 
 PATHS = st.sampled_from(["/", "/a", "/a/b", "/a/", "x", "", "/\0", "/zookeeper"])
 KINDS = st.one_of(st.sampled_from(OpCode), st.integers(-20, 120))
@@ -63,13 +63,13 @@ STREAMS = st.one_of(
 )
 
 
-def play(world: ZooKeeperWorld, data: bytes, cuts: list[int]) -> FakeClient:
-    client = world.client()
+def play(fixture: ZooKeeperFixture, data: bytes, cuts: list[int]) -> FakeClient:
+    client = fixture.client()
     start = 0
     for end in (*sorted(cut % (len(data) + 1) for cut in cuts), len(data)):
         if not client.is_closed:
             client.send(data[start:end])
-            world.clock.advance()
+            fixture.clock.advance()
         start = end
     return client
 
@@ -77,20 +77,20 @@ def play(world: ZooKeeperWorld, data: bytes, cuts: list[int]) -> FakeClient:
 @settings(max_examples=300, deadline=None)
 @given(STREAMS, st.lists(st.integers(0, 2000), max_size=6))
 def test_any_bytes_in_any_pieces(data: bytes, cuts: list[int]) -> None:
-    world, other = ZooKeeperWorld(), ZooKeeperWorld()
-    client, whole = play(world, data, cuts), play(other, data, [])
+    fixture, other = ZooKeeperFixture(), ZooKeeperFixture()
+    client, whole = play(fixture, data, cuts), play(other, data, [])
     assert client.sent == whole.sent, "pieces make no difference"
     assert client.is_closed == whole.is_closed
-    assert world.store.tree.nodes == other.store.tree.nodes
+    assert fixture.store.tree.nodes == other.store.tree.nodes
     if client.connection.session is not None:
         assert Reader(client.next_frame()).left
         while client.sent:
             ReplyHeader.decode(Reader(client.next_frame()))
-    assert client.is_closed == (client.connection not in world.service.connections)
+    assert client.is_closed == (client.connection not in fixture.service.connections)
     if client.is_closed:
-        assert len(world.service.watches) == 0
-    world.store.tree.check_invariants()
-    world.clock.advance(20_000)
+        assert len(fixture.service.watches) == 0
+    fixture.store.tree.check_invariants()
+    fixture.clock.advance(20_000)
     assert client.is_closed
-    assert not world.store.tree.sessions
-    assert not world.store.tree.ephemerals()
+    assert not fixture.store.tree.sessions
+    assert not fixture.store.tree.ephemerals()

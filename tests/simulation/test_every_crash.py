@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support import disk
-from support.broker_world import EagerWorker, LazyWorker
 from support.crash_scenario import Life, recorded_life
 from support.disk import Disk, Fate, PowerCut, Write, torn
 from support.revival import revival_of, revived
+from support.storage_workers import EagerWorker, LazyWorker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

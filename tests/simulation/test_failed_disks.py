@@ -24,7 +24,7 @@ LAG_S = int(SETTINGS["replica.lag.time.max.ms"]) / 1000
 LOOK_EVERY_S = 0.01
 
 
-class World:
+class Fixture:
     """Three brokers with two disks each, a topic of two partitions, and a producer for each of them."""
 
     def __init__(self, cluster: VirtualCluster) -> None:
@@ -83,65 +83,65 @@ class World:
         return sum(sent.place == (TOPIC, index) for sent in self.history.sent)
 
 
-def live(story: Callable[[World], Coroutine[object, object, None]]) -> None:
+def live(story: Callable[[Fixture], Coroutine[object, object, None]]) -> None:
     async def tell(loop: VirtualLoop) -> None:
         with memory_directory() as home:
-            world = World(VirtualCluster(loop, home, story.__name__, 3, disks=2))
-            await world.start()
-            await story(world)
-            await world.until(lambda: not world.rules.unlike())
-            await world.stop()
+            fixture = Fixture(VirtualCluster(loop, home, story.__name__, 3, disks=2))
+            await fixture.start()
+            await story(fixture)
+            await fixture.until(lambda: not fixture.rules.unlike())
+            await fixture.stop()
 
     run_virtually(tell)
 
 
 def test_a_leader_whose_disk_is_full_leads_on_and_goes_on_once_there_is_room() -> None:
-    async def story(world: World) -> None:
-        leader = world.leader()
-        world.cluster.fill_disk(leader, world.disk(leader), 100)
-        await world.passes(1)
-        before = world.acknowledged()
-        await world.passes(3 * LAG_S)
-        assert world.acknowledged() == before
-        assert world.leader() == leader
-        world.cluster.mend_disks(leader)
-        await world.until(lambda: world.acknowledged() > before)
-        assert world.leader() == leader
+    async def story(fixture: Fixture) -> None:
+        leader = fixture.leader()
+        fixture.cluster.fill_disk(leader, fixture.disk(leader), 100)
+        await fixture.passes(1)
+        before = fixture.acknowledged()
+        await fixture.passes(3 * LAG_S)
+        assert fixture.acknowledged() == before
+        assert fixture.leader() == leader
+        fixture.cluster.mend_disks(leader)
+        await fixture.until(lambda: fixture.acknowledged() > before)
+        assert fixture.leader() == leader
 
     live(story)
 
 
 def test_a_follower_whose_disk_is_full_leaves_the_isr_until_there_is_room() -> None:
-    async def story(world: World) -> None:
-        follower = next(iter(world.isr() - {world.leader()}))
-        world.cluster.fill_disk(follower, world.disk(follower), 100)
-        took = await world.until(lambda: follower not in world.isr())
+    async def story(fixture: Fixture) -> None:
+        follower = next(iter(fixture.isr() - {fixture.leader()}))
+        fixture.cluster.fill_disk(follower, fixture.disk(follower), 100)
+        took = await fixture.until(lambda: follower not in fixture.isr())
         assert LAG_S <= took <= 2 * LAG_S
-        before = world.acknowledged()
-        await world.until(lambda: world.acknowledged() > before)
-        world.cluster.mend_disks(follower)
-        await world.until(lambda: follower in world.isr())
+        before = fixture.acknowledged()
+        await fixture.until(lambda: fixture.acknowledged() > before)
+        fixture.cluster.mend_disks(follower)
+        await fixture.until(lambda: follower in fixture.isr())
 
     live(story)
 
 
 def test_a_leader_whose_disk_fails_leads_no_more_and_its_other_disk_serves_on() -> None:
-    async def story(world: World) -> None:
-        leader = world.leader()
-        lost = world.disk(leader)
-        world.cluster.fail_disk(leader, lost)
-        await world.until(lambda: world.cluster.has_lost_disk(leader))
-        assert await world.until(lambda: leader not in world.isr()) < 0.1
-        assert world.leader() not in (leader, -1)
-        before = world.acknowledged()
-        await world.until(lambda: world.acknowledged() > before)
-        assert leader in world.isr(1)
-        world.cluster.mend_disks(leader)
-        await world.passes(3 * LAG_S)
-        assert leader not in world.isr()
-        await world.cluster.stop(leader)
-        world.cluster.start(leader)
-        await world.cluster.started()
-        await world.until(lambda: leader in world.isr())
+    async def story(fixture: Fixture) -> None:
+        leader = fixture.leader()
+        lost = fixture.disk(leader)
+        fixture.cluster.fail_disk(leader, lost)
+        await fixture.until(lambda: fixture.cluster.has_lost_disk(leader))
+        assert await fixture.until(lambda: leader not in fixture.isr()) < 0.1
+        assert fixture.leader() not in (leader, -1)
+        before = fixture.acknowledged()
+        await fixture.until(lambda: fixture.acknowledged() > before)
+        assert leader in fixture.isr(1)
+        fixture.cluster.mend_disks(leader)
+        await fixture.passes(3 * LAG_S)
+        assert leader not in fixture.isr()
+        await fixture.cluster.stop(leader)
+        fixture.cluster.start(leader)
+        await fixture.cluster.started()
+        await fixture.until(lambda: leader in fixture.isr())
 
     live(story)

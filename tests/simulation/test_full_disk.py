@@ -11,8 +11,8 @@ from kcompat.log.files import Files
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
-from support.broker_world import BrokerWorld
 from support.disk import Disk
+from support.lone_broker import BrokerFixture
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,24 +37,24 @@ def test_it_takes_records_as_soon_as_there_is_room(tmp_path: Path) -> None:
 
 async def live_through_a_full_disk(home: Path) -> None:
     files = FullDisk()
-    world = BrokerWorld(home, {}, Disk(), [], 0, files=files)
-    await world.start()
+    fixture = BrokerFixture(home, {}, Disk(), [], 0, files=files)
+    await fixture.start()
     files.has_room = False
-    (made,) = await world.answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
+    (made,) = await fixture.answer(fixture.decisions.create_topics([TopicSpec("t", 1, 1)]))
     assert made.error == ErrorCode.NONE
-    world.clock.advance(60_000)
-    assert append(world) is ErrorCode.KAFKA_STORAGE_ERROR
+    fixture.clock.advance(60_000)
+    assert append(fixture) is ErrorCode.KAFKA_STORAGE_ERROR
     files.has_room = True
-    (partition,) = world.cluster.image.topics["t"].partitions.values()
+    (partition,) = fixture.cluster.image.topics["t"].partitions.values()
     assert partition.leader == 1
-    result = append(world)
+    result = append(fixture)
     assert not isinstance(result, ErrorCode)
     assert (result.error, result.base_offset) == (ErrorCode.NONE, 0)
-    await world.stop()
+    await fixture.stop()
 
 
-def append(world: BrokerWorld) -> AppendResult | ErrorCode:
-    partition = world.replicas.get("t", 0)
+def append(fixture: BrokerFixture) -> AppendResult | ErrorCode:
+    partition = fixture.replicas.get("t", 0)
     assert partition is not None
     batch = memoryview(build_batch([Record(0, 1, None, b"v")]))
     return partition.append(batch, read_header(batch), -1, 1)

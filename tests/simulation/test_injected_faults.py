@@ -92,7 +92,7 @@ async def assert_nothing_is_lost(trial: Trial) -> None:
 
     await clients.run(look())
     assert not clients.ledger.failures
-    await trial.world.stop()
+    await trial.fixture.stop()
 
 
 def chosen(names: list[str], count: int) -> list[int]:

@@ -16,7 +16,7 @@ from kcompat.records.layout import MAGIC
 if TYPE_CHECKING:
     from kcompat.log.log import Log
     from kcompat.log.txn_index import AbortedTransaction
-    from support.broker_world import BrokerWorld
+    from support.lone_broker import BrokerFixture
 
 Records = dict[int, object]
 """What stands at each offset: a record, or the type of a marker and its producer."""
@@ -117,13 +117,13 @@ def _assert_between(log: LogFacts, old: LogFacts, new: LogFacts) -> None:
 # -- what a broker holds -------------------------------------------------------------------------------------
 
 
-def facts_of(world: BrokerWorld) -> Facts:
+def facts_of(fixture: BrokerFixture) -> Facts:
     """What the broker holds, and that it agrees with itself."""
-    image = world.cluster.image
+    image = fixture.cluster.image
     logs: dict[Place, LogFacts] = {}
     for name, topic in image.topics.items():
         for index, info in topic.partitions.items():
-            partition = world.replicas.get(name, index)
+            partition = fixture.replicas.get(name, index)
             assert partition is not None, f"{name}-{index} is served"
             assert info.leader == 1
             assert partition.is_leader
@@ -132,10 +132,10 @@ def facts_of(world: BrokerWorld) -> Facts:
             facts = logs[topic.topic_id, index] = log_facts(partition.log)
             if partition.log.config.flush_messages == 1:
                 facts.safe = max(facts.safe, partition.high_watermark)
-    strays = [log for log in world.logs if world.replicas.get(log.topic, log.partition) is None]
+    strays = [log for log in fixture.logs if fixture.replicas.get(log.topic, log.partition) is None]
     committed = {}
-    for listed in world.groups.list_groups(frozenset(), frozenset())[1]:
-        answer = world.groups.fetch(FetchingMember(listed.group_id), None, require_stable=False).value
+    for listed in fixture.groups.list_groups(frozenset(), frozenset())[1]:
+        answer = fixture.groups.fetch(FetchingMember(listed.group_id), None, require_stable=False).value
         assert not answer.error
         committed[listed.group_id] = {key: value.offset for key, value in answer.offsets.items()}
     return Facts(logs, committed, len(strays))

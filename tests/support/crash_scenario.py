@@ -14,10 +14,10 @@ from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.record import Record
 from kcompat.topics import CONSUMER_OFFSETS
-from support.broker_world import BrokerWorld
 from support.crash_ledger import Ledger, facts_of
 from support.disk import Disk, tree_of
 from support.log_harness import LAST_EPOCH
+from support.lone_broker import BrokerFixture
 from support.recorded_files import RecordingFiles, memory_directory
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kcompat.log.log import Log
-    from support.broker_world import LazyWorker
     from support.disk import DiskOperation
+    from support.storage_workers import LazyWorker
 
 SETTINGS = {
     "offsets.topic.num.partitions": "1",
@@ -62,7 +62,7 @@ class Life:
         self._files = RecordingFiles(home)
         self.operations = self._files.operations
         self._worker = worker
-        self._world: BrokerWorld
+        self._fixture: BrokerFixture
         self._values = 0
         self._now_ms = START_MS
 
@@ -70,26 +70,26 @@ class Life:
         """A step has ended."""
         operations = len(self.operations)
         self.kinds[kind] += operations - sum(self.kinds.values())
-        self.ledger.note(operations, facts_of(self._world))
+        self.ledger.note(operations, facts_of(self._fixture))
 
     async def live(self) -> None:
         """From the first start to a kill in the third life."""
         await self._start("first start")
         await self._first_life()
-        await self._world.stop()
+        await self._fixture.stop()
         operations = len(self.operations)
         self.kinds["clean stop"] += operations - sum(self.kinds.values())
         await self._start("start after a clean stop")
         await self._second_life()
-        self._world.kill()
+        self._fixture.kill()
         await self._start("start after a kill")
         await self._append("plain")
         self._work()
-        self._world.kill()
+        self._fixture.kill()
 
     async def _start(self, kind: str) -> None:
         disk = Disk(self.operations)
-        self._world = BrokerWorld(
+        self._fixture = BrokerFixture(
             self._home,
             SETTINGS,
             disk,
@@ -98,7 +98,7 @@ class Life:
             files=self._files,
             worker=self._worker,
         )
-        await self._world.start()
+        await self._fixture.start()
         self._done(kind)
 
     async def _first_life(self) -> None:
@@ -146,19 +146,19 @@ class Life:
     # -- steps -----------------------------------------------------------------------------------------------
 
     def _log(self, topic: str) -> Log:
-        log = self._world.logs.get(topic, 0)
+        log = self._fixture.logs.get(topic, 0)
         assert log is not None
         return log
 
     def _work(self) -> None:
         """Let the storage thread catch up."""
-        self._world.work()
-        self._world.clock.advance()
+        self._fixture.work()
+        self._fixture.clock.advance()
         self._done("storage thread")
 
     def _pass(self, ms: int, kind: str) -> None:
         """Let time pass; a step for each timer that is due."""
-        clock = self._world.clock
+        clock = self._fixture.clock
         end_ms = clock.now_ms() + ms
         while (due_ms := clock.next_due_ms()) is not None and due_ms <= end_ms:
             clock.advance(max(due_ms - clock.now_ms(), 0))
@@ -169,21 +169,21 @@ class Life:
     async def _create(self, *topics: str) -> None:
         for topic in topics:
             spec = TopicSpec(topic, 1, 1, configs=list(TOPICS[topic].items()))
-            (result,) = await self._world.answer(self._world.decisions.create_topics([spec]))
+            (result,) = await self._fixture.answer(self._fixture.decisions.create_topics([spec]))
             assert not result.error, result
             self._done("create topic")
         self._pass(100, "create topic")
 
     async def _grow(self, topic: str, count: int) -> None:
-        outcome = await self._world.answer(
-            self._world.decisions.create_partitions([PartitionsSpec(topic, count)])
+        outcome = await self._fixture.answer(
+            self._fixture.decisions.create_partitions([PartitionsSpec(topic, count)])
         )
         assert not outcome[topic].error
         self._done("create partition")
         self._pass(100, "create partition")
 
     async def _delete(self, topic: str) -> None:
-        outcome = await self._world.answer(self._world.decisions.delete_topics([topic]))
+        outcome = await self._fixture.answer(self._fixture.decisions.delete_topics([topic]))
         assert not outcome[topic].error
         self._done("delete topic")
 
@@ -191,7 +191,7 @@ class Life:
         self, topic: str, *, count: int = 1, codec: Codec = Codec.NONE, producer_id: int = -1
     ) -> None:
         self._values += 1
-        now_ms = self._world.clock.now_ms()
+        now_ms = self._fixture.clock.now_ms()
         records = [Record(0, now_ms, None, b"%d." % self._values + b"v" * 30) for _ in range(count)]
         sequence = self._next_sequence(topic, producer_id)
         epoch = min(sequence, 0)
@@ -210,10 +210,10 @@ class Life:
         return next((entry.last_sequence + 1 for entry in producers if entry.producer_id == producer_id), 0)
 
     def _send(self, topic: str, batch: bytearray, terms: AppendTerms = WITHOUT_PROOF) -> None:
-        partition = self._world.replicas.get(topic, 0)
+        partition = self._fixture.replicas.get(topic, 0)
         assert partition is not None
         view = memoryview(batch)
-        now_ms = self._world.clock.now_ms()
+        now_ms = self._fixture.clock.now_ms()
         result = partition.append(view, read_header(view), -1, now_ms, terms)
         assert not isinstance(result, int), result
         assert not result.error
@@ -224,7 +224,7 @@ class Life:
             EndTransactionMarker(kind, 0),
             producer_id=producer_id,
             producer_epoch=0,
-            timestamp=self._world.clock.now_ms(),
+            timestamp=self._fixture.clock.now_ms(),
             leader_epoch=0,
         )
         self._send(topic, marker, BY_COORDINATOR)
@@ -237,7 +237,7 @@ class Life:
                 self._end_transaction(topic, producer_id, kind)
 
     async def _append_key(self, topic: str, producer_id: int) -> None:
-        record = Record(0, self._world.clock.now_ms(), b"transactional", b"%d" % producer_id)
+        record = Record(0, self._fixture.clock.now_ms(), b"transactional", b"%d" % producer_id)
         self._send(
             topic,
             build_batch(
@@ -253,21 +253,21 @@ class Life:
         for number in range(14):
             self._values += 1
             key, value = b"key-%d" % (number % 4), b"%d" % self._values + b"." * 40
-            record = Record(0, self._world.clock.now_ms(), key, None if number == 5 else value)
+            record = Record(0, self._fixture.clock.now_ms(), key, None if number == 5 else value)
             self._send("keyed", build_batch([record]))
 
     async def _commit(self, offset: int) -> None:
-        errors = await self._world.answer(self._world.decisions.ensure_topics([CONSUMER_OFFSETS]))
+        errors = await self._fixture.answer(self._fixture.decisions.ensure_topics([CONSUMER_OFFSETS]))
         assert not any(errors.values())
         self._done("create topic")
         for number in range(3):
             request = CommitRequest(f"group-{number % 2}", (OffsetToCommit("plain", 0, offset + number),))
-            outcome = await self._world.answer(self._world.groups.commit(request))
+            outcome = await self._fixture.answer(self._fixture.groups.commit(request))
             assert not any(outcome.values()), outcome
             self._done("commit offsets")
 
     def _delete_records(self, topic: str, offset: int) -> None:
-        partition = self._world.replicas.get(topic, 0)
+        partition = self._fixture.replicas.get(topic, 0)
         assert partition is not None
         assert partition.delete_records_before(offset) == (0, offset)
         self._done("delete records")
@@ -286,7 +286,7 @@ class Life:
             self._follow(log, base, epoch=1)
 
     def _truncate(self, cut: Callable[[int], object], offset: int) -> None:
-        partition = self._world.replicas.get("cut", 0)
+        partition = self._fixture.replicas.get("cut", 0)
         assert partition is not None
         partition.state.high_watermark = min(partition.high_watermark, offset)
         cut(offset)
@@ -295,10 +295,10 @@ class Life:
 
     def _follow(self, log: Log, base: int, *, epoch: int) -> None:
         self._values += 1
-        record = Record(0, self._world.clock.now_ms(), None, b"%d" % self._values)
+        record = Record(0, self._fixture.clock.now_ms(), None, b"%d" % self._values)
         batch = build_batch([record], base_offset=base, leader_epoch=epoch)
         assert not log.append_as_follower(
-            memoryview(batch), leader_epoch=LAST_EPOCH, now_ms=self._world.clock.now_ms()
+            memoryview(batch), leader_epoch=LAST_EPOCH, now_ms=self._fixture.clock.now_ms()
         ).error
         self._done("append as follower")
 

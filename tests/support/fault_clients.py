@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from kcompat.api.dispatcher import Dispatcher
     from kcompat.net.answers import Answer, Connection
     from kcompat.protocol.message import Message
-    from support.broker_world import BrokerWorld
     from support.injected_faults import Injector
+    from support.lone_broker import BrokerFixture
 
 OFFSETS_PARTITIONS = 2
 TICK_MS = 5
@@ -107,9 +107,9 @@ class Clients:
     """All clients of one broker, over its dispatcher."""
 
     def __init__(
-        self, world: BrokerWorld, dispatcher: Dispatcher, injector: Injector, ledger: Ledger
+        self, fixture: BrokerFixture, dispatcher: Dispatcher, injector: Injector, ledger: Ledger
     ) -> None:
-        self._world = world
+        self._fixture = fixture
         self._dispatcher = dispatcher
         self._injector = injector
         self.ledger = ledger
@@ -121,7 +121,7 @@ class Clients:
         tasks = [asyncio.ensure_future(script) for script in scripts]
         while not all(task.done() for task in tasks):
             await asyncio.sleep(0)
-            self._world.clock.advance(TICK_MS)
+            self._fixture.clock.advance(TICK_MS)
         for task in tasks:
             task.result()
 
@@ -132,11 +132,11 @@ class Clients:
         answer: Answer = CLOSE
         with contained("a frame"):  # a connection closes then
             answer = self._dispatcher.on_frame(cast("Connection", Peer()), frame)
-        lost_at = self._world.clock.now_ms() + PATIENCE_MS
+        lost_at = self._fixture.clock.now_ms() + PATIENCE_MS
         while isinstance(answer, Waiting):
             answer.promise.then(lambda _: self._injector.come_by(f"callback: connection, {name}"))
             while not answer.promise.done:
-                if self._world.clock.now_ms() > lost_at:
+                if self._fixture.clock.now_ms() > lost_at:
                     self.failed(name, about, "no answer")
                     return None
                 await asyncio.sleep(0)
@@ -165,7 +165,7 @@ class Clients:
 
     async def produce(self, partition: Partition, value: bytes, key: bytes | None = None) -> bool:
         """Send one record until it is acknowledged."""
-        record = Record(0, self._world.clock.now_ms(), key, value)
+        record = Record(0, self._fixture.clock.now_ms(), key, value)
         for _ in range(TRIES):
             data = ProduceRequest.PartitionProduceData(partition[1], memoryview(build_batch([record])))
             topic = ProduceRequest.TopicProduceData(name=partition[0], partition_data=[data])

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 
 from kcompat.topics import CONSUMER_OFFSETS
-from support.broker_world import BrokerWorld, ListedTransactions
 from support.disk import Disk
 from support.fault_clients import OFFSETS_PARTITIONS, SMALL, Clients, Ledger, Partition, offsets_partition
 from support.injected_faults import (
@@ -21,6 +20,7 @@ from support.injected_faults import (
     faulty_dispatcher,
     follow,
 )
+from support.lone_broker import BrokerFixture, ListedTransactions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,10 +62,10 @@ class Trial:
         self.ledger = Ledger()
         self._operations: list[DiskOperation] = []
         self._directories = [home / "a", home / "b"]
-        self.world = self._broker(self.injector)
+        self.fixture = self._broker(self.injector)
         self.clients: Clients
 
-    def _broker(self, injector: Injector, now_ms: int = START_MS) -> BrokerWorld:
+    def _broker(self, injector: Injector, now_ms: int = START_MS) -> BrokerFixture:
         disk = Disk(self._operations)
 
         def wrap(world: World) -> World:
@@ -88,7 +88,7 @@ class Trial:
                 start_worker=start_worker,
             )
 
-        return BrokerWorld(
+        return BrokerFixture(
             self._directories[0],
             {**SETTINGS, "log.dirs": ",".join(map(str, self._directories))},
             disk,
@@ -100,10 +100,10 @@ class Trial:
 
     async def run(self) -> None:
         """Prepare, put the load on, and let the housekeeping come by, with the exception in one of it."""
-        await self.world.start()
-        parts = self.world.node.parts
+        await self.fixture.start()
+        parts = self.fixture.node.parts
         dispatcher = faulty_dispatcher(parts, self.injector)
-        self.clients = clients = Clients(self.world, dispatcher, self.injector, self.ledger)
+        self.clients = clients = Clients(self.fixture, dispatcher, self.injector, self.ledger)
         await clients.run(self._prepare())
         follow(parts, self.injector, TOPICS)
         self.injector.is_armed = True
@@ -119,7 +119,7 @@ class Trial:
             clients.administrate(),
         )
         for _ in range(8):
-            self.world.clock.advance(60_000)
+            self.fixture.clock.advance(60_000)
             await asyncio.sleep(0)
         self.injector.is_armed = False
 
@@ -133,7 +133,7 @@ class Trial:
         """The partitions of log directories that a bad disk took with it."""
         return {
             (log.topic, log.partition)
-            for directory in self.world.logs.directories
+            for directory in self.fixture.logs.directories
             if directory.offline is not None
             for log in directory.logs
         }
@@ -141,7 +141,7 @@ class Trial:
     async def serve_on(self, offline: set[Partition]) -> Ledger:
         """What fails of a little of everything but what is offline, now that no more faults are injected."""
         after = Ledger()
-        clients = Clients(self.world, self.world.node.parts.dispatcher, self.injector, after)
+        clients = Clients(self.fixture, self.fixture.node.parts.dispatcher, self.injector, after)
 
         async def some_of_everything() -> None:
             for topic, (partitions, _) in TOPICS.items():
@@ -162,12 +162,12 @@ class Trial:
 
     async def revive(self) -> Clients:
         """The clients of another broker, with good disks, on what a kill of this one leaves."""
-        self.world.kill()
+        self.fixture.kill()
         injector = Injector()
-        world = self.world = self._broker(injector, self.world.clock.now_ms())
-        await world.start()
-        return Clients(world, world.node.parts.dispatcher, injector, Ledger())
+        fixture = self.fixture = self._broker(injector, self.fixture.clock.now_ms())
+        await fixture.start()
+        return Clients(fixture, fixture.node.parts.dispatcher, injector, Ledger())
 
     def timers(self) -> set[str]:
         """Names of the timers that wait."""
-        return self.world.clock.pending_names()
+        return self.fixture.clock.pending_names()

@@ -23,9 +23,9 @@ from kcompat.protocol.messages.sync_group import SyncGroupRequest
 from kcompat.security.authorizer import AllowEverything
 from kcompat.share.groups import ShareGroups
 from support.asking import Finalized, ask, services_of
-from support.group_world import GroupWorld
-from support.share_group_world import KnownEnds
-from support.share_world import ShareWorld
+from support.group_coordinators import GroupFixture
+from support.share_coordinators import ShareCoordinatorFixture
+from support.share_groups import KnownEnds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,22 +47,22 @@ class GroupHandlers:
 
     def __init__(self, **config: Any) -> None:
         """`config` are settings of the coordinator."""
-        self.world = GroupWorld(GroupCoordinatorConfig(**config))
-        self.world.image = IMAGE
+        self.fixture = GroupFixture(GroupCoordinatorConfig(**config))
+        self.fixture.image = IMAGE
         self.cluster = MetadataCache("cluster")
         self.cluster.update(IMAGE)
-        self.shares = ShareWorld()
+        self.shares = ShareCoordinatorFixture()
         self.shares.topics = {ONE: 2, TWO: 1}
         self.ends = KnownEnds()
         self.share_groups = ShareGroups(
-            self.world.coordinator, self.shares.coordinator, self.ends, self.cluster, self.world.clock
+            self.fixture.coordinator, self.shares.coordinator, self.ends, self.cluster, self.fixture.clock
         )
         self.topics_to_make: list[TopicSpec] = []
         """The internal topics of streams applications that the controller was asked for."""
         self.refusal: str | None = None
         """Why it makes none; None while it does not answer."""
         self.streams_groups = StreamsGroups(
-            self.world.coordinator, InternalTopics(self._make, self.world.clock)
+            self.fixture.coordinator, InternalTopics(self._make, self.fixture.clock)
         )
         self.authorizer: Authorizer = AllowEverything()
         self.features = Finalized(group_version=1, share_version=1, streams_version=1)
@@ -79,7 +79,7 @@ class GroupHandlers:
         key = ApiKey(request.api_key)
         module = importlib.import_module(f"kcompat.api.{key.name.lower()}")
         services = services_of(
-            groups=self.world.coordinator,
+            groups=self.fixture.coordinator,
             share_groups=self.share_groups,
             streams_groups=self.streams_groups,
             metadata=self.cluster,
@@ -100,7 +100,7 @@ def settle_sharer(broker: GroupHandlers, *topics: str) -> None:
     beat = ShareGroupHeartbeatRequest
     epoch = broker.ask(beat("g", "m", 0, "r", list(topics)), 1).member_epoch
     for _ in range(2):
-        broker.world.clock.advance(1_000)
+        broker.fixture.clock.advance(1_000)
         epoch = broker.ask(beat("g", "m", epoch), 1).member_epoch
 
 

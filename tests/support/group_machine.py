@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 if TYPE_CHECKING:
     from support.coordinator_log import MemoryCoordinatorLog
-    from support.group_world import GroupWorld
+    from support.group_coordinators import GroupFixture
 
 
 class SlowLogMachine(RuleBasedStateMachine):
@@ -39,12 +39,12 @@ class SlowLogMachine(RuleBasedStateMachine):
 class GroupMachine(RuleBasedStateMachine):
     """A machine of groups: their coordinator is sound, and a replay of its log gives what it has."""
 
-    world: GroupWorld
+    fixture: GroupFixture
 
     @invariant()
     def the_coordinator_is_sound(self) -> None:
-        self.world.check_invariants()
+        self.fixture.check_invariants()
 
     @invariant()
     def a_replay_of_the_log_gives_the_live_state(self) -> None:
-        self.world.check_replay()
+        self.fixture.check_replay()

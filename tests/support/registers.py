@@ -95,7 +95,7 @@ def failed(error: ErrorCode) -> Any:
     return f"failed {error.name}"
 
 
-class RegisterWorld:
+class RegisterFixture:
     """A runtime of registers; `load` and `write` are of partition 0."""
 
     def __init__(

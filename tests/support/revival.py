@@ -28,11 +28,12 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.topics import CONSUMER_OFFSETS
-from support.broker_world import BrokerWorld, LazyWorker
 from support.crash_ledger import Facts, facts_of
 from support.crash_scenario import MINUTE_MS, SETTINGS, START_MS
 from support.disk import Commit
+from support.lone_broker import BrokerFixture
 from support.recorded_files import RecordingFiles, memory_directory
+from support.storage_workers import LazyWorker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,28 +81,30 @@ def revival_of(disk: Disk) -> tuple[list[DiskOperation], int]:
 
 
 async def _start_and_die(home: Path, disk: Disk, files: RecordingFiles) -> None:
-    world = BrokerWorld(home, AFTERWARDS, disk, files.operations, LATER_MS, files=files, worker=LazyWorker)
-    await world.start()
-    world.kill()
+    fixture = BrokerFixture(
+        home, AFTERWARDS, disk, files.operations, LATER_MS, files=files, worker=LazyWorker
+    )
+    await fixture.start()
+    fixture.kill()
 
 
 async def _revive(home: Path, disk: Disk, lives_on: bool) -> Facts:
     later: list[DiskOperation] = []
-    world = BrokerWorld(home, AFTERWARDS, disk, later, LATER_MS, worker=LazyWorker)
-    await world.start()
-    facts = facts_of(world)
+    fixture = BrokerFixture(home, AFTERWARDS, disk, later, LATER_MS, worker=LazyWorker)
+    await fixture.start()
+    facts = facts_of(fixture)
     if not lives_on:
-        world.kill()
+        fixture.kill()
     else:
-        for partition in world.replicas:
+        for partition in fixture.replicas:
             if partition.topic != CONSUMER_OFFSETS:
                 go_on(partition)
-        grown = facts_of(world)
-        world.clock.advance(MINUTE_MS)
-        await world.stop()
+        grown = facts_of(fixture)
+        fixture.clock.advance(MINUTE_MS)
+        await fixture.stop()
         for operation in later:
             disk.apply(operation)
-        again = BrokerWorld(home, AFTERWARDS, disk, later, LATER_MS + 10 * MINUTE_MS, worker=LazyWorker)
+        again = BrokerFixture(home, AFTERWARDS, disk, later, LATER_MS + 10 * MINUTE_MS, worker=LazyWorker)
         await again.start()
         assert again.logs.directories[0].was_clean
         assert_same(facts_of(again), grown)
@@ -129,9 +132,9 @@ def assert_same(found: Facts, expected: Facts) -> None:
         assert log.safe == log.end
 
 
-def check_tidiness(home: Path, world: BrokerWorld) -> None:
+def check_tidiness(home: Path, fixture: BrokerFixture) -> None:
     """After a clean stop there is no file that nobody needs, and none that is damaged."""
-    image = world.cluster.image
+    image = fixture.cluster.image
     directories = {
         partition_directory(name, index): topic.topic_id
         for name, topic in image.topics.items()

@@ -12,8 +12,8 @@ from kcompat.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
 from kcompat.protocol.messages.share_fetch import ShareFetchRequest
 from kcompat.share.sessions import ShareSessions
 from support.asking import Client, Finalized, context_of, services_of, travelled
-from support.share_fetch_world import GROUP, ShareFetchWorld
-from support.share_world import TOPIC
+from support.share_coordinators import TOPIC
+from support.share_partitions import GROUP, ShareFetchFixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ class ShareApis:
     """One broker and one member, whose requests name the next epoch of its session by themselves."""
 
     def __init__(self, directory: Path, *, max_sessions: int = 10) -> None:
-        self.world = ShareFetchWorld(directory)
+        self.fixture = ShareFetchFixture(directory)
         self.sessions = ShareSessions(max_sessions)
         self.client = Client()
         self.epoch = 0
@@ -37,12 +37,12 @@ class ShareApis:
         """Ends the wait of the last fetch that may wait, as its connection does when it closes."""
         self.services = services_of(
             config=BrokerConfig(),
-            metadata=self.world.cluster,
-            replicas=self.world.replicas,
-            share_partitions=self.world.shares,
+            metadata=self.fixture.cluster,
+            replicas=self.fixture.replicas,
+            share_partitions=self.fixture.shares,
             share_sessions=self.sessions,
             features=Finalized(share_version=1),
-            clock=self.world.clock,
+            clock=self.fixture.clock,
             broker_id=1,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from support.asking import ask, services_of
-from support.share_world import KEY, TOPIC, ShareWorld
+from support.share_coordinators import KEY, TOPIC, ShareCoordinatorFixture
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -18,8 +18,8 @@ class ShareStateApi:
     """One API of a share coordinator that knows one topic; `row` is what is asked of a partition."""
 
     def __init__(self, module: ModuleType, request: type[Any], topic: type[Any], row: type[Any]) -> None:
-        self.world = ShareWorld()
-        self.services = services_of(share_coordinator=self.world.coordinator)
+        self.fixture = ShareCoordinatorFixture()
+        self.services = services_of(share_coordinator=self.fixture.coordinator)
         self._module = module
         self._request, self._topic, self._row = request, topic, row
 

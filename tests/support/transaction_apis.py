@@ -13,8 +13,8 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.security.authorizer import AllowEverything
 from support.asking import ask, services_of
 from support.group_apis import IMAGE
-from support.group_world import GroupWorld
-from support.transaction_world import TransactionWorld
+from support.group_coordinators import GroupFixture
+from support.transaction_coordinators import TransactionFixture
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -47,8 +47,8 @@ class TransactionHandlers:
     """
 
     def __init__(self) -> None:
-        self.world = TransactionWorld()
-        self.groups = GroupWorld()
+        self.fixture = TransactionFixture()
+        self.groups = GroupFixture()
         self.markers = WrittenMarkers()
         self.cluster = MetadataCache("cluster")
         self.cluster.update(IMAGE)
@@ -59,7 +59,7 @@ class TransactionHandlers:
         module = importlib.import_module(f"kcompat.api.{ApiKey(request.api_key).name.lower()}")
         services = services_of(
             config=BrokerConfig(),
-            transactions=self.world.coordinator,
+            transactions=self.fixture.coordinator,
             groups=self.groups.coordinator,
             markers=self.markers,
             metadata=self.cluster,
@@ -69,11 +69,11 @@ class TransactionHandlers:
 
     def fenced(self) -> Producer:
         """A producer whose id another one has taken over."""
-        former = self.world.init().producer
-        self.world.init()
+        former = self.fixture.init().producer
+        self.fixture.init()
         return former
 
     def in_transaction(self, partitions: Collection[tuple[str, int]]) -> bool:
         """Whether the open transaction has exactly these."""
-        transaction = self.world.transaction()
+        transaction = self.fixture.transaction()
         return transaction is not None and transaction.partitions == frozenset(partitions)

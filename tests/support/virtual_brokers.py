@@ -15,8 +15,8 @@ from kcompat.log.cleaner.runners import StepRunner
 from kcompat.node.broker import BrokerNode
 from kcompat.node.world import World
 from kcompat.store.process_store import ProcessStore
-from support.broker_world import ListedTransactions, NoAdministration
 from support.disk import Disk
+from support.lone_broker import ListedTransactions, NoAdministration
 from support.recorded_files import RecordingFiles
 from support.virtual_loop import VirtualLoopClock
 from support.virtual_network import VirtualNetwork

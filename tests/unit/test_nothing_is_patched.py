@@ -53,7 +53,7 @@ def test_nothing_of_the_product_is_patched(path: Path) -> None:
         "from types import SimpleNamespace",
         "monkeypatch.setattr('kcompat.cli.start.run', None)",
         "monkeypatch.setattr(files, 'sync', None)",
-        "patch.setattr(world.store._journal, 'write', None)",
+        "patch.setattr(fixture.store._journal, 'write', None)",
         "monkeypatch.setitem(message._DECODERS, 1, None)",
     ],
 )

@@ -25,7 +25,7 @@ from kcompat.zookeeper_server.records import (
 )
 from support.kcompat_broker import KcompatBroker
 from support.zookeeper_broker import ZooKeeperBroker
-from support.zookeeper_world import OPEN
+from support.zookeeper_service import OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

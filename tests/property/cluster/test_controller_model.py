@@ -19,7 +19,8 @@ from kcompat.controller import loading
 from kcompat.controller.requests import picture, shown
 from kcompat.controller.values import PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode
-from support.cluster_world import Brokerless, ClusterWorld
+from support.cluster_of_one import ClusterFixture
+from support.controlled_brokers import FakeBroker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,37 +52,39 @@ async def ask(promise: Any) -> Any:
 
 
 async def play(requests: list[tuple[str, Any]]) -> None:
-    async with ClusterWorld() as world:
+    async with ClusterFixture() as fixture:
         model: Model = {}
         for kind, what in requests:
-            await step(world, model, kind, what)
-            image = world.cluster.image
+            await step(fixture, model, kind, what)
+            image = fixture.cluster.image
             image.check_invariants()
             assert {name: len(topic.partitions) for name, topic in image.topics.items()} == model
-        loaded = await check_store(world)
+        loaded = await check_store(fixture)
         assert not loaded.deleting
-        assert all(part.leader_epoch == 0 for topic in image_of(world) for part in topic.partitions.values())
+        assert all(
+            part.leader_epoch == 0 for topic in image_of(fixture) for part in topic.partitions.values()
+        )
 
 
-def image_of(world: ClusterWorld) -> Iterable[TopicImage]:
-    return world.cluster.image.topics.values()
+def image_of(fixture: ClusterFixture) -> Iterable[TopicImage]:
+    return fixture.cluster.image.topics.values()
 
 
-async def check_store(world: ClusterWorld, failed: Iterable[tuple[str, int]] = ()) -> ControllerState:
+async def check_store(fixture: ClusterFixture, failed: Iterable[tuple[str, int]] = ()) -> ControllerState:
     """What a restart finds; it shows the picture that the broker has, knowing what has `failed`."""
-    world.store.tree.check_invariants()
-    loaded = await loading.load(world.session, 1, 1, 0)
+    fixture.store.tree.check_invariants()
+    loaded = await loading.load(fixture.session, 1, 1, 0)
     loaded.check_invariants()
     loaded = replace(loaded, failed=frozenset((1, *key) for key in failed))
-    restarted = MetadataCache(world.cluster.image.cluster_id)
-    await EntityConfigs(world.session, restarted).read_all()
+    restarted = MetadataCache(fixture.cluster.image.cluster_id)
+    await EntityConfigs(fixture.session, restarted).read_all()
     restarted.hear(picture(loaded, shown(loaded, loaded.topics.values())))
-    assert restarted.image == world.cluster.image
+    assert restarted.image == fixture.cluster.image
     return loaded
 
 
-async def step(world: ClusterWorld, model: Model, kind: str, what: Any) -> None:
-    decisions = world.decisions
+async def step(fixture: ClusterFixture, model: Model, kind: str, what: Any) -> None:
+    decisions = fixture.decisions
     if kind == "create":
         specs = [TopicSpec(name, count, 1) for name, count in what.items()]
         for result in await ask(decisions.create_topics(specs)):
@@ -100,7 +103,7 @@ async def step(world: ClusterWorld, model: Model, kind: str, what: Any) -> None:
             if outcome.error is ErrorCode.NONE:
                 model[name] = what[name]
     else:
-        error = await ask(world.configs.replace("topics", what, {"retention.ms": "5"}))
+        error = await ask(fixture.configs.replace("topics", what, {"retention.ms": "5"}))
         assert (error is ErrorCode.NONE) == (what in model)
 
 
@@ -110,27 +113,27 @@ def test_picture_store_and_model_agree(requests: list[tuple[str, Any]]) -> None:
     asyncio.run(play(requests))
 
 
-class LateBroker(Brokerless):
-    """Acts and answers when it is told to; fails partition 0 of the topics in `broken`."""
+class LateBroker(FakeBroker):
+    """Acts and answers when it is told to; fails partition 0 of the topics in `broken_topics`."""
 
     def __init__(self, cluster: MetadataCache) -> None:
         super().__init__(cluster)
         self.is_late = False
-        self.held: deque[tuple[News, Answered]] = deque()
-        self.broken: set[str] = set()
+        self.late: deque[tuple[News, Answered]] = deque()
+        self.broken_topics: set[str] = set()
         self.logs: set[tuple[str, int]] = set()
         self.not_led: set[tuple[str, int]] = set()
 
     def give(self, news: News, answered: Answered) -> None:
-        self.held.append((news, answered))
-        assert len(self.held) == 1, "one request at a time"
+        self.late.append((news, answered))
+        assert len(self.late) == 1, "one request at a time"
         if not self.is_late:
             self.act()
 
     def act(self) -> None:
-        if not self.held:
+        if not self.late:
             return
-        news, answered = self.held.popleft()
+        news, answered = self.late.popleft()
         failed: dict[tuple[str, int], ErrorCode] = {}
 
         def answer(_: object) -> None:
@@ -139,13 +142,13 @@ class LateBroker(Brokerless):
         if isinstance(news, LeaderAndIsr):
             for part in news.partitions:
                 key = (part.topic, part.index)
-                if part.index == 0 and part.topic in self.broken and part.role.leader == 1:
+                if part.index == 0 and part.topic in self.broken_topics and part.role.leader == 1:
                     failed[key] = ErrorCode.KAFKA_STORAGE_ERROR
                     self.not_led.add(key)
                 self.logs.add(key)
         if isinstance(news, StopReplica):
             stopped = {(part.topic, part.index) for part in news.partitions if part.delete}
-            broken = {key for key in stopped if key[1] == 0 and key[0] in self.broken}
+            broken = {key for key in stopped if key[1] == 0 and key[0] in self.broken_topics}
             failed = dict.fromkeys(broken, ErrorCode.KAFKA_STORAGE_ERROR)
             self.logs -= stopped - broken
             self.not_led -= stopped
@@ -166,8 +169,8 @@ LATE_REQUESTS = st.lists(
 
 
 async def play_late(requests: list[tuple[str, Any]]) -> None:
-    async with ClusterWorld(LateBroker) as world:
-        broker = world.broker
+    async with ClusterFixture(LateBroker) as fixture:
+        broker = fixture.broker
         assert isinstance(broker, LateBroker)
         broker.is_late = True
         promises: list[Promise[Any]] = []
@@ -175,29 +178,29 @@ async def play_late(requests: list[tuple[str, Any]]) -> None:
             match kind:
                 case "create":
                     specs = [TopicSpec(name, count, 1) for name, count in what.items()]
-                    promises.append(world.decisions.create_topics(specs))
+                    promises.append(fixture.decisions.create_topics(specs))
                 case "delete":
-                    promises.append(world.decisions.delete_topics(what))
+                    promises.append(fixture.decisions.delete_topics(what))
                 case "grow":
                     grown = [PartitionsSpec(name, count) for name, count in what.items()]
-                    promises.append(world.decisions.create_partitions(grown))
+                    promises.append(fixture.decisions.create_partitions(grown))
                 case "configure":
-                    if what in world.cluster.image.topics:  # handlers know of no other
-                        promises.append(world.configs.replace("topics", what, {"retention.ms": "5"}))
+                    if what in fixture.cluster.image.topics:  # handlers know of no other
+                        promises.append(fixture.configs.replace("topics", what, {"retention.ms": "5"}))
                 case "break":
-                    broker.broken ^= {what}
+                    broker.broken_topics ^= {what}
                 case _:
                     for _ in range(what):
                         broker.act()
-            await ask(world.decisions.allocate_producer_ids())  # what was asked before is decided by now
-            (await loading.load(world.session, 1, 1, 0)).check_invariants()
+            await ask(fixture.decisions.allocate_producer_ids())  # what was asked before is decided by now
+            (await loading.load(fixture.session, 1, 1, 0)).check_invariants()
         broker.is_late = False
-        while broker.held:
+        while broker.late:
             broker.act()
-            await ask(world.decisions.allocate_producer_ids())
+            await ask(fixture.decisions.allocate_producer_ids())
         assert all(promise.done for promise in promises)
-        loaded = await check_store(world, broker.not_led)
-        seen = {(topic.name, index) for topic in image_of(world) for index in topic.partitions}
+        loaded = await check_store(fixture, broker.not_led)
+        seen = {(topic.name, index) for topic in image_of(fixture) for index in topic.partitions}
         assert {key for key in broker.logs if key[0] not in loaded.deleting} == seen
         led = {
             (topic.name, index): part.leader

@@ -19,7 +19,7 @@ from kcompat.controller.reassignment import Reassign
 from kcompat.controller.shutdown import ControlledShutdown
 from kcompat.controller.values import ElectionType, PartitionsSpec, TopicSpec
 from kcompat.store.interface import BadVersionError, NoNodeError
-from support.controllers_world import ControllersWorld
+from support.competing_controllers import ControllersFixture
 
 BROKERS = 4
 BROKER = st.integers(1, BROKERS)
@@ -56,76 +56,76 @@ STEPS = st.lists(
 )
 
 
-async def step(world: ControllersWorld, kind: str, *what: Any) -> None:  # noqa: C901
+async def step(fixture: ControllersFixture, kind: str, *what: Any) -> None:  # noqa: C901
     match (kind, *what):
         case ("create", topic, replicas):
             size = len(replicas[0])
             assigned = [(index, each) for index, each in enumerate(replicas) if len(each) == size]
             spec = TopicSpec(topic, assignments=[(at, each) for at, (_, each) in enumerate(assigned)])
-            config = world.members[1].broker.config.current
-            world.submit(CreateTopics([spec], False, config, world.random))
+            config = fixture.members[1].broker.config.current
+            fixture.submit(CreateTopics([spec], False, config, fixture.random))
         case ("delete", topic):
-            world.submit(DeleteTopics([topic]))
+            fixture.submit(DeleteTopics([topic]))
         case ("grow", topic):
-            world.submit(CreatePartitions([PartitionsSpec(topic, 2)], False))
+            fixture.submit(CreatePartitions([PartitionsSpec(topic, 2)], False))
         case ("reassign", topic, index, replicas):
-            world.submit(Reassign({(topic, index): None if replicas is None else tuple(replicas)}))
+            fixture.submit(Reassign({(topic, index): None if replicas is None else tuple(replicas)}))
         case ("elect", topic, index):
-            world.submit(ElectLeaders(ElectionType.PREFERRED, [(topic, index)]))
+            fixture.submit(ElectLeaders(ElectionType.PREFERRED, [(topic, index)]))
         case ("balance",):
-            world.submit(BalanceLeaders(0))
+            fixture.submit(BalanceLeaders(0))
         case ("shut down", broker_id):
-            world.leaving.add(broker_id)
-            world.submit(ControlledShutdown(broker_id))
+            fixture.leaving.add(broker_id)
+            fixture.submit(ControlledShutdown(broker_id))
         case ("kill", broker_id):
-            await world.kill(broker_id)
+            await fixture.kill(broker_id)
         case ("revive", broker_id):
-            await world.revive(broker_id)
+            await fixture.revive(broker_id)
         case ("hold", broker_id):
-            world.members[broker_id].broker.is_held = True
+            fixture.members[broker_id].broker.is_held = True
         case ("release", broker_id):
-            world.members[broker_id].broker.release()
+            fixture.members[broker_id].broker.release()
         case ("cut off", broker_id):
-            world.members[broker_id].session.suspend()
+            fixture.members[broker_id].session.suspend()
         case ("reconnect", broker_id):
-            world.members[broker_id].session.resume()
+            fixture.members[broker_id].session.resume()
         case ("propose", broker_id, isr):
-            world.propose(broker_id, lambda role: [each for each in role.replicas if each in isr])
+            fixture.propose(broker_id, lambda role: [each for each in role.replicas if each in isr])
         case ("touch", topic, index):
-            await touch(world, topic, index)
+            await touch(fixture, topic, index)
         case ("depose",):
-            data, stat = await world.outsider.get(znodes.CONTROLLER_EPOCH)
+            data, stat = await fixture.outsider.get(znodes.CONTROLLER_EPOCH)
             with suppress(BadVersionError):
-                await world.outsider.set(znodes.CONTROLLER_EPOCH, b"%d" % (int(data) + 1), stat.version)
+                await fixture.outsider.set(znodes.CONTROLLER_EPOCH, b"%d" % (int(data) + 1), stat.version)
         case ("wait", steps):
-            await world.run(steps)
+            await fixture.run(steps)
 
 
-async def touch(world: ControllersWorld, topic: str, index: int) -> None:
+async def touch(fixture: ControllersFixture, topic: str, index: int) -> None:
     """Somebody else writes the state of a partition as it is: the version is another, and writes that expect
     the one before are refused.
     """
     path = znodes.partition_state_path(topic, index)
     with suppress(NoNodeError, BadVersionError):
-        data, stat = await world.outsider.get(path)
-        epoch = await world.outsider.exists(znodes.CONTROLLER_EPOCH)
+        data, stat = await fixture.outsider.get(path)
+        epoch = await fixture.outsider.exists(znodes.CONTROLLER_EPOCH)
         assert epoch is not None
-        await world.judged_touch(path, data, stat.version, epoch.version)
+        await fixture.judged_touch(path, data, stat.version, epoch.version)
 
 
-async def check_end(world: ControllersWorld) -> None:
+async def check_end(fixture: ControllersFixture) -> None:
     """One controller, every partition led and in sync where it shall be, and everybody knows."""
-    (controller,) = world.controllers()
-    stored = await world.stored()
+    (controller,) = fixture.controllers()
+    stored = await fixture.stored()
     stored.check_invariants()
     assert not stored.deleting
-    for broker_id, member in world.members.items():
+    for broker_id, member in fixture.members.items():
         assert member.candidacy.controller_id == controller
         broker = member.broker
         image = broker.cluster.image
         image.check_invariants()
         assert image.controller_id == controller
-        assert sorted(image.brokers) == sorted(world.members)
+        assert sorted(image.brokers) == sorted(fixture.members)
         shown = {
             (name, index): (part.leader, part.leader_epoch, part.isr, part.replicas)
             for name, topic in image.topics.items()
@@ -155,12 +155,12 @@ async def check_end(world: ControllersWorld) -> None:
 
 
 async def play(steps: list[tuple[Any, ...]]) -> None:
-    async with ControllersWorld(BROKERS) as world:
+    async with ControllersFixture(BROKERS) as fixture:
         for each in steps:
-            await step(world, *each)
-            await world.run(2)
-        await world.heal()
-        await check_end(world)
+            await step(fixture, *each)
+            await fixture.run(2)
+        await fixture.heal()
+        await check_end(fixture)
 
 
 @settings(max_examples=60, deadline=None)

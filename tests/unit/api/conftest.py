@@ -6,17 +6,17 @@ import pytest
 
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from support.log_world import ONE, TWO, LogWorld
+from support.topics_on_disk import ONE, TWO, TopicsFixture
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> LogWorld:
+def fixture(tmp_path: Path) -> TopicsFixture:
     """Two topics, one with two partitions and a record of time 1000."""
-    world = LogWorld(tmp_path)
-    world.create("t", partitions=2, topic_id=ONE)
-    world.create("u", topic_id=TWO)
-    world.produce((0, bytes(build_batch([Record(0, 1000, b"k", b"v")]))), topic="t")
-    return world
+    fixture = TopicsFixture(tmp_path)
+    fixture.create("t", partitions=2, topic_id=ONE)
+    fixture.create("u", topic_id=TWO)
+    fixture.produce((0, bytes(build_batch([Record(0, 1000, b"k", b"v")]))), topic="t")
+    return fixture

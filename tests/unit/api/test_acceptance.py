@@ -25,7 +25,7 @@ from kcompat.records.record import Record
 from kcompat.records.wrapper import encode_wrapper
 from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.replication.storage_config import log_config
-from support.log_world import ME, MIB, NOW, LogWorld, batch, rows
+from support.topics_on_disk import ME, MIB, NOW, TopicsFixture, batch, rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,8 +39,8 @@ LARGE = ORDINARY * 8
 
 
 @pytest.fixture
-def broker(tmp_path: Path) -> LogWorld:
-    broker = LogWorld(tmp_path)
+def broker(tmp_path: Path) -> TopicsFixture:
+    broker = TopicsFixture(tmp_path)
     broker.create("t", partitions=3)
     return broker
 
@@ -50,24 +50,24 @@ def wrapper(value: bytes, codec: Codec, magic: int) -> bytes:
     return encode_wrapper(inner, codec, magic, last_offset=0, attributes=0, timestamp=NOW)
 
 
-def test_what_is_not_compressed_is_appended_at_once(broker: LogWorld) -> None:
+def test_what_is_not_compressed_is_appended_at_once(broker: TopicsFixture) -> None:
     answer = broker.produce((0, batch(LARGE[: 1000 * 1000])))
     assert rows(answer) == [(0, 0, 0)]
     assert not broker.helpers.waiting
 
 
 @pytest.mark.parametrize("codec", [Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
-def test_an_ordinary_batch_of_a_quick_codec_is_appended_at_once(broker: LogWorld, codec: Codec) -> None:
+def test_an_ordinary_batch_of_a_quick_codec_is_appended_at_once(broker: TopicsFixture, codec: Codec) -> None:
     assert rows(broker.produce((0, batch(LINE * 20, codec)))) == [(0, 0, 0)]
     assert not broker.helpers.waiting
 
 
-def test_a_small_gzip_is_appended_at_once(broker: LogWorld) -> None:
+def test_a_small_gzip_is_appended_at_once(broker: TopicsFixture) -> None:
     assert rows(broker.produce((0, batch(LINE * 8, Codec.GZIP)))) == [(0, 0, 0)]
     assert not broker.helpers.waiting
 
 
-def test_a_large_gzip_is_checked_by_a_helper_and_appended_after_it(broker: LogWorld) -> None:
+def test_a_large_gzip_is_checked_by_a_helper_and_appended_after_it(broker: TopicsFixture) -> None:
     data = batch(ORDINARY, Codec.GZIP)
     answer = broker.produce((0, data))
     assert isinstance(answer, Busy)
@@ -79,7 +79,7 @@ def test_a_large_gzip_is_checked_by_a_helper_and_appended_after_it(broker: LogWo
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
-def test_what_takes_long_goes_to_the_long_lane(broker: LogWorld, codec: Codec) -> None:
+def test_what_takes_long_goes_to_the_long_lane(broker: TopicsFixture, codec: Codec) -> None:
     broker.create("big", max_message_bytes=str(40 * MIB))
     value = LARGE * 3
     answer = broker.produce((0, batch(value, codec)), topic="big")
@@ -90,7 +90,7 @@ def test_what_takes_long_goes_to_the_long_lane(broker: LogWorld, codec: Codec) -
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_a_large_wrapper_of_an_old_format_is_converted_by_a_helper(broker: LogWorld, magic: int) -> None:
+def test_a_large_wrapper_of_an_old_format_is_converted_by_a_helper(broker: TopicsFixture, magic: int) -> None:
     answer = broker.produce((0, wrapper(ORDINARY, Codec.GZIP, magic)), version=magic + 1)
     assert isinstance(answer, Busy)
     while broker.helpers.waiting:
@@ -100,7 +100,7 @@ def test_a_large_wrapper_of_an_old_format_is_converted_by_a_helper(broker: LogWo
 
 
 @pytest.mark.parametrize("version", [1, 2, 9])
-def test_compressing_for_the_topic_is_done_by_a_helper(broker: LogWorld, version: int) -> None:
+def test_compressing_for_the_topic_is_done_by_a_helper(broker: TopicsFixture, version: int) -> None:
     broker.create("packed", compression_type="gzip")
     data = batch(LINE * 8) if version == 9 else encode_message(0, version - 1, 0, NOW, None, LINE * 8)
     answer = broker.produce((0, data), topic="packed", version=version)
@@ -111,7 +111,7 @@ def test_compressing_for_the_topic_is_done_by_a_helper(broker: LogWorld, version
     assert broker.partition("packed").log.size < 8 * len(LINE)
 
 
-def test_many_batches_of_one_request_share_what_is_compressed_on_the_loop(broker: LogWorld) -> None:
+def test_many_batches_of_one_request_share_what_is_compressed_on_the_loop(broker: TopicsFixture) -> None:
     broker.create("packed", partitions=6, compression_type="gzip")
     answer = broker.produce(*((index, batch(LINE)) for index in range(6)), topic="packed")
     assert [len(broker.values("packed", index)) for index in range(6)] == [1, 1, 1, 0, 0, 0]
@@ -121,7 +121,9 @@ def test_many_batches_of_one_request_share_what_is_compressed_on_the_loop(broker
 
 
 @pytest.mark.parametrize(("level", "is_slow"), [("3", False), ("22", True)])
-def test_compressing_at_a_slow_level_is_done_by_a_helper(broker: LogWorld, level: str, is_slow: bool) -> None:
+def test_compressing_at_a_slow_level_is_done_by_a_helper(
+    broker: TopicsFixture, level: str, is_slow: bool
+) -> None:
     broker.create("packed", compression_type="zstd", compression_zstd_level=level)
     answer = broker.produce((0, batch(LINE)), topic="packed")
     assert isinstance(answer, Busy) is is_slow
@@ -130,7 +132,7 @@ def test_compressing_at_a_slow_level_is_done_by_a_helper(broker: LogWorld, level
     assert broker.values("packed") == [LINE]
 
 
-def test_a_changed_level_is_that_of_the_next_batch_and_of_those_at_a_helper(broker: LogWorld) -> None:
+def test_a_changed_level_is_that_of_the_next_batch_and_of_those_at_a_helper(broker: TopicsFixture) -> None:
     def configure(level: str) -> None:
         settings = {"compression.type": "gzip", "compression.gzip.level": level}
         broker.replicas.configure("packed", topic_config(BrokerConfig(), settings))
@@ -160,12 +162,12 @@ def test_a_changed_level_is_that_of_the_next_batch_and_of_those_at_a_helper(brok
     assert packed(large, meanwhile="1") == compress(Codec.GZIP, batch(large)[61:], 1)
 
 
-def test_little_is_compressed_at_once(broker: LogWorld) -> None:
+def test_little_is_compressed_at_once(broker: TopicsFixture) -> None:
     broker.create("packed", compression_type="gzip")
     assert rows(broker.produce((0, batch(b"v" * 1000)), topic="packed")) == [(0, 0, 0)]
 
 
-def test_a_refusal_of_a_helper_is_that_of_the_loop(broker: LogWorld) -> None:
+def test_a_refusal_of_a_helper_is_that_of_the_loop(broker: TopicsFixture) -> None:
     broker.create("compacted", cleanup_policy="compact")
     keyless = bytes(build_batch([Record(0, NOW, None, ORDINARY)], codec=Codec.GZIP))
     damaged = bytearray(batch(ORDINARY, Codec.GZIP))
@@ -182,7 +184,7 @@ def test_a_refusal_of_a_helper_is_that_of_the_loop(broker: LogWorld) -> None:
         assert answer.responses[0].partition_responses[0].error_message
 
 
-def test_batches_of_a_request_are_appended_in_its_order_and_answered_together(broker: LogWorld) -> None:
+def test_batches_of_a_request_are_appended_in_its_order_and_answered_together(broker: TopicsFixture) -> None:
     answer = broker.produce(
         (0, batch(b"before")), (1, batch(ORDINARY, Codec.GZIP)), (2, batch(ORDINARY[1:], Codec.GZIP))
     )
@@ -196,7 +198,7 @@ def test_batches_of_a_request_are_appended_in_its_order_and_answered_together(br
     assert broker.values("t", 2) == [ORDINARY[1:]]
 
 
-def test_what_stands_behind_a_large_batch_waits_for_it(broker: LogWorld) -> None:
+def test_what_stands_behind_a_large_batch_waits_for_it(broker: TopicsFixture) -> None:
     answer = broker.produce((1, batch(ORDINARY, Codec.GZIP)), (0, batch(b"behind")), (2, b"damaged"))
     assert broker.values("t", 0) == []
     broker.helpers.work()
@@ -204,7 +206,7 @@ def test_what_stands_behind_a_large_batch_waits_for_it(broker: LogWorld) -> None
     assert broker.values("t", 0) == [b"behind"]
 
 
-def test_a_partition_named_twice_is_written_once(broker: LogWorld) -> None:
+def test_a_partition_named_twice_is_written_once(broker: TopicsFixture) -> None:
     answer = broker.produce(
         (0, batch(b"first")), (1, batch(b"other")), (0, batch(ORDINARY, Codec.GZIP)), (1, batch(b"another"))
     )
@@ -213,7 +215,7 @@ def test_a_partition_named_twice_is_written_once(broker: LogWorld) -> None:
     assert (broker.values("t", 0), broker.values("t", 1)) == ([ORDINARY], [b"another"])
 
 
-def test_many_batches_of_one_request_share_what_is_unpacked_on_the_loop(broker: LogWorld) -> None:
+def test_many_batches_of_one_request_share_what_is_unpacked_on_the_loop(broker: TopicsFixture) -> None:
     broker.create("wide", partitions=8)
     data = batch(LINE * 10, Codec.ZSTD)
     answer = broker.produce(*((index, data) for index in range(8)), topic="wide")
@@ -223,7 +225,7 @@ def test_many_batches_of_one_request_share_what_is_unpacked_on_the_loop(broker: 
     assert rows(answer.outcome.value) == [(index, 0, 0) for index in range(8)]
 
 
-def test_work_of_several_requests_may_end_in_any_order(broker: LogWorld) -> None:
+def test_work_of_several_requests_may_end_in_any_order(broker: TopicsFixture) -> None:
     first = broker.produce((0, batch(ORDINARY, Codec.GZIP)))
     second = broker.produce((1, batch(ORDINARY, Codec.GZIP)))
     broker.helpers.work(1)
@@ -232,20 +234,20 @@ def test_work_of_several_requests_may_end_in_any_order(broker: LogWorld) -> None
     assert rows(first.outcome.value) == [(0, 0, 0)]
 
 
-def test_without_acks_the_outcome_is_nothing(broker: LogWorld) -> None:
+def test_without_acks_the_outcome_is_nothing(broker: TopicsFixture) -> None:
     answer = broker.produce((0, batch(ORDINARY, Codec.GZIP)), acks=0)
     broker.helpers.work()
     assert (answer.outcome.done, answer.outcome.value) == (True, None)
     assert broker.values("t") == [ORDINARY]
 
 
-def test_without_acks_a_failure_closes(broker: LogWorld) -> None:
+def test_without_acks_a_failure_closes(broker: TopicsFixture) -> None:
     answer = broker.produce((0, batch(ORDINARY, Codec.GZIP)), (7, batch(b"nowhere")), acks=0)
     broker.helpers.work()
     assert answer.outcome.value is CLOSE
 
 
-def test_acks_of_all_replicas_are_waited_for_after_the_work(broker: LogWorld) -> None:
+def test_acks_of_all_replicas_are_waited_for_after_the_work(broker: TopicsFixture) -> None:
     broker.replicas.take_role("t", 0, Role(leader=ME, leader_epoch=1, isr=(ME,), replicas=(ME,)))
     partition = broker.partition("t")
     partition.log.durability.unsynced_from = 0  # as by flush.messages, until the device has it
@@ -259,7 +261,7 @@ def test_acks_of_all_replicas_are_waited_for_after_the_work(broker: LogWorld) ->
     assert rows(later.value) == [(0, 0, 0)]
 
 
-def test_a_topic_deleted_meanwhile_is_unknown(broker: LogWorld) -> None:
+def test_a_topic_deleted_meanwhile_is_unknown(broker: TopicsFixture) -> None:
     answer = broker.produce((0, batch(ORDINARY, Codec.GZIP)))
     broker.cluster.image = broker.cluster.image.with_topics([], ["t"])
     broker.replicas.remove("t", 0)
@@ -267,7 +269,7 @@ def test_a_topic_deleted_meanwhile_is_unknown(broker: LogWorld) -> None:
     assert rows(answer.outcome.value) == [(0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)]
 
 
-def test_a_topic_id_that_has_gone_is_not_served_by_a_topic_of_that_name(broker: LogWorld) -> None:
+def test_a_topic_id_that_has_gone_is_not_served_by_a_topic_of_that_name(broker: TopicsFixture) -> None:
     broker.create("x", topic_id=b"1" * 16)
     answer = broker.produce((0, batch(ORDINARY, Codec.GZIP)), topic="", version=13, topic_id=b"1" * 16)
     broker.replicas.remove("x", 0)
@@ -277,7 +279,7 @@ def test_a_topic_id_that_has_gone_is_not_served_by_a_topic_of_that_name(broker: 
     assert broker.values("x") == []
 
 
-def test_a_leadership_lost_meanwhile_is_told(broker: LogWorld) -> None:
+def test_a_leadership_lost_meanwhile_is_told(broker: TopicsFixture) -> None:
     answer = broker.produce((0, batch(ORDINARY, Codec.GZIP)), version=10)
     broker.replicas.take_role("t", 0, Role(leader=2, leader_epoch=5, isr=(2,), replicas=(ME, 2)))
     broker.helpers.work()
@@ -286,7 +288,7 @@ def test_a_leadership_lost_meanwhile_is_told(broker: LogWorld) -> None:
     assert (row.current_leader.leader_id, row.current_leader.leader_epoch) == (2, 5)
 
 
-def test_settings_changed_meanwhile_are_obeyed(broker: LogWorld) -> None:
+def test_settings_changed_meanwhile_are_obeyed(broker: TopicsFixture) -> None:
     answer = broker.produce((0, batch(ORDINARY, Codec.GZIP)))
     log = broker.partition("t").log
     log.config = log_config(topic_config(BrokerConfig(), {"max.message.bytes": "1000"}))
@@ -295,7 +297,7 @@ def test_settings_changed_meanwhile_are_obeyed(broker: LogWorld) -> None:
     assert rows(answer.outcome.value) == [(0, ErrorCode.MESSAGE_TOO_LARGE, -1)]
 
 
-def test_the_time_of_the_append_is_that_after_the_work(broker: LogWorld) -> None:
+def test_the_time_of_the_append_is_that_after_the_work(broker: TopicsFixture) -> None:
     broker.create("stamped", message_timestamp_type="LogAppendTime")
     answer = broker.produce((0, batch(ORDINARY, Codec.GZIP)), topic="stamped")
     broker.clock.advance(500)
@@ -307,7 +309,7 @@ def test_the_time_of_the_append_is_that_after_the_work(broker: LogWorld) -> None
     assert times == [NOW + 500, NOW + 1000]
 
 
-def test_sequences_of_an_idempotent_producer_count_at_the_append(broker: LogWorld) -> None:
+def test_sequences_of_an_idempotent_producer_count_at_the_append(broker: TopicsFixture) -> None:
     def of_producer(value: bytes, sequence: int, codec: Codec = Codec.NONE) -> bytes:
         return batch(value, codec, producer_id=7, producer_epoch=0, base_sequence=sequence)
 
@@ -321,7 +323,7 @@ def test_sequences_of_an_idempotent_producer_count_at_the_append(broker: LogWorl
     assert len(broker.values("t")) == 2
 
 
-def test_a_bug_in_the_work_fails_the_outcome(broker: LogWorld) -> None:
+def test_a_bug_in_the_work_fails_the_outcome(broker: TopicsFixture) -> None:
     answer = broker.produce((0, batch(ORDINARY, Codec.GZIP)), (1, batch(b"behind")))
     broker.helpers.break_down()
     with pytest.raises(ZeroDivisionError):
@@ -336,7 +338,7 @@ class BuggyReplicas(ReplicaManager):
         raise ZeroDivisionError
 
 
-def test_a_bug_after_the_work_fails_the_outcome(broker: LogWorld) -> None:
+def test_a_bug_after_the_work_fails_the_outcome(broker: TopicsFixture) -> None:
     answer = broker.produce((0, batch(ORDINARY, Codec.GZIP)))
     broker.services.storage.replicas = BuggyReplicas(ME, broker.clock, broker.cluster)
     broker.helpers.work()
@@ -344,7 +346,7 @@ def test_a_bug_after_the_work_fails_the_outcome(broker: LogWorld) -> None:
         _ = answer.outcome.value
 
 
-def test_nothing_of_a_request_waits_for_the_garbage_collector(broker: LogWorld) -> None:
+def test_nothing_of_a_request_waits_for_the_garbage_collector(broker: TopicsFixture) -> None:
     broker.create("big", max_message_bytes=str(40 * MIB))
     data = batch(LARGE, Codec.GZIP)
     gc.collect()
@@ -367,13 +369,13 @@ def alive() -> int:
     return sum(isinstance(found, (Acceptance, Busy, Promise)) for found in gc.get_objects())
 
 
-def test_null_records_behind_a_large_batch(broker: LogWorld) -> None:
+def test_null_records_behind_a_large_batch(broker: TopicsFixture) -> None:
     answer = broker.produce((0, batch(ORDINARY, Codec.GZIP)), (1, None))
     broker.helpers.work()
     assert rows(answer.outcome.value) == [(0, 0, 0), (1, ErrorCode.INVALID_RECORD, -1)]
 
 
-def test_a_lie_about_the_newest_timestamp_is_set_right_in_the_copy(broker: LogWorld) -> None:
+def test_a_lie_about_the_newest_timestamp_is_set_right_in_the_copy(broker: TopicsFixture) -> None:
     data = bytearray(batch(ORDINARY, Codec.GZIP))
     struct.pack_into(">q", data, 35, NOW + 5)
     seal(data, read_header(data).attributes)
@@ -385,7 +387,7 @@ def test_a_lie_about_the_newest_timestamp_is_set_right_in_the_copy(broker: LogWo
     assert newest.timestamp == NOW
 
 
-def test_only_what_is_left_of_a_request_is_held(broker: LogWorld) -> None:
+def test_only_what_is_left_of_a_request_is_held(broker: TopicsFixture) -> None:
     large, behind = batch(ORDINARY, Codec.GZIP), batch(b"behind")
     answer = broker.produce((0, batch(LINE)), (1, large), (2, behind))
     assert answer.holds == len(large) + len(behind)

@@ -27,7 +27,7 @@ def broker() -> TransactionHandlers:
 
 @pytest.mark.parametrize("version", range(5))
 def test_the_partition_of_the_group_is_added(broker: TransactionHandlers, version: int) -> None:
-    producer = broker.world.init().producer
+    producer = broker.fixture.init().producer
     assert broker.ask(add(producer), version).error_code == 0
     place = ("__consumer_offsets", broker.groups.coordinator.partition_of("g"))
     assert broker.in_transaction({place})
@@ -40,7 +40,7 @@ def test_a_producer_that_was_fenced(broker: TransactionHandlers, version: int) -
 
 
 def test_what_is_refused(broker: TransactionHandlers) -> None:
-    producer = broker.world.init().producer
+    producer = broker.fixture.init().producer
     assert broker.ask(add(producer, name=""), 3).error_code == 42
     assert broker.ask(add(producer, name="other"), 3).error_code == 49
     broker.authorizer = Denying((Operation.READ, Resource.group("g")))
@@ -52,7 +52,7 @@ def test_what_is_refused(broker: TransactionHandlers) -> None:
 
 
 def test_a_group_whose_partition_is_not_known_yet(broker: TransactionHandlers) -> None:
-    producer = broker.world.init().producer
+    producer = broker.fixture.init().producer
     broker.groups.partition_count = 0
     assert broker.ask(add(producer), 3).error_code == 15
     assert broker.in_transaction(set())

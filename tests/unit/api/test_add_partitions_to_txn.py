@@ -62,7 +62,7 @@ def broker() -> TransactionHandlers:
 
 @pytest.mark.parametrize("version", range(4))
 def test_a_client_adds_partitions(broker: TransactionHandlers, version: int) -> None:
-    producer = broker.world.init().producer
+    producer = broker.fixture.init().producer
     assert told(broker.ask(add(producer), version)) == T1
     assert broker.in_transaction(T1)
 
@@ -75,14 +75,14 @@ def test_a_producer_that_was_fenced(broker: TransactionHandlers, version: int) -
 
 @pytest.mark.parametrize("topic", ["no", "__consumer_offsets"])
 def test_all_are_added_or_none(broker: TransactionHandlers, topic: str) -> None:
-    producer = broker.world.init().producer
+    producer = broker.fixture.init().producer
     error = 29 if topic.startswith("__") else 3
     assert told(broker.ask(add(producer, ("t1", 0), (topic, 0)), 3)) == {("t1", 0): 55, (topic, 0): error}
-    assert broker.world.state == "Empty"
+    assert broker.fixture.state == "Empty"
 
 
 def test_what_a_client_may_not(broker: TransactionHandlers) -> None:
-    producer = broker.world.init().producer
+    producer = broker.fixture.init().producer
     broker.authorizer = Denying((Operation.WRITE, Resource.topic("t2")))
     assert told(broker.ask(add(producer, ("t1", 0), ("t2", 9)), 3)) == {("t1", 0): 55, ("t2", 9): 29}
     broker.authorizer = Denying((Operation.WRITE, Resource.transactional_id(NAME)))
@@ -91,8 +91,8 @@ def test_what_a_client_may_not(broker: TransactionHandlers) -> None:
 
 @pytest.mark.parametrize("version", [4, 5])
 def test_a_broker_asks_for_several_transactions(broker: TransactionHandlers, version: int) -> None:
-    one = broker.world.begin()  # of t-0 and u-1
-    two = broker.world.init(name="two").producer
+    one = broker.fixture.begin()  # of t-0 and u-1
+    two = broker.fixture.init(name="two").producer
     request = AddPartitionsToTxnRequest(
         transactions=[
             ask_for(one, verifies=True),
@@ -112,7 +112,7 @@ def test_a_broker_asks_for_several_transactions(broker: TransactionHandlers, ver
 
 
 def test_only_a_broker_may_ask_so(broker: TransactionHandlers) -> None:
-    producer = broker.world.init().producer
+    producer = broker.fixture.init().producer
     broker.authorizer = Denying((Operation.CLUSTER_ACTION, CLUSTER))
     answer = broker.ask(AddPartitionsToTxnRequest(transactions=[ask_for(producer)]), 4)
     assert (answer.error_code, answer.results_by_transaction) == (31, [])

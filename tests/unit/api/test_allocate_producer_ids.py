@@ -8,14 +8,14 @@ from kcompat.protocol.messages.allocate_producer_ids import AllocateProducerIdsR
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
 from support.asking import Denying
-from support.cluster_world import ClusterWorld
+from support.cluster_of_one import ClusterFixture
 
 
 async def test_blocks_follow_each_other() -> None:
-    async with ClusterWorld() as world:
-        _, stat = await world.session.get("/brokers/ids/1")
+    async with ClusterFixture() as fixture:
+        _, stat = await fixture.session.get("/brokers/ids/1")
         request = AllocateProducerIdsRequest(1, stat.czxid)
-        blocks = [await world.ask(allocate_producer_ids, 0, request) for _ in range(2)]
+        blocks = [await fixture.ask(allocate_producer_ids, 0, request) for _ in range(2)]
         assert [(block.error_code, block.producer_id_start, block.producer_id_len) for block in blocks] == [
             (0, 0, 1000),
             (0, 1000, 1000),
@@ -23,18 +23,18 @@ async def test_blocks_follow_each_other() -> None:
 
 
 async def test_brokers_that_are_not_those_registered_get_none() -> None:
-    async with ClusterWorld() as world:
-        stale = await world.ask(allocate_producer_ids, 0, AllocateProducerIdsRequest(1, 999_999))
+    async with ClusterFixture() as fixture:
+        stale = await fixture.ask(allocate_producer_ids, 0, AllocateProducerIdsRequest(1, 999_999))
         assert stale.error_code == ErrorCode.STALE_BROKER_EPOCH
-        unknown = await world.ask(allocate_producer_ids, 0, AllocateProducerIdsRequest(7, 1))
+        unknown = await fixture.ask(allocate_producer_ids, 0, AllocateProducerIdsRequest(7, 1))
         assert unknown.error_code == ErrorCode.BROKER_ID_NOT_REGISTERED
-        await world.candidacy.stop()
-        elsewhere = await world.ask(allocate_producer_ids, 0, AllocateProducerIdsRequest(1, 1))
+        await fixture.candidacy.stop()
+        elsewhere = await fixture.ask(allocate_producer_ids, 0, AllocateProducerIdsRequest(1, 1))
         assert elsewhere.error_code == ErrorCode.NOT_CONTROLLER
 
 
 async def test_only_brokers_may_ask() -> None:
-    async with ClusterWorld() as world:
-        world.authorizer = Denying((Operation.CLUSTER_ACTION, CLUSTER))
-        response = await world.ask(allocate_producer_ids, 0, AllocateProducerIdsRequest(1, 1))
+    async with ClusterFixture() as fixture:
+        fixture.authorizer = Denying((Operation.CLUSTER_ACTION, CLUSTER))
+        response = await fixture.ask(allocate_producer_ids, 0, AllocateProducerIdsRequest(1, 1))
         assert response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED

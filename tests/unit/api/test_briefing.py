@@ -13,7 +13,7 @@ from kcompat.promise import Promise
 from support.virtual_clock import VirtualClock
 
 
-class World:
+class Fixture:
     """A broker that asks itself who its controller is."""
 
     def __init__(self) -> None:
@@ -29,40 +29,40 @@ class World:
 
 
 def test_who_was_told_answers_at_once() -> None:
-    world = World()
-    world.tell()
-    assert world.ask() == 3
+    fixture = Fixture()
+    fixture.tell()
+    assert fixture.ask() == 3
 
 
 def test_questions_wait_until_the_controller_has_spoken() -> None:
-    world = World()
-    first, second = world.ask(), world.ask()
-    world.clock.advance(PATIENCE_MS - 1)
-    world.cluster.begin_with(BrokerInfo(1, None, {}))
+    fixture = Fixture()
+    first, second = fixture.ask(), fixture.ask()
+    fixture.clock.advance(PATIENCE_MS - 1)
+    fixture.cluster.begin_with(BrokerInfo(1, None, {}))
     assert not first.done
-    world.tell()
+    fixture.tell()
     assert (first.value, second.value) == (3, 3)
-    assert world.clock.pending == 0
+    assert fixture.clock.pending == 0
 
 
 def test_questions_wait_no_longer_than_a_client_does() -> None:
-    world = World()
-    early = world.ask()
-    world.clock.advance(PATIENCE_MS - 1)
-    late = world.ask()
-    world.clock.advance(1)
+    fixture = Fixture()
+    early = fixture.ask()
+    fixture.clock.advance(PATIENCE_MS - 1)
+    late = fixture.ask()
+    fixture.clock.advance(1)
     assert early.value == -1
     assert not late.done
-    world.tell()
+    fixture.tell()
     assert late.value == 3
 
 
 def test_an_answer_that_comes_later_is_waited_for() -> None:
-    world = World()
+    fixture = Fixture()
     later: Promise[str] = Promise()
-    asked: str | Promise[str] = world.briefing.once_told(lambda: later)
+    asked: str | Promise[str] = fixture.briefing.once_told(lambda: later)
     assert isinstance(asked, Promise)
-    world.tell()
+    fixture.tell()
     assert not asked.done
     later.complete("done")
     assert asked.value == "done"

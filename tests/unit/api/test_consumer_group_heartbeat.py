@@ -65,7 +65,7 @@ def test_a_member_id_of_the_coordinator(broker: GroupHandlers) -> None:
 def test_a_pattern(broker: GroupHandlers) -> None:
     answer = broker.ask(request(subscribed_topic_names=None, subscribed_topic_regex="t[1-9]"), 1)
     assert (answer.error_code, answer.assignment.topic_partitions) == (0, [])
-    broker.world.clock.advance(0)
+    broker.fixture.clock.advance(0)
     owned = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=1, topic_partitions=[])
     found = broker.ask(owned, 1).assignment.topic_partitions
     assert sorted((row.topic_id, row.partitions) for row in found) == [(b"1" * 16, [0, 1]), (b"2" * 16, [0])]
@@ -84,7 +84,7 @@ def test_what_the_client_may_not(broker: GroupHandlers) -> None:
     both = request(subscribed_topic_names=["t1", "t2"])
     assert broker.ask(both, 1).error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
     broker.ask(request(subscribed_topic_names=None, subscribed_topic_regex=".*"), 1)
-    broker.world.clock.advance(0)
+    broker.fixture.clock.advance(0)
     owned = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=1, topic_partitions=[])
     found = broker.ask(owned, 1).assignment.topic_partitions
     assert [row.topic_id for row in found] == [ONE], "a pattern finds what the client may describe"

@@ -10,37 +10,37 @@ from kcompat.protocol.messages.controlled_shutdown import ControlledShutdownRequ
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
 from support.asking import Denying
+from support.cluster_of_one import ClusterFixture
 from support.cluster_questions import with_a_world_of_three
-from support.cluster_world import ClusterWorld
 
 
 @pytest.mark.parametrize("version", range(4))
 async def test_a_single_broker_hands_nothing_over(version: int) -> None:
-    async with ClusterWorld() as world:
-        with_a_world_of_three(world)
-        response = await world.ask(controlled_shutdown, version, ControlledShutdownRequest(1))
+    async with ClusterFixture() as fixture:
+        with_a_world_of_three(fixture)
+        response = await fixture.ask(controlled_shutdown, version, ControlledShutdownRequest(1))
         assert (response.error_code, response.remaining_partitions) == (0, [])
 
 
 async def test_what_nobody_else_can_lead_yet_is_named() -> None:
-    async with ClusterWorld() as world:
-        await world.register(8)
-        await world.create_with_dead_replica("t")
-        response = await world.ask(controlled_shutdown, 3, ControlledShutdownRequest(1))
+    async with ClusterFixture() as fixture:
+        await fixture.register(8)
+        await fixture.create_with_dead_replica("t")
+        response = await fixture.ask(controlled_shutdown, 3, ControlledShutdownRequest(1))
         assert [(row.topic_name, row.partition_index) for row in response.remaining_partitions] == [("t", 0)]
 
 
 async def test_brokers_that_are_not_there_and_no_controller() -> None:
-    async with ClusterWorld() as world:
-        response = await world.ask(controlled_shutdown, 3, ControlledShutdownRequest(7))
+    async with ClusterFixture() as fixture:
+        response = await fixture.ask(controlled_shutdown, 3, ControlledShutdownRequest(7))
         assert response.error_code == ErrorCode.BROKER_NOT_AVAILABLE
-        await world.candidacy.stop()
-        response = await world.ask(controlled_shutdown, 3, ControlledShutdownRequest(1))
+        await fixture.candidacy.stop()
+        response = await fixture.ask(controlled_shutdown, 3, ControlledShutdownRequest(1))
         assert response.error_code == ErrorCode.STALE_CONTROLLER_EPOCH
 
 
 async def test_only_brokers_may_ask() -> None:
-    async with ClusterWorld() as world:
-        world.authorizer = Denying((Operation.CLUSTER_ACTION, CLUSTER))
-        response = await world.ask(controlled_shutdown, 3, ControlledShutdownRequest(1))
+    async with ClusterFixture() as fixture:
+        fixture.authorizer = Denying((Operation.CLUSTER_ACTION, CLUSTER))
+        response = await fixture.ask(controlled_shutdown, 3, ControlledShutdownRequest(1))
         assert response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED

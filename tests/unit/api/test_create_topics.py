@@ -12,8 +12,8 @@ from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation, ResourceType
 from support.asking import Denying
-from support.cluster_world import ClusterWorld
-from support.controller_world import answer
+from support.cluster_of_one import ClusterFixture
+from support.controllers import answer
 
 Topic = CreateTopicsRequest.CreatableTopic
 
@@ -23,13 +23,13 @@ Config = CreateTopicsRequest.CreatableTopicConfig
 
 @pytest.mark.parametrize("version", range(8))
 async def test_create_in_every_version(version: int) -> None:
-    async with ClusterWorld() as world:
+    async with ClusterFixture() as fixture:
         topic = Topic(
             name="t", num_partitions=2, replication_factor=1, configs=[Config(name="retention.ms", value="7")]
         )
-        response = await world.ask(create_topics, version, CreateTopicsRequest(topics=[topic]))
+        response = await fixture.ask(create_topics, version, CreateTopicsRequest(topics=[topic]))
         (row,) = response.topics
-        image = world.cluster.image
+        image = fixture.cluster.image
         assert (row.name, row.error_code) == ("t", 0)
         assert len(image.topics["t"].partitions) == 2
         assert image.configs("topics", "t") == {"retention.ms": "7"}
@@ -46,69 +46,69 @@ async def test_create_in_every_version(version: int) -> None:
 
 
 async def test_create_tells_of_each_topic_and_of_doubles_once() -> None:
-    async with ClusterWorld() as world:
+    async with ClusterFixture() as fixture:
         topics = [
             Topic(name=name, num_partitions=1, replication_factor=1)
             for name in ("d", "ok", "d", "__cluster_metadata")
         ]
-        response = await world.ask(create_topics, 7, CreateTopicsRequest(topics=topics))
+        response = await fixture.ask(create_topics, 7, CreateTopicsRequest(topics=topics))
         assert [(row.name, row.error_code, row.error_message) for row in response.topics] == [
             ("d", 42, "Duplicate topic name."),
             ("ok", 0, None),
             ("__cluster_metadata", 42, "Creation of internal topic __cluster_metadata is prohibited."),
         ]
-        assert list(world.cluster.image.topics) == ["ok"]
+        assert list(fixture.cluster.image.topics) == ["ok"]
 
 
 async def test_create_without_time_does_nothing() -> None:
-    async with ClusterWorld() as world:
+    async with ClusterFixture() as fixture:
         topic = Topic(name="t", num_partitions=1, replication_factor=1)
-        response = await world.ask(create_topics, 7, CreateTopicsRequest(topics=[topic], timeout_ms=0))
+        response = await fixture.ask(create_topics, 7, CreateTopicsRequest(topics=[topic], timeout_ms=0))
         assert response.topics[0].error_code == 7
-        assert not world.cluster.image.topics
+        assert not fixture.cluster.image.topics
 
 
 async def test_create_to_validate() -> None:
-    async with ClusterWorld() as world:
+    async with ClusterFixture() as fixture:
         topics = [
             Topic(name="t", num_partitions=3, replication_factor=-1),
             Topic(name="a b", num_partitions=1),
         ]
         request = CreateTopicsRequest(topics=topics, validate_only=True)
-        response = await world.ask(create_topics, 7, request)
+        response = await fixture.ask(create_topics, 7, request)
         assert [(row.error_code, row.num_partitions) for row in response.topics] == [(0, 3), (17, -1)]
-        assert not world.cluster.image.topics
+        assert not fixture.cluster.image.topics
 
 
 async def test_needs_to_create_on_the_cluster_or_on_the_topic() -> None:
-    async with ClusterWorld() as world:
-        world.authorizer = Denying((Operation.CREATE, CLUSTER), (Operation.CREATE, Resource.topic("b")))
+    async with ClusterFixture() as fixture:
+        fixture.authorizer = Denying((Operation.CREATE, CLUSTER), (Operation.CREATE, Resource.topic("b")))
         topics = [Topic(name=name, num_partitions=1, replication_factor=1) for name in ("a", "b")]
-        answer = await world.ask(create_topics, 7, CreateTopicsRequest(topics=topics))
+        answer = await fixture.ask(create_topics, 7, CreateTopicsRequest(topics=topics))
         assert {row.name: row.error_code for row in answer.topics} == {"a": 0, "b": 29}
-        world.authorizer = Denying((Operation.CREATE, ResourceType.TOPIC))
-        answer = await world.ask(create_topics, 7, CreateTopicsRequest(topics=topics[1:]))
+        fixture.authorizer = Denying((Operation.CREATE, ResourceType.TOPIC))
+        answer = await fixture.ask(create_topics, 7, CreateTopicsRequest(topics=topics[1:]))
         assert [row.error_code for row in answer.topics] == [0]
 
 
 async def test_who_may_not_describe_configs_is_told_none() -> None:
-    async with ClusterWorld() as world:
-        world.authorizer = Denying((Operation.DESCRIBE_CONFIGS, Resource.topic("a")))
+    async with ClusterFixture() as fixture:
+        fixture.authorizer = Denying((Operation.DESCRIBE_CONFIGS, Resource.topic("a")))
         topics = [Topic(name="a", num_partitions=1, replication_factor=1)]
-        (row,) = (await world.ask(create_topics, 7, CreateTopicsRequest(topics=topics))).topics
+        (row,) = (await fixture.ask(create_topics, 7, CreateTopicsRequest(topics=topics))).topics
         assert (row.error_code, row.topic_config_error_code) == (0, 29)
         assert (row.configs, row.num_partitions, row.replication_factor) == ([], -1, -1)
 
 
 async def test_configs_that_were_left_behind_are_replaced() -> None:
     path = config_path("topics", "t")
-    async with ClusterWorld() as world:
-        await world.session.create(path, encode_config({"retention.ms": "1"}))
+    async with ClusterFixture() as fixture:
+        await fixture.session.create(path, encode_config({"retention.ms": "1"}))
         spec = TopicSpec("t", 1, 1, configs=[("flush.ms", "5")])
         for _ in range(2):
-            (made,) = await answer(world.decisions.create_topics([spec]))
+            (made,) = await answer(fixture.decisions.create_topics([spec]))
             assert (made.error, made.message) == (ErrorCode.NONE, None)
-            stored, _ = await world.session.get(path)
-            assert decode_config(stored) == world.cluster.image.configs("topics", "t") == {"flush.ms": "5"}
-            await answer(world.decisions.delete_topics(["t"]))
-            assert await world.session.exists(path) is None
+            stored, _ = await fixture.session.get(path)
+            assert decode_config(stored) == fixture.cluster.image.configs("topics", "t") == {"flush.ms": "5"}
+            await answer(fixture.decisions.delete_topics(["t"]))
+            assert await fixture.session.exists(path) is None

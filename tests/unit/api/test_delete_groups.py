@@ -41,10 +41,10 @@ def test_share_groups_are_deleted_with_their_share_partitions(broker: GroupHandl
 def test_deleting_groups_waits_for_all(broker: GroupHandlers) -> None:
     broker.ask(commit({("t1", 0): 5}, "a"), 7)
     broker.ask(commit({("t1", 0): 5}, "b"), 7)
-    broker.world.log.hold()
+    broker.fixture.log.hold()
     answer = broker.ask(DeleteGroupsRequest(groups_names=["a", "b"]), 2)
     assert not answer.done
-    broker.world.log.release()
+    broker.fixture.log.release()
     assert [row.error_code for row in answer.value.results] == [0, 0]
 
 
@@ -54,4 +54,4 @@ def test_needs_to_delete_each_group(broker: GroupHandlers) -> None:
     broker.authorizer = Denying((Operation.DELETE, Resource.group("b")))
     answer = broker.ask(DeleteGroupsRequest(groups_names=["a", "b"]), 2)
     assert [(row.group_id, row.error_code) for row in answer.results] == [("a", 0), ("b", 30)]
-    assert broker.world.group("b") is not None
+    assert broker.fixture.group("b") is not None

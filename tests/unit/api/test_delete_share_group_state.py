@@ -7,9 +7,9 @@ import pytest
 from kcompat.api import delete_share_group_state
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.delete_share_group_state import DeleteShareGroupStateRequest
+from support.share_coordinators import KEY
 from support.share_state_apis import ShareStateApi
 from support.share_state_conformance import EmptyTopicConformance
-from support.share_world import KEY
 
 NONE = ErrorCode.NONE
 
@@ -25,10 +25,10 @@ def api() -> ShareStateApi:
 
 
 def test_share_partitions_are_forgotten(api: ShareStateApi) -> None:
-    api.world.coordinator.initialize(KEY, 3, 5)
+    api.fixture.coordinator.initialize(KEY, 3, 5)
     rows = api.ask(0, 1)
     assert {index: row.error_code for index, row in rows.items()} == {0: NONE, 1: NONE}
-    assert api.world.states() == {}
+    assert api.fixture.states() == {}
     assert api.ask(99)[99].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 

@@ -9,24 +9,24 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
-from support.config_world import BROKER, CLIENT_METRICS, GROUP, LOGGER, SET, TOPIC, ConfigWorld
+from support.config_handlers import BROKER, CLIENT_METRICS, GROUP, LOGGER, SET, TOPIC, ConfigFixture
 
 
 @pytest.fixture
-def world() -> ConfigWorld:
-    return ConfigWorld()
+def fixture() -> ConfigFixture:
+    return ConfigFixture()
 
 
-def test_what_is_set_is_described(world: ConfigWorld) -> None:
-    assert world.increment((TOPIC, "t1", [("retention.ms", SET, "5")])) == [(0, None, TOPIC, "t1")]
-    assert world.increment((BROKER, "", [("message.max.bytes", SET, "77")])) == [(0, None, BROKER, "")]
-    assert world.increment((BROKER, "1", [("log.segment.bytes", SET, "99")])) == [(0, None, BROKER, "1")]
-    assert world.stored == {
+def test_what_is_set_is_described(fixture: ConfigFixture) -> None:
+    assert fixture.increment((TOPIC, "t1", [("retention.ms", SET, "5")])) == [(0, None, TOPIC, "t1")]
+    assert fixture.increment((BROKER, "", [("message.max.bytes", SET, "77")])) == [(0, None, BROKER, "")]
+    assert fixture.increment((BROKER, "1", [("log.segment.bytes", SET, "99")])) == [(0, None, BROKER, "1")]
+    assert fixture.stored == {
         ("topics", "t1"): {"retention.ms": "5"},
         ("brokers", "<default>"): {"message.max.bytes": "77"},
         ("brokers", "1"): {"log.segment.bytes": "99"},
     }
-    (result,) = world.describe(
+    (result,) = fixture.describe(
         (TOPIC, "t1", ["retention.ms", "max.message.bytes", "segment.bytes", "nonsense"])
     )
     assert [(row.name, row.value, row.config_source, row.config_type) for row in result.configs] == [
@@ -36,10 +36,10 @@ def test_what_is_set_is_described(world: ConfigWorld) -> None:
     ]
 
 
-def test_synonyms_and_documentation_come_when_asked_for(world: ConfigWorld) -> None:
-    (silent,) = world.describe((TOPIC, "t1", ["segment.bytes"]))
+def test_synonyms_and_documentation_come_when_asked_for(fixture: ConfigFixture) -> None:
+    (silent,) = fixture.describe((TOPIC, "t1", ["segment.bytes"]))
     assert (silent.configs[0].synonyms, silent.configs[0].documentation) == ([], None)
-    (full,) = world.describe(
+    (full,) = fixture.describe(
         (TOPIC, "t1", ["segment.bytes"]), include_synonyms=True, include_documentation=True
     )
     synonym = full.configs[0].synonyms[0]
@@ -48,9 +48,9 @@ def test_synonyms_and_documentation_come_when_asked_for(world: ConfigWorld) -> N
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_every_version_is_answered(world: ConfigWorld, version: int) -> None:
-    world.replace((TOPIC, "t1", {"retention.ms": "5"}))
-    topic, broker = world.describe((TOPIC, "t1", None), (BROKER, "1", []), version=version)
+def test_every_version_is_answered(fixture: ConfigFixture, version: int) -> None:
+    fixture.replace((TOPIC, "t1", {"retention.ms": "5"}))
+    topic, broker = fixture.describe((TOPIC, "t1", None), (BROKER, "1", []), version=version)
     assert len(topic.configs) == 36
     newer = {key.name for key in (*consumer.ROWS, *share.ROWS, *streams.ROWS, *transactions.ROWS)}
     assert len([row for row in broker.configs if row.name not in newer]) == 316
@@ -82,16 +82,16 @@ def test_every_version_is_answered(world: ConfigWorld, version: int) -> None:
     ],
 )
 def test_resources_that_have_nothing_to_show(
-    world: ConfigWorld, kind: int, name: str, error: int, message: str
+    fixture: ConfigFixture, kind: int, name: str, error: int, message: str
 ) -> None:
-    (result,) = world.describe((kind, name, None))
+    (result,) = fixture.describe((kind, name, None))
     assert (result.error_code, result.error_message, result.configs) == (error, message, [])
     assert (result.resource_type, result.resource_name) == (kind, name)
 
 
-def test_a_group_shows_what_it_sets_itself_and_what_the_broker_gives(world: ConfigWorld) -> None:
-    world.store("groups", "g", {"consumer.session.timeout.ms": "50000"})
-    (result,) = world.describe((GROUP, "g", None), include_synonyms=True)
+def test_a_group_shows_what_it_sets_itself_and_what_the_broker_gives(fixture: ConfigFixture) -> None:
+    fixture.store("groups", "g", {"consumer.session.timeout.ms": "50000"})
+    (result,) = fixture.describe((GROUP, "g", None), include_synonyms=True)
     assert [
         (row.name, row.value, row.config_source, [(s.name, s.value, s.source) for s in row.synonyms])
         for row in result.configs
@@ -109,15 +109,15 @@ def test_a_group_shows_what_it_sets_itself_and_what_the_broker_gives(world: Conf
         ),
         ("consumer.assignment.interval.ms", "0", 5, [("consumer.assignment.interval.ms", "0", 5)]),
     ]
-    (one,) = world.describe((GROUP, "never", ["consumer.session.timeout.ms"]))
+    (one,) = fixture.describe((GROUP, "never", ["consumer.session.timeout.ms"]))
     assert [(row.name, row.value, row.read_only) for row in one.configs] == [
         ("consumer.session.timeout.ms", "45000", False)
     ]
 
 
-def test_needs_to_describe_the_configs_of_the_group(world: ConfigWorld) -> None:
-    world.services.server.authorizer = Denying((Operation.DESCRIBE_CONFIGS, Resource.group("g")))
-    denied, shown = world.describe((GROUP, "g", None), (GROUP, "other", None))
+def test_needs_to_describe_the_configs_of_the_group(fixture: ConfigFixture) -> None:
+    fixture.services.server.authorizer = Denying((Operation.DESCRIBE_CONFIGS, Resource.group("g")))
+    denied, shown = fixture.describe((GROUP, "g", None), (GROUP, "other", None))
     assert (denied.error_code, denied.error_message, denied.configs) == (
         30,
         ErrorCode.GROUP_AUTHORIZATION_FAILED.message,
@@ -126,14 +126,14 @@ def test_needs_to_describe_the_configs_of_the_group(world: ConfigWorld) -> None:
     assert shown.error_code == 0
 
 
-def test_a_resource_may_repeat_but_not_without_end(world: ConfigWorld) -> None:
-    results = world.describe(*[(TOPIC, "t1", ["retention.ms"])] * 1000)
+def test_a_resource_may_repeat_but_not_without_end(fixture: ConfigFixture) -> None:
+    results = fixture.describe(*[(TOPIC, "t1", ["retention.ms"])] * 1000)
     assert [result.error_code for result in results[:101]] == [0] * 101
     assert {result.error_code for result in results[101:]} == {42}
 
 
-def test_needs_to_describe_the_configs_of_the_topic_or_the_cluster(world: ConfigWorld) -> None:
-    world.services.server.authorizer = Denying(
+def test_needs_to_describe_the_configs_of_the_topic_or_the_cluster(fixture: ConfigFixture) -> None:
+    fixture.services.server.authorizer = Denying(
         *(
             (Operation.DESCRIBE_CONFIGS, resource)
             for resource in (CLUSTER, Resource.topic("t1"), Resource.topic("none"))
@@ -146,12 +146,12 @@ def test_needs_to_describe_the_configs_of_the_topic_or_the_cluster(world: Config
         (BROKER, "1", None),
         (77, "x", None),
     ]
-    assert [row.error_code for row in world.describe(*asked)] == [29, 29, 0, 31, 42]
+    assert [row.error_code for row in fixture.describe(*asked)] == [29, 29, 0, 31, 42]
 
 
-def test_settings_of_share_groups(world: ConfigWorld) -> None:
-    world.store("groups", "g", {"share.auto.offset.reset": "earliest"})
-    (result,) = world.describe((GROUP, "g", None))
+def test_settings_of_share_groups(fixture: ConfigFixture) -> None:
+    fixture.store("groups", "g", {"share.auto.offset.reset": "earliest"})
+    (result,) = fixture.describe((GROUP, "g", None))
     shown = {row.name.removeprefix("share."): row.value for row in result.configs if "share." in row.name}
     assert shown == {
         "heartbeat.interval.ms": "5000",

@@ -78,7 +78,7 @@ def test_who_may_not(broker: GroupHandlers) -> None:
 
 
 def test_what_has_no_answer(broker: GroupHandlers) -> None:
-    broker.world.coordinator.stop()
+    broker.fixture.coordinator.stop()
     group = ask(broker, None)
     assert (group.error_code, bool(group.error_message)) == (ErrorCode.NOT_COORDINATOR, True)
     broker.features = Finalized()

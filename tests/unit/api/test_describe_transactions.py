@@ -7,12 +7,12 @@ from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
 from support.transaction_apis import NAME, TransactionHandlers
-from support.transaction_world import PARTITIONS, TIMEOUT_MS
+from support.transaction_coordinators import PARTITIONS, TIMEOUT_MS
 
 
 def test_each_id_stands_alone() -> None:
     broker = TransactionHandlers()
-    producer = broker.world.begin()
+    producer = broker.fixture.begin()
     answer = broker.ask(DescribeTransactionsRequest([NAME, "other", ""]), 0)
     rows = [(row.transactional_id, row.error_code) for row in answer.transaction_states]
     assert rows == [(NAME, 0), ("other", 105), ("", 42)]
@@ -20,7 +20,7 @@ def test_each_id_stands_alone() -> None:
     assert (row.transaction_state, row.transaction_timeout_ms, row.transaction_start_time_ms) == (
         "Ongoing",
         TIMEOUT_MS,
-        broker.world.clock.now_ms(),
+        broker.fixture.clock.now_ms(),
     )
     assert (row.producer_id, row.producer_epoch) == (producer.id, producer.epoch)
     assert [(topic.topic, topic.partitions) for topic in row.topics] == [("t", [0]), ("u", [1])]
@@ -28,7 +28,7 @@ def test_each_id_stands_alone() -> None:
 
 def test_only_what_the_client_may_describe() -> None:
     broker = TransactionHandlers()
-    broker.world.begin()
+    broker.fixture.begin()
     broker.authorizer = Denying((Operation.DESCRIBE, Resource.topic("t")))
     row = broker.ask(DescribeTransactionsRequest([NAME]), 0).transaction_states[0]
     assert [(topic.topic, topic.partitions) for topic in row.topics] == [("u", [1])]
@@ -40,5 +40,5 @@ def test_only_what_the_client_may_describe() -> None:
 def test_another_broker_coordinates_it() -> None:
     broker = TransactionHandlers()
     for partition in range(PARTITIONS):
-        broker.world.coordinator.unload(partition, 2)
+        broker.fixture.coordinator.unload(partition, 2)
     assert broker.ask(DescribeTransactionsRequest([NAME]), 0).transaction_states[0].error_code == 16

@@ -28,14 +28,14 @@ def broker() -> TransactionHandlers:
 @pytest.mark.parametrize("commits", [True, False])
 @pytest.mark.parametrize("version", range(5))
 def test_a_transaction_ends(broker: TransactionHandlers, version: int, commits: bool) -> None:
-    answer = broker.ask(end(broker.world.begin(), commits=commits), version)
+    answer = broker.ask(end(broker.fixture.begin(), commits=commits), version)
     assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (0, -1, -1)
-    assert broker.world.state == ("CompleteCommit" if commits else "CompleteAbort")
+    assert broker.fixture.state == ("CompleteCommit" if commits else "CompleteAbort")
 
 
 @pytest.mark.parametrize("commits", [True, False])
 def test_since_version_5_the_answer_has_the_next_epoch(broker: TransactionHandlers, commits: bool) -> None:
-    producer = broker.world.begin()
+    producer = broker.fixture.begin()
     answer = broker.ask(end(producer, commits=commits), 5)
     assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (
         0,
@@ -51,7 +51,7 @@ def test_a_producer_that_was_fenced(broker: TransactionHandlers, version: int) -
 
 
 def test_what_is_refused(broker: TransactionHandlers) -> None:
-    producer = broker.world.init().producer
+    producer = broker.fixture.init().producer
     assert broker.ask(end(producer, name=""), 3).error_code == 42
     assert broker.ask(end(producer, name="other"), 3).error_code == 49
     assert broker.ask(end(producer), 3).error_code == 48  # nothing is open
@@ -60,9 +60,9 @@ def test_what_is_refused(broker: TransactionHandlers) -> None:
 
 
 def test_the_answer_waits_for_the_decision(broker: TransactionHandlers) -> None:
-    producer = broker.world.begin()
-    broker.world.log.hold()
+    producer = broker.fixture.begin()
+    broker.fixture.log.hold()
     answer = broker.ask(end(producer), 3)
     assert not answer.done
-    broker.world.log.release()
+    broker.fixture.log.release()
     assert answer.value.error_code == 0

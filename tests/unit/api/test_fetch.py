@@ -18,19 +18,19 @@ from kcompat.replication.preferred_replica import RACK_AWARE_SELECTOR
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
-from support.log_world import ME, ONE, TWO, LogWorld, batch, rows
+from support.topics_on_disk import ME, ONE, TWO, TopicsFixture, batch, rows
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> LogWorld:
-    world = LogWorld(tmp_path)
-    world.create("t", partitions=2, topic_id=ONE)
-    world.create("u", topic_id=TWO)
-    world.produce((0, batch(b"v")))
-    return world
+def fixture(tmp_path: Path) -> TopicsFixture:
+    fixture = TopicsFixture(tmp_path)
+    fixture.create("t", partitions=2, topic_id=ONE)
+    fixture.create("u", topic_id=TWO)
+    fixture.produce((0, batch(b"v")))
+    return fixture
 
 
 STRANGE = b"?" * 16
@@ -63,74 +63,74 @@ def found(answer: Any) -> list[tuple[int, int, int]]:
 
 
 @pytest.mark.parametrize("version", [4, 12, 13, 18])
-def test_what_is_there_is_read_at_once(world: LogWorld, version: int) -> None:
-    size = world.partition("t").log.size
+def test_what_is_there_is_read_at_once(fixture: TopicsFixture, version: int) -> None:
+    size = fixture.partition("t").log.size
     known: tuple[Any, Any, Any] = (ONE, TWO, STRANGE) if version >= BY_ID else ("t", "u", "none")
-    answer = ask(world, version, asking((known[0], 0), (known[1], 0), (known[2], 0)))
+    answer = ask(fixture, version, asking((known[0], 0), (known[1], 0), (known[2], 0)))
     unknown = 100 if version >= BY_ID else 3
     assert found(answer) == [(0, 1, size), (0, 0, 0), (unknown, -1, 0)]
 
 
-def ask(world: LogWorld, version: int, request: FetchRequest) -> Any:
+def ask(fixture: TopicsFixture, version: int, request: FetchRequest) -> Any:
     """The answer as the handler gives it: its records are ranges of files."""
-    return fetch.handle(world.context(version), request)
+    return fetch.handle(fixture.context(version), request)
 
 
-def test_a_fetch_waits_for_data_or_until_it_is_interrupted(world: LogWorld) -> None:
-    waiting = ask(world, 11, asking(("u", 0), max_wait_ms=500))
+def test_a_fetch_waits_for_data_or_until_it_is_interrupted(fixture: TopicsFixture) -> None:
+    waiting = ask(fixture, 11, asking(("u", 0), max_wait_ms=500))
     assert isinstance(waiting, Interruptible)
     assert not waiting.promise.done
     waiting.interrupt()
     assert found(waiting.promise.value) == [(0, 0, 0)]
-    waiting = ask(world, 11, asking(("u", 0), max_wait_ms=500))
-    world.clock.advance(500)
+    waiting = ask(fixture, 11, asking(("u", 0), max_wait_ms=500))
+    fixture.clock.advance(500)
     assert found(waiting.promise.value) == [(0, 0, 0)]
 
 
-def test_an_unknown_isolation_level_refuses_every_partition(world: LogWorld) -> None:
-    answer = ask(world, 11, asking(("t", 0), isolation_level=7))
+def test_an_unknown_isolation_level_refuses_every_partition(fixture: TopicsFixture) -> None:
+    answer = ask(fixture, 11, asking(("t", 0), isolation_level=7))
     assert (answer.error_code, errors(answer)) == (-1, [-1])
-    assert ask(world, 13, asking((ONE, 0), isolation_level=7)).responses == []
+    assert ask(fixture, 13, asking((ONE, 0), isolation_level=7)).responses == []
 
 
-def test_a_session_tells_only_what_changed(world: LogWorld) -> None:
-    opened = ask(world, 11, asking(("t", 0), ("u", 0), session_epoch=0))
+def test_a_session_tells_only_what_changed(fixture: TopicsFixture) -> None:
+    opened = ask(fixture, 11, asking(("t", 0), ("u", 0), session_epoch=0))
     assert opened.session_id
-    again = ask(world, 11, asking(session_id=opened.session_id, session_epoch=1))
+    again = ask(fixture, 11, asking(session_id=opened.session_id, session_epoch=1))
     assert [topic.topic for topic in again.responses] == ["t"], "its records are not read yet"
-    assert ask(world, 11, asking(session_id=opened.session_id, session_epoch=1)).error_code == 71
-    assert ask(world, 11, asking(session_id=opened.session_id + 1, session_epoch=2)).error_code == 70
+    assert ask(fixture, 11, asking(session_id=opened.session_id, session_epoch=1)).error_code == 71
+    assert ask(fixture, 11, asking(session_id=opened.session_id + 1, session_epoch=2)).error_code == 70
 
 
-def test_a_topic_that_demands_zstd_is_not_for_old_versions(world: LogWorld) -> None:
-    world.create("z", compression_type="zstd")
-    assert errors(ask(world, 9, asking(("z", 0), ("u", 0)))) == [76, 0]
-    assert errors(ask(world, 10, asking(("z", 0)))) == [0]
+def test_a_topic_that_demands_zstd_is_not_for_old_versions(fixture: TopicsFixture) -> None:
+    fixture.create("z", compression_type="zstd")
+    assert errors(ask(fixture, 9, asking(("z", 0), ("u", 0)))) == [76, 0]
+    assert errors(ask(fixture, 10, asking(("z", 0)))) == [0]
 
 
 @pytest.mark.parametrize("version", [4, 12])
-def test_needs_to_read_the_topic_and_learns_nothing_else(world: LogWorld, version: int) -> None:
+def test_needs_to_read_the_topic_and_learns_nothing_else(fixture: TopicsFixture, version: int) -> None:
     hidden = ("u", "none")
-    world.services.server.authorizer = Denying(*((Operation.READ, Resource.topic(name)) for name in hidden))
-    answer = ask(world, version, asking(("t", 0), ("u", 0), ("none", 0), ("gone", 0)))
+    fixture.services.server.authorizer = Denying(*((Operation.READ, Resource.topic(name)) for name in hidden))
+    answer = ask(fixture, version, asking(("t", 0), ("u", 0), ("none", 0), ("gone", 0)))
     assert errors(answer) == [0, 29, 29, 3]
 
 
-def test_an_unknown_id_is_no_secret(world: LogWorld) -> None:
-    world.services.server.authorizer = Denying((Operation.READ, Resource.topic("u")))
-    assert errors(ask(world, 13, asking((ONE, 0), (TWO, 0), (STRANGE, 0)))) == [0, 29, 100]
+def test_an_unknown_id_is_no_secret(fixture: TopicsFixture) -> None:
+    fixture.services.server.authorizer = Denying((Operation.READ, Resource.topic("u")))
+    assert errors(ask(fixture, 13, asking((ONE, 0), (TWO, 0), (STRANGE, 0)))) == [0, 29, 100]
 
 
 @pytest.mark.parametrize("version", [11, 15])
-def test_whoever_says_that_it_is_a_follower_must_be_a_broker(world: LogWorld, version: int) -> None:
+def test_whoever_says_that_it_is_a_follower_must_be_a_broker(fixture: TopicsFixture, version: int) -> None:
     """A client that names a replica's id gains nothing by it (CVE-2018-1288)."""
     known: tuple[Any, Any] = (ONE, STRANGE) if version >= BY_ID else ("t", "none")
     state = FetchRequest.ReplicaState(replica_id=2)
     follower = asking((known[0], 0), (known[1], 0), replica_id=2, replica_state=state)
-    world.services.server.authorizer = Denying((Operation.CLUSTER_ACTION, CLUSTER))
-    assert errors(ask(world, version, follower)) == [29, 29]
-    world.services.server.authorizer = Denying((Operation.READ, Resource.topic("t")))
-    assert errors(ask(world, version, follower)) == [6, 100 if version >= BY_ID else 3]
+    fixture.services.server.authorizer = Denying((Operation.CLUSTER_ACTION, CLUSTER))
+    assert errors(ask(fixture, version, follower)) == [29, 29]
+    fixture.services.server.authorizer = Denying((Operation.READ, Resource.topic("t")))
+    assert errors(ask(fixture, version, follower)) == [6, 100 if version >= BY_ID else 3]
 
 
 def following(version: int, *wanted: tuple[Any, int, int], broker_epoch: int = -1, **settings: Any) -> Any:
@@ -145,16 +145,16 @@ def following(version: int, *wanted: tuple[Any, int, int], broker_epoch: int = -
 
 
 @pytest.fixture
-def leading(world: LogWorld) -> LogWorld:
+def leading(fixture: TopicsFixture) -> TopicsFixture:
     """The broker leads "t", which a follower has a replica of, too."""
     for name in ("t", "u"):
         role = Role(leader=ME, leader_epoch=1, isr=(ME, FOLLOWER), replicas=(ME, FOLLOWER))
-        world.replicas.take_role(name, 0, role)
-    return world
+        fixture.replicas.take_role(name, 0, role)
+    return fixture
 
 
 @pytest.mark.parametrize("version", [4, 12, 15])
-def test_a_follower_reads_to_the_log_end_and_says_what_it_has(leading: LogWorld, version: int) -> None:
+def test_a_follower_reads_to_the_log_end_and_says_what_it_has(leading: TopicsFixture, version: int) -> None:
     topic: Any = ONE if version >= BY_ID else "t"
     partition = leading.partition("t")
     leading.produce((0, batch(b"y")))
@@ -166,7 +166,7 @@ def test_a_follower_reads_to_the_log_end_and_says_what_it_has(leading: LogWorld,
     assert partition.high_watermark == 2
 
 
-def test_a_produce_to_all_is_answered_when_the_follower_has_it(leading: LogWorld) -> None:
+def test_a_produce_to_all_is_answered_when_the_follower_has_it(leading: TopicsFixture) -> None:
     produced = leading.produce((0, batch(b"y")), acks=-1)
     reading = asking(("t", 0), max_wait_ms=500)
     reading.topics[0].partitions[0].fetch_offset = 1
@@ -181,7 +181,7 @@ def test_a_produce_to_all_is_answered_when_the_follower_has_it(leading: LogWorld
     assert [size for _, _, size in found(follower.promise.value)] != [0], "by the append alone"
 
 
-def test_what_is_appended_while_a_follower_waits_does_not_make_it_late(leading: LogWorld) -> None:
+def test_what_is_appended_while_a_follower_waits_does_not_make_it_late(leading: TopicsFixture) -> None:
     """The end of the wait is no further fetch."""
     partition = leading.partition("t")
     waiting = ask(leading, 11, following(11, ("t", 0, 1), max_wait_ms=500))
@@ -194,7 +194,7 @@ def test_what_is_appended_while_a_follower_waits_does_not_make_it_late(leading: 
     assert (remote.last_fetch_leader_end, leading.clock.now_ms() - remote.last_fetch_ms) == (1, 100)
 
 
-def test_a_follower_whose_log_is_another_moves_nothing(leading: LogWorld) -> None:
+def test_a_follower_whose_log_is_another_moves_nothing(leading: TopicsFixture) -> None:
     """KIP-595: it has to truncate before it counts."""
     request = following(12, ("t", 0, 2))
     request.topics[0].partitions[0].last_fetched_epoch = 0
@@ -207,14 +207,14 @@ def test_a_follower_whose_log_is_another_moves_nothing(leading: LogWorld) -> Non
 
 
 @pytest.mark.parametrize(("epoch", "error"), [(-1, 6), (1, 75)])
-def test_a_broker_without_a_replica_is_not_served(leading: LogWorld, epoch: int, error: int) -> None:
+def test_a_broker_without_a_replica_is_not_served(leading: TopicsFixture, epoch: int, error: int) -> None:
     request = following(11, ("t", 0, 0))
     request.replica_id = FOLLOWER + 1
     request.topics[0].partitions[0].current_leader_epoch = epoch
     assert errors(ask(leading, 11, request)) == [error]
 
 
-def test_a_former_life_of_a_follower_is_not_heard(leading: LogWorld) -> None:
+def test_a_former_life_of_a_follower_is_not_heard(leading: TopicsFixture) -> None:
     assert errors(ask(leading, 15, following(15, (ONE, 0, 1), broker_epoch=7))) == [0]
     assert errors(ask(leading, 15, following(15, (ONE, 0, 0), broker_epoch=6))) == [6]
     assert errors(ask(leading, 15, following(15, (ONE, 0, 1), broker_epoch=8))) == [0]
@@ -224,7 +224,7 @@ def test_a_former_life_of_a_follower_is_not_heard(leading: LogWorld) -> None:
 
 
 @pytest.fixture
-def racks(leading: LogWorld) -> LogWorld:
+def racks(leading: TopicsFixture) -> TopicsFixture:
     """The follower is in sync, in the rack of the consumer."""
     names = {"PLAINTEXT": ("other", 9093)}
     brokers = {ME: BrokerInfo(ME, "here", {}), FOLLOWER: BrokerInfo(FOLLOWER, "there", names)}
@@ -239,35 +239,35 @@ def sent_to(answer: Any) -> list[int]:
     return [row.preferred_read_replica for topic in answer.responses for row in topic.partitions]
 
 
-def test_a_consumer_is_sent_to_its_rack_at_once(racks: LogWorld) -> None:
+def test_a_consumer_is_sent_to_its_rack_at_once(racks: TopicsFixture) -> None:
     answer = ask(racks, 11, asking(("t", 0), ("u", 0), rack_id="there", max_wait_ms=500, min_bytes=1 << 20))
     assert sent_to(answer) == [FOLLOWER, FOLLOWER]
     assert found(answer) == [(0, 1, 0), (0, 0, 0)], "and reads nothing here"
 
 
 @pytest.mark.parametrize("rack", ["", "here", "nowhere"])
-def test_else_it_reads_from_the_leader(racks: LogWorld, rack: str) -> None:
+def test_else_it_reads_from_the_leader(racks: TopicsFixture, rack: str) -> None:
     assert sent_to(ask(racks, 11, asking(("t", 0), rack_id=rack))) == [-1]
 
 
-def test_nobody_is_sent_away_unless_that_is_configured(racks: LogWorld) -> None:
+def test_nobody_is_sent_away_unless_that_is_configured(racks: TopicsFixture) -> None:
     racks.services.server.config_feed.replace(BrokerConfig())
     assert sent_to(ask(racks, 11, asking(("t", 0), rack_id="there"))) == [-1]
 
 
-def test_a_session_tells_again_where_to_read(racks: LogWorld) -> None:
+def test_a_session_tells_again_where_to_read(racks: TopicsFixture) -> None:
     opened = ask(racks, 11, asking(("t", 0), session_epoch=0, rack_id="there"))
     again = asking(session_id=opened.session_id, session_epoch=1, rack_id="there")
     assert sent_to(ask(racks, 11, again)) == [FOLLOWER]
 
 
-def stand_back(world: LogWorld) -> None:
+def stand_back(fixture: TopicsFixture) -> None:
     """The other broker leads "t" now."""
     role = Role(leader=FOLLOWER, leader_epoch=2, isr=(ME, FOLLOWER), replicas=(ME, FOLLOWER))
-    world.replicas.take_role("t", 0, role)
+    fixture.replicas.take_role("t", 0, role)
 
 
-def test_a_follower_serves_who_knows_of_it(racks: LogWorld) -> None:
+def test_a_follower_serves_who_knows_of_it(racks: TopicsFixture) -> None:
     stand_back(racks)
     assert errors(ask(racks, 10, asking(("t", 0)))) == [6]
     assert found(ask(racks, 11, asking(("t", 0)))) == [(0, 1, racks.partition("t").log.size)]
@@ -275,7 +275,9 @@ def test_a_follower_serves_who_knows_of_it(racks: LogWorld) -> None:
 
 
 @pytest.mark.parametrize(("version", "is_said"), [(15, False), (16, True)])
-def test_who_leads_instead_is_said_with_the_way_there(racks: LogWorld, version: int, is_said: bool) -> None:
+def test_who_leads_instead_is_said_with_the_way_there(
+    racks: TopicsFixture, version: int, is_said: bool
+) -> None:
     stand_back(racks)
     fenced = asking((ONE, 0))
     fenced.topics[0].partitions[0].current_leader_epoch = 1

@@ -12,7 +12,7 @@ from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlter
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
-from support.config_world import (
+from support.config_handlers import (
     APPEND,
     BROKER,
     CLIENT_METRICS,
@@ -21,7 +21,7 @@ from support.config_world import (
     LOGGER,
     SET,
     TOPIC,
-    ConfigWorld,
+    ConfigFixture,
 )
 
 if TYPE_CHECKING:
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def world() -> ConfigWorld:
-    return ConfigWorld()
+def fixture() -> ConfigFixture:
+    return ConfigFixture()
 
 
-def test_loggers_are_described_and_changed(world: ConfigWorld) -> None:
-    assert world.increment((LOGGER, "1", [("root", SET, "ERROR")])) == [(0, None, LOGGER, "1")]
-    (result,) = world.describe((LOGGER, "1", ["root"]))
+def test_loggers_are_described_and_changed(fixture: ConfigFixture) -> None:
+    assert fixture.increment((LOGGER, "1", [("root", SET, "ERROR")])) == [(0, None, LOGGER, "1")]
+    (result,) = fixture.describe((LOGGER, "1", ["root"]))
     row = result.configs[0]
     assert (row.name, row.value, row.config_source, row.documentation) == ("root", "ERROR", 6, "")
-    world.increment((LOGGER, "1", [("root", SET, "WARN")]))
-    assert world.stored == {}
+    fixture.increment((LOGGER, "1", [("root", SET, "WARN")]))
+    assert fixture.stored == {}
 
 
 @pytest.mark.parametrize(
@@ -76,19 +76,19 @@ def test_loggers_are_described_and_changed(world: ConfigWorld) -> None:
     ],
 )  # fmt: skip
 def test_resources_that_cannot_be_changed(
-    world: ConfigWorld,
+    fixture: ConfigFixture,
     kind: int,
     name: str,
     elements: list[tuple[str, int, str | None]],
     error: int,
     message: str,
 ) -> None:
-    assert world.increment((kind, name, elements)) == [(error, message, kind, name)]
-    assert world.stored == {}
+    assert fixture.increment((kind, name, elements)) == [(error, message, kind, name)]
+    assert fixture.stored == {}
 
 
-def test_each_resource_succeeds_or_fails_for_itself(world: ConfigWorld) -> None:
-    answers = world.increment(
+def test_each_resource_succeeds_or_fails_for_itself(fixture: ConfigFixture) -> None:
+    answers = fixture.increment(
         (TOPIC, "t1", [("retention.ms", SET, "7")]),
         (TOPIC, "t2", [("retention.ms", SET, "abc")]),
         (BROKER, "1", [("foo", SET, "x")]),
@@ -96,29 +96,29 @@ def test_each_resource_succeeds_or_fails_for_itself(world: ConfigWorld) -> None:
     )
     assert [answer[0] for answer in answers] == [0, 40, 42, 42]
     assert answers[2][1] == "Each resource must appear at most once."
-    assert world.stored == {("topics", "t1"): {"retention.ms": "7"}}
+    assert fixture.stored == {("topics", "t1"): {"retention.ms": "7"}}
 
 
-def test_stored_values_that_do_not_fit_any_more_can_be_seen_past_and_deleted(world: ConfigWorld) -> None:
-    world.store("brokers", "1", {"log.roll.ms": "0", "log.retention.ms": "5"})
-    (result,) = world.describe((BROKER, "1", ["num.partitions"]))
+def test_stored_values_that_do_not_fit_any_more_can_be_seen_past_and_deleted(fixture: ConfigFixture) -> None:
+    fixture.store("brokers", "1", {"log.roll.ms": "0", "log.retention.ms": "5"})
+    (result,) = fixture.describe((BROKER, "1", ["num.partitions"]))
     assert result.configs[0].value == "1"
-    assert world.increment((BROKER, "1", [("log.roll.ms", DELETE, None)])) == [(0, None, BROKER, "1")]
-    assert world.stored["brokers", "1"] == {"log.retention.ms": "5"}
+    assert fixture.increment((BROKER, "1", [("log.roll.ms", DELETE, None)])) == [(0, None, BROKER, "1")]
+    assert fixture.stored["brokers", "1"] == {"log.retention.ms": "5"}
 
 
-def test_validation_alone_stores_nothing(world: ConfigWorld) -> None:
-    assert world.increment((TOPIC, "t1", [("retention.ms", SET, "7")]), validate_only=True)[0][0] == 0
-    assert world.replace((TOPIC, "t1", {"retention.ms": "z"}), validate_only=True)[0][0] == 40
-    assert world.stored == {}
+def test_validation_alone_stores_nothing(fixture: ConfigFixture) -> None:
+    assert fixture.increment((TOPIC, "t1", [("retention.ms", SET, "7")]), validate_only=True)[0][0] == 0
+    assert fixture.replace((TOPIC, "t1", {"retention.ms": "z"}), validate_only=True)[0][0] == 40
+    assert fixture.stored == {}
 
 
-def test_the_answer_waits_for_every_store_and_tells_what_failed(world: ConfigWorld) -> None:
-    world.configs.held = []
+def test_the_answer_waits_for_every_store_and_tells_what_failed(fixture: ConfigFixture) -> None:
+    fixture.configs.held = []
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource
     request = IncrementalAlterConfigsRequest(resources=[resource(TOPIC, "t1"), resource(TOPIC, "t2")])
-    answer = incremental_alter_configs.handle(world.context(1), request)
-    first, second = world.configs.held
+    answer = incremental_alter_configs.handle(fixture.context(1), request)
+    first, second = fixture.configs.held
     second.complete(ErrorCode.NOT_CONTROLLER)
     assert not answer.done
     first.complete(ErrorCode.NONE)
@@ -126,23 +126,23 @@ def test_the_answer_waits_for_every_store_and_tells_what_failed(world: ConfigWor
     assert answer.value.responses[1].error_message == ErrorCode.NOT_CONTROLLER.message
 
 
-def test_a_change_from_another_connection_in_between_is_kept(world: ConfigWorld) -> None:
-    world.configs.held = []
+def test_a_change_from_another_connection_in_between_is_kept(fixture: ConfigFixture) -> None:
+    fixture.configs.held = []
     element = IncrementalAlterConfigsRequest.AlterableConfig("retention.ms", SET, "7")
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource(TOPIC, "t1", [element])
     answer = incremental_alter_configs.handle(
-        world.context(1), IncrementalAlterConfigsRequest(resources=[resource])
+        fixture.context(1), IncrementalAlterConfigsRequest(resources=[resource])
     )
-    (first,) = world.configs.held
-    world.configs.held = None
-    world.store("topics", "t1", {"segment.bytes": "30"})
+    (first,) = fixture.configs.held
+    fixture.configs.held = None
+    fixture.store("topics", "t1", {"segment.bytes": "30"})
     first.complete(ErrorCode.INVALID_UPDATE_VERSION)
     assert answer.value.responses[0].error_code == 0
-    assert world.stored["topics", "t1"] == {"segment.bytes": "30", "retention.ms": "7"}
+    assert fixture.stored["topics", "t1"] == {"segment.bytes": "30", "retention.ms": "7"}
 
 
-def test_needs_to_alter_the_configs_of_the_topic_or_the_cluster(world: ConfigWorld) -> None:
-    world.services.server.authorizer = Denying(
+def test_needs_to_alter_the_configs_of_the_topic_or_the_cluster(fixture: ConfigFixture) -> None:
+    fixture.services.server.authorizer = Denying(
         *((Operation.ALTER_CONFIGS, resource) for resource in (CLUSTER, Resource.topic("t1")))
     )
     asked: list[tuple[int, str, list[Element]]] = [
@@ -151,7 +151,7 @@ def test_needs_to_alter_the_configs_of_the_topic_or_the_cluster(world: ConfigWor
         (LOGGER, "1", []),
         (CLIENT_METRICS, "m", []),
     ]
-    assert [row[:2] for row in world.increment(*asked)] == [
+    assert [row[:2] for row in fixture.increment(*asked)] == [
         (29, ErrorCode.TOPIC_AUTHORIZATION_FAILED.message),
         (31, ErrorCode.CLUSTER_AUTHORIZATION_FAILED.message),
         (31, None),
@@ -159,23 +159,23 @@ def test_needs_to_alter_the_configs_of_the_topic_or_the_cluster(world: ConfigWor
     ]
 
 
-def test_a_group_has_settings_before_it_exists_and_loses_them_one_by_one(world: ConfigWorld) -> None:
+def test_a_group_has_settings_before_it_exists_and_loses_them_one_by_one(fixture: ConfigFixture) -> None:
     elements: list[Element] = [
         ("consumer.session.timeout.ms", SET, "50000"),
         ("consumer.heartbeat.interval.ms", SET, "6000"),
     ]
-    assert world.increment((GROUP, "g", elements)) == [(0, None, GROUP, "g")]
-    assert world.stored == {
+    assert fixture.increment((GROUP, "g", elements)) == [(0, None, GROUP, "g")]
+    assert fixture.stored == {
         ("groups", "g"): {"consumer.session.timeout.ms": "50000", "consumer.heartbeat.interval.ms": "6000"}
     }
-    world.increment((GROUP, "g", [("consumer.session.timeout.ms", DELETE, None)]))
-    assert world.stored == {("groups", "g"): {"consumer.heartbeat.interval.ms": "6000"}}
+    fixture.increment((GROUP, "g", [("consumer.session.timeout.ms", DELETE, None)]))
+    assert fixture.stored == {("groups", "g"): {"consumer.heartbeat.interval.ms": "6000"}}
 
 
-def test_needs_to_alter_the_configs_of_the_group(world: ConfigWorld) -> None:
-    world.services.server.authorizer = Denying((Operation.ALTER_CONFIGS, Resource.group("g")))
+def test_needs_to_alter_the_configs_of_the_group(fixture: ConfigFixture) -> None:
+    fixture.services.server.authorizer = Denying((Operation.ALTER_CONFIGS, Resource.group("g")))
     elements: list[Element] = [("consumer.heartbeat.interval.ms", SET, "6000")]
-    assert world.increment((GROUP, "g", elements)) == [
+    assert fixture.increment((GROUP, "g", elements)) == [
         (30, ErrorCode.GROUP_AUTHORIZATION_FAILED.message, GROUP, "g")
     ]
-    assert world.stored == {}
+    assert fixture.stored == {}

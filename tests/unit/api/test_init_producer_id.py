@@ -16,7 +16,7 @@ from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation, ResourceType
 from support.asking import Client, Denying, Finalized, services_of
-from support.cluster_world import ClusterWorld
+from support.cluster_of_one import ClusterFixture
 from support.raw_client import request_frame
 from support.transaction_apis import FENCED, OLD_FENCED, TransactionHandlers
 from support.virtual_clock import VirtualClock
@@ -26,9 +26,9 @@ PEER: Any = Client()
 
 @pytest.mark.parametrize("version", range(6))
 async def test_producer_ids_come_one_after_the_other(version: int) -> None:
-    async with ClusterWorld() as world:
+    async with ClusterFixture() as fixture:
         request = InitProducerIdRequest(transactional_id=None)
-        responses = [await world.ask(init_producer_id, version, request) for _ in range(3)]
+        responses = [await fixture.ask(init_producer_id, version, request) for _ in range(3)]
         assert [(each.error_code, each.producer_id, each.producer_epoch) for each in responses] == [
             (0, 0, 0),
             (0, 1, 0),
@@ -46,30 +46,30 @@ async def test_producer_ids_come_one_after_the_other(version: int) -> None:
     ],
 )
 async def test_what_producers_may_ask(fields: dict[str, Any], error: int) -> None:
-    async with ClusterWorld() as world:
+    async with ClusterFixture() as fixture:
         request = InitProducerIdRequest(**{"transactional_id": None, **fields})
-        response = await world.ask(init_producer_id, 5, request)
+        response = await fixture.ask(init_producer_id, 5, request)
         assert response.error_code == error
         assert (response.producer_id, response.producer_epoch) == ((0, 0) if error == 0 else (-1, -1))
 
 
 async def test_without_a_transaction_any_topic_that_may_be_written_will_do() -> None:
-    async with ClusterWorld() as world:
+    async with ClusterFixture() as fixture:
         request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1)
         no_idempotence = (Operation.IDEMPOTENT_WRITE, CLUSTER)
-        world.authorizer = Denying(no_idempotence, (Operation.WRITE, Resource.topic("a")))
-        assert (await world.ask(init_producer_id, 4, request)).error_code == 0
-        world.authorizer = Denying(no_idempotence, (Operation.WRITE, ResourceType.TOPIC))
-        assert (await world.ask(init_producer_id, 4, request)).error_code == 31
-        world.authorizer = Denying((Operation.WRITE, ResourceType.TOPIC))
-        assert (await world.ask(init_producer_id, 4, request)).error_code == 0
+        fixture.authorizer = Denying(no_idempotence, (Operation.WRITE, Resource.topic("a")))
+        assert (await fixture.ask(init_producer_id, 4, request)).error_code == 0
+        fixture.authorizer = Denying(no_idempotence, (Operation.WRITE, ResourceType.TOPIC))
+        assert (await fixture.ask(init_producer_id, 4, request)).error_code == 31
+        fixture.authorizer = Denying((Operation.WRITE, ResourceType.TOPIC))
+        assert (await fixture.ask(init_producer_id, 4, request)).error_code == 0
 
 
 async def test_a_transactional_id_is_asked_for_before_all_else() -> None:
-    async with ClusterWorld() as world:
-        world.authorizer = Denying((Operation.WRITE, Resource.transactional_id("x")))
+    async with ClusterFixture() as fixture:
+        fixture.authorizer = Denying((Operation.WRITE, Resource.transactional_id("x")))
         request = InitProducerIdRequest(transactional_id="x", producer_id=5)
-        assert (await world.ask(init_producer_id, 4, request)).error_code == 53
+        assert (await fixture.ask(init_producer_id, 4, request)).error_code == 53
 
 
 @pytest.mark.parametrize("version", range(6))

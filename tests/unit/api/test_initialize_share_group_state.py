@@ -7,9 +7,9 @@ import pytest
 from kcompat.api import initialize_share_group_state
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.initialize_share_group_state import InitializeShareGroupStateRequest
+from support.share_coordinators import KEY
 from support.share_state_apis import ShareStateApi
 from support.share_state_conformance import ShareStateConformance
-from support.share_world import KEY
 
 NONE = ErrorCode.NONE
 
@@ -27,7 +27,7 @@ def api() -> ShareStateApi:
 def test_share_partitions_begin_anew(api: ShareStateApi) -> None:
     rows = api.ask(0, 1, 1, state_epoch=3, start_offset=5)
     assert {index: row.error_code for index, row in rows.items()} == {0: NONE, 1: NONE}
-    states = api.world.states()
+    states = api.fixture.states()
     assert [states[key].start_offset for key in (KEY, KEY._replace(partition=1))] == [5, 5]
     row = api.ask(0, state_epoch=2)[0]
     assert row.error_code == ErrorCode.FENCED_STATE_EPOCH

@@ -43,7 +43,7 @@ def test_a_static_member_joins_at_once(broker: GroupHandlers) -> None:
 
 def test_version_0_rebalances_within_the_session(broker: GroupHandlers) -> None:
     broker.ask(join(session_timeout_ms=20_000), 0)
-    group = broker.world.group("g")
+    group = broker.fixture.group("g")
     assert group is not None
     assert group.members["app-1"].rebalance_timeout_ms == 20_000
     assert group.members["app-1"].client_host == "/10.0.0.7"
@@ -67,4 +67,4 @@ def test_needs_to_read_the_group(broker: GroupHandlers, version: int) -> None:
     answer = broker.ask(join("g", "m"), version)
     assert (answer.error_code, answer.generation_id) == (ErrorCode.GROUP_AUTHORIZATION_FAILED, -1)
     assert (answer.member_id, answer.leader) == ("", "")
-    assert broker.world.group("g") is None
+    assert broker.fixture.group("g") is None

@@ -23,7 +23,7 @@ def test_one_member_leaves_before_version_3(broker: GroupHandlers, version: int)
     stranger = LeaveGroupRequest(group_id="g", member_id="x")
     assert broker.ask(stranger, version).error_code == ErrorCode.UNKNOWN_MEMBER_ID
     assert broker.ask(LeaveGroupRequest(group_id="g", member_id=member), version).error_code == 0
-    assert broker.world.describe_state("g") == "Empty"
+    assert broker.fixture.describe_state("g") == "Empty"
 
 
 @pytest.mark.parametrize("version", range(3, 6))

@@ -10,12 +10,12 @@ from kcompat.protocol.messages.list_config_resources import ListConfigResourcesR
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
 from support.asking import Denying
-from support.config_world import BROKER, CLIENT_METRICS, GROUP, LOGGER, TOPIC, ConfigWorld
+from support.config_handlers import BROKER, CLIENT_METRICS, GROUP, LOGGER, TOPIC, ConfigFixture
 
 
 @pytest.fixture
-def world() -> ConfigWorld:
-    return ConfigWorld()
+def fixture() -> ConfigFixture:
+    return ConfigFixture()
 
 
 @pytest.mark.parametrize(
@@ -28,36 +28,38 @@ def world() -> ConfigWorld:
     ],
 )
 def test_resources_are_listed_by_type(
-    world: ConfigWorld, types: list[int], rows: list[tuple[str, int]]
+    fixture: ConfigFixture, types: list[int], rows: list[tuple[str, int]]
 ) -> None:
     request = ListConfigResourcesRequest(resource_types=types)
-    response = list_config_resources.handle(world.context(1), request)
+    response = list_config_resources.handle(fixture.context(1), request)
     assert [(row.resource_name, row.resource_type) for row in response.config_resources] == rows
     assert response.encode(1)
 
 
-def test_groups_are_listed_while_they_set_something_themselves(world: ConfigWorld) -> None:
-    world.store("groups", "b", {"consumer.session.timeout.ms": "50000"})
-    world.store("groups", "a", {"consumer.session.timeout.ms": "50000"})
-    world.store("groups", "none", {})
+def test_groups_are_listed_while_they_set_something_themselves(fixture: ConfigFixture) -> None:
+    fixture.store("groups", "b", {"consumer.session.timeout.ms": "50000"})
+    fixture.store("groups", "a", {"consumer.session.timeout.ms": "50000"})
+    fixture.store("groups", "none", {})
     request = ListConfigResourcesRequest(resource_types=[GROUP])
-    response = list_config_resources.handle(world.context(1), request)
+    response = list_config_resources.handle(fixture.context(1), request)
     assert [row.resource_name for row in response.config_resources] == ["a", "b"]
 
 
-def test_a_type_that_is_none_is_not_supported(world: ConfigWorld) -> None:
+def test_a_type_that_is_none_is_not_supported(fixture: ConfigFixture) -> None:
     request = ListConfigResourcesRequest(resource_types=[TOPIC, 99])
-    assert list_config_resources.handle(world.context(1), request).error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert (
+        list_config_resources.handle(fixture.context(1), request).error_code == ErrorCode.UNSUPPORTED_VERSION
+    )
 
 
-def test_the_first_version_knows_client_metrics_only(world: ConfigWorld) -> None:
-    response = list_config_resources.handle(world.context(0), ListConfigResourcesRequest())
+def test_the_first_version_knows_client_metrics_only(fixture: ConfigFixture) -> None:
+    response = list_config_resources.handle(fixture.context(0), ListConfigResourcesRequest())
     assert response.config_resources == []
     assert response.encode(0)
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_needs_to_describe_the_configs_of_the_cluster(world: ConfigWorld, version: int) -> None:
-    world.services.server.authorizer = Denying((Operation.DESCRIBE_CONFIGS, CLUSTER))
-    response = list_config_resources.handle(world.context(version), ListConfigResourcesRequest())
+def test_needs_to_describe_the_configs_of_the_cluster(fixture: ConfigFixture, version: int) -> None:
+    fixture.services.server.authorizer = Denying((Operation.DESCRIBE_CONFIGS, CLUSTER))
+    response = list_config_resources.handle(fixture.context(version), ListConfigResourcesRequest())
     assert (response.error_code, response.config_resources) == (31, [])

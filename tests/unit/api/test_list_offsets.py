@@ -17,17 +17,17 @@ from kcompat.security.operations import Operation
 from support.asking import Denying
 
 if TYPE_CHECKING:
-    from support.log_world import LogWorld
+    from support.topics_on_disk import TopicsFixture
 
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION
 
 
-def rows(world: LogWorld, version: int, *names: str, timestamp: int = -1, times: int = 1) -> list[Any]:
+def rows(fixture: TopicsFixture, version: int, *names: str, timestamp: int = -1, times: int = 1) -> list[Any]:
     """The answers for the first partition of each topic, asked for so many times."""
     asked = [ListOffsetsRequest.ListOffsetsPartition(partition_index=0, timestamp=timestamp)] * times
     topics = [ListOffsetsRequest.ListOffsetsTopic(name=name, partitions=asked) for name in names]
-    answer = world.ask(list_offsets, version, ListOffsetsRequest(replica_id=-1, topics=topics))
+    answer = fixture.ask(list_offsets, version, ListOffsetsRequest(replica_id=-1, topics=topics))
     return [row for topic in answer.topics for row in topic.partitions]
 
 
@@ -47,31 +47,33 @@ def rows(world: LogWorld, version: int, *names: str, timestamp: int = -1, times:
     ],
 )
 def test_a_special_time_is_refused_before_the_partition(
-    world: LogWorld, version: int, timestamp: int, error: ErrorCode
+    fixture: TopicsFixture, version: int, timestamp: int, error: ErrorCode
 ) -> None:
-    assert [row.error_code for row in rows(world, version, "none", timestamp=timestamp)] == [error]
+    assert [row.error_code for row in rows(fixture, version, "none", timestamp=timestamp)] == [error]
 
 
 @pytest.mark.parametrize(("timestamp", "offset"), [(-1, 1), (-2, 0), (1000, 0), (1001, -1)])
 @pytest.mark.parametrize("version", [1, 6, 11])
-def test_offsets_by_time(world: LogWorld, version: int, timestamp: int, offset: int) -> None:
-    (row,) = rows(world, version, "t", timestamp=timestamp)
+def test_offsets_by_time(fixture: TopicsFixture, version: int, timestamp: int, offset: int) -> None:
+    (row,) = rows(fixture, version, "t", timestamp=timestamp)
     assert (row.error_code, row.offset) == (0, offset)
 
 
-def test_version_0_shows_a_broker_the_log_end_and_a_consumer_what_is_committed(world: LogWorld) -> None:
+def test_version_0_shows_a_broker_the_log_end_and_a_consumer_what_is_committed(
+    fixture: TopicsFixture,
+) -> None:
     """The follower has not fetched what is appended now. Whoever debugs (-2) sees all as well."""
-    world.replicas.take_role("t", 0, Role(leader=1, leader_epoch=1, isr=(1, 2), replicas=(1, 2)))
-    world.partition("t").log.roll(0)
+    fixture.replicas.take_role("t", 0, Role(leader=1, leader_epoch=1, isr=(1, 2), replicas=(1, 2)))
+    fixture.partition("t").log.roll(0)
     for timestamp in (2000, 3000):
-        world.produce((0, bytes(build_batch([Record(0, timestamp, b"k", b"v")]))), topic="t")
+        fixture.produce((0, bytes(build_batch([Record(0, timestamp, b"k", b"v")]))), topic="t")
 
     def old_style(replica: int, timestamp: int = -1, limit: int = 9) -> list[int]:
         asked = ListOffsetsRequest.ListOffsetsPartition(
             partition_index=0, timestamp=timestamp, max_num_offsets=limit
         )
         topics = [ListOffsetsRequest.ListOffsetsTopic(name="t", partitions=[asked])]
-        answer = world.ask(list_offsets, 0, ListOffsetsRequest(replica_id=replica, topics=topics))
+        answer = fixture.ask(list_offsets, 0, ListOffsetsRequest(replica_id=replica, topics=topics))
         offsets: list[int] = answer.topics[0].partitions[0].old_style_offsets
         return offsets
 
@@ -85,16 +87,18 @@ def test_version_0_shows_a_broker_the_log_end_and_a_consumer_what_is_committed(w
     ]
 
 
-def test_a_partition_named_twice_is_refused_but_for_version_0(world: LogWorld) -> None:
-    assert [row.error_code for row in rows(world, 1, "t", times=2)] == [42, 42]
-    assert [row.old_style_offsets for row in rows(world, 0, "t", times=2)] == [[1], [1]]
+def test_a_partition_named_twice_is_refused_but_for_version_0(fixture: TopicsFixture) -> None:
+    assert [row.error_code for row in rows(fixture, 1, "t", times=2)] == [42, 42]
+    assert [row.old_style_offsets for row in rows(fixture, 0, "t", times=2)] == [[1], [1]]
 
 
 @pytest.mark.parametrize("version", [0, 1, 11])
-def test_needs_to_describe_the_topic_before_anything_is_said_of_it(world: LogWorld, version: int) -> None:
+def test_needs_to_describe_the_topic_before_anything_is_said_of_it(
+    fixture: TopicsFixture, version: int
+) -> None:
     hidden = ("t", "none")
-    world.services.server.authorizer = Denying(
+    fixture.services.server.authorizer = Denying(
         *((Operation.DESCRIBE, Resource.topic(name)) for name in hidden)
     )
-    assert [row.error_code for row in rows(world, version, "t", "none", "u")] == [29, 29, 0]
-    assert [row.error_code for row in rows(world, version, "t", times=2, timestamp=-99)] == [29, 29]
+    assert [row.error_code for row in rows(fixture, version, "t", "none", "u")] == [29, 29, 0]
+    assert [row.error_code for row in rows(fixture, version, "t", times=2, timestamp=-99)] == [29, 29]

@@ -14,16 +14,16 @@ from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
 from support.transaction_apis import NAME, TransactionHandlers
-from support.transaction_world import TIMEOUT_MS
+from support.transaction_coordinators import TIMEOUT_MS
 
 
 @pytest.fixture
 def broker() -> TransactionHandlers:
     """With one transaction that is open, and an id that has just been taken: producers 1000 and 1001."""
     broker = TransactionHandlers()
-    broker.world.begin()
-    broker.world.clock.advance(1_000)
-    broker.world.init(name="idle")
+    broker.fixture.begin()
+    broker.fixture.clock.advance(1_000)
+    broker.fixture.init(name="idle")
     return broker
 
 
@@ -84,11 +84,11 @@ def test_only_what_the_client_may_describe(broker: TransactionHandlers) -> None:
 
 
 def test_none_while_any_partition_is_loaded(broker: TransactionHandlers) -> None:
-    world = broker.world
+    fixture = broker.fixture
     for number in range(3_000):
-        world.init(name=f"{number:06}-{'x' * 300}")
-    world.coordinator.unload(0, 2)
-    world.coordinator.load(0, 3)
+        fixture.init(name=f"{number:06}-{'x' * 300}")
+    fixture.coordinator.unload(0, 2)
+    fixture.coordinator.load(0, 3)
     answer = broker.ask(ListTransactionsRequest(state_filters=["Late"]), 0)
     assert (answer.error_code, answer.unknown_state_filters, answer.transaction_states) == (14, [], [])
 
@@ -111,7 +111,7 @@ def by(pattern: str | None) -> ListTransactionsRequest:
 )
 def test_by_a_pattern_of_the_whole_id(broker: TransactionHandlers, pattern: str, found: list[str]) -> None:
     """KIP-1152."""
-    broker.world.init(name="ünïcode")
+    broker.fixture.init(name="ünïcode")
     answer = broker.ask(by(pattern), 2)
     assert names(answer.value if isinstance(answer, Promise) else answer) == found
 
@@ -125,8 +125,8 @@ def test_a_pattern_that_is_none(broker: TransactionHandlers, pattern: str) -> No
 def test_others_have_their_turn_while_many_ids_are_compared(broker: TransactionHandlers) -> None:
     ids = [f"{number:03}-{'x' * 200}" for number in range(300)]
     for name in ids:
-        broker.world.init(name=name)
+        broker.fixture.init(name=name)
     answer = broker.ask(by(".*x"), 2)
     assert not answer.done
-    broker.world.clock.advance(0)
+    broker.fixture.clock.advance(0)
     assert names(answer.value) == ids

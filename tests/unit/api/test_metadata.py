@@ -15,6 +15,7 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation, ResourceType
 from support.asking import LOCAL_ADDRESS, Denying
+from support.cluster_of_one import ClusterFixture
 from support.cluster_questions import (
     ALL_OF_CLUSTER,
     ALL_OF_TOPIC,
@@ -24,13 +25,12 @@ from support.cluster_questions import (
     with_a_dead_broker,
     with_a_world_of_three,
 )
-from support.cluster_world import ClusterWorld
 
 
 @pytest.mark.parametrize("version", range(14))
 async def test_metadata_creates_and_describes_in_every_version(version: int) -> None:
-    async with ClusterWorld(num_partitions="2") as world:
-        response = await ask_metadata(world, version, "t", "t")
+    async with ClusterFixture(num_partitions="2") as fixture:
+        response = await ask_metadata(fixture, version, "t", "t")
         assert [(broker.node_id, broker.host, broker.port) for broker in response.brokers] == [
             (1, *LOCAL_ADDRESS)
         ]
@@ -45,7 +45,7 @@ async def test_metadata_creates_and_describes_in_every_version(version: int) -> 
         assert response.brokers[0].rack == ("r1" if version >= 1 else None)
         assert response.cluster_id == ("the-cluster" if version >= 2 else None)
         assert topic.partitions[0].leader_epoch == (0 if version >= 7 else -1)
-        assert topic.topic_id == (world.cluster.image.topics["t"].topic_id if version >= 10 else bytes(16))
+        assert topic.topic_id == (fixture.cluster.image.topics["t"].topic_id if version >= 10 else bytes(16))
         assert (response.cluster_authorized_operations, topic.topic_authorized_operations) == (
             NOT_ASKED,
             NOT_ASKED,
@@ -53,20 +53,22 @@ async def test_metadata_creates_and_describes_in_every_version(version: int) -> 
 
 
 async def test_metadata_of_all_topics_or_none() -> None:
-    async with ClusterWorld() as world:
-        await ask_metadata(world, 4, "a", "b")
-        assert [topic.name for topic in (await ask_metadata(world, 0)).topics] == ["a", "b"]
-        assert (await ask_metadata(world, 1)).topics == []
-        everything = await world.ask(metadata, 12, MetadataRequest(topics=None))
+    async with ClusterFixture() as fixture:
+        await ask_metadata(fixture, 4, "a", "b")
+        assert [topic.name for topic in (await ask_metadata(fixture, 0)).topics] == ["a", "b"]
+        assert (await ask_metadata(fixture, 1)).topics == []
+        everything = await fixture.ask(metadata, 12, MetadataRequest(topics=None))
         assert [topic.name for topic in everything.topics] == ["a", "b"]
 
 
 @pytest.mark.parametrize("setting", ["client", "broker"])
 async def test_metadata_creates_only_where_both_allow_it(setting: str) -> None:
-    async with ClusterWorld(auto_create_topics_enable="false" if setting == "broker" else "true") as world:
+    async with ClusterFixture(
+        auto_create_topics_enable="false" if setting == "broker" else "true"
+    ) as fixture:
         allowed = setting != "client"
         response = await ask_metadata(
-            world,
+            fixture,
             12,
             "t",
             "a b",
@@ -80,40 +82,40 @@ async def test_metadata_creates_only_where_both_allow_it(setting: str) -> None:
             ("", 17),
         ]
         assert [topic.topic_authorized_operations for topic in response.topics] == [ALL_OF_TOPIC] * 3
-        assert not world.cluster.image.topics
+        assert not fixture.cluster.image.topics
 
 
 async def test_before_the_controller_has_said_which_topics_there_are_none_is_created_nor_denied() -> None:
-    async with ClusterWorld() as world:
-        known = world.cluster.image
-        world.forget_controller()
-        response = await world.waited_in_vain(ask_metadata(world, 12, "t", "a b"))
+    async with ClusterFixture() as fixture:
+        known = fixture.cluster.image
+        fixture.forget_controller()
+        response = await fixture.waited_in_vain(ask_metadata(fixture, 12, "t", "a b"))
         assert [(topic.name, topic.error_code) for topic in response.topics] == [("t", 5), ("a b", 17)]
         assert ([broker.node_id for broker in response.brokers], response.controller_id) == ([1], -1)
-        world.cluster.update(known)
-        assert not await world.session.children("/brokers/topics")
-        assert [topic.error_code for topic in (await ask_metadata(world, 12, "t")).topics] == [0]
+        fixture.cluster.update(known)
+        assert not await fixture.session.children("/brokers/topics")
+        assert [topic.error_code for topic in (await ask_metadata(fixture, 12, "t")).topics] == [0]
 
 
 async def test_what_is_asked_before_the_controller_has_spoken_is_answered_when_it_has() -> None:
-    async with ClusterWorld() as world:
-        await ask_metadata(world, 12, "t")
-        known = world.cluster.image
-        world.forget_controller()
-        asked = asyncio.create_task(ask_metadata(world, 12, "t", "new"))
+    async with ClusterFixture() as fixture:
+        await ask_metadata(fixture, 12, "t")
+        known = fixture.cluster.image
+        fixture.forget_controller()
+        asked = asyncio.create_task(ask_metadata(fixture, 12, "t", "new"))
         await asyncio.sleep(0)
-        world.clock.advance(PATIENCE_MS - 1)
+        fixture.clock.advance(PATIENCE_MS - 1)
         await asyncio.sleep(0)
         assert not asked.done()
-        world.cluster.update(known)
+        fixture.cluster.update(known)
         response = await asked
         assert [(topic.name, topic.error_code) for topic in response.topics] == [("t", 0), ("new", 0)]
         assert response.controller_id == 1
 
 
 async def test_metadata_says_why_a_topic_was_not_created() -> None:
-    async with ClusterWorld(default_replication_factor="2") as world:
-        response = await ask_metadata(world, 12, "t", "a b", "__consumer_offsets")
+    async with ClusterFixture(default_replication_factor="2") as fixture:
+        response = await ask_metadata(fixture, 12, "t", "a b", "__consumer_offsets")
         assert {topic.name: topic.error_code for topic in response.topics} == {
             "t": 38,
             "a b": 17,
@@ -123,9 +125,9 @@ async def test_metadata_says_why_a_topic_was_not_created() -> None:
 
 
 async def test_metadata_by_id() -> None:
-    async with ClusterWorld() as world:
-        await ask_metadata(world, 12, "a", "b")
-        known, unknown = world.cluster.image.topics["a"].topic_id, b"\x05" * 16
+    async with ClusterFixture() as fixture:
+        await ask_metadata(fixture, 12, "a", "b")
+        known, unknown = fixture.cluster.image.topics["a"].topic_id, b"\x05" * 16
         rows = [
             Row(name="b", topic_id=known),
             Row(name=None, topic_id=unknown),
@@ -133,7 +135,7 @@ async def test_metadata_by_id() -> None:
             Row(name=None, topic_id=known),
         ]
         request = MetadataRequest(topics=rows, include_topic_authorized_operations=True)
-        response = await world.ask(metadata, 12, request)
+        response = await fixture.ask(metadata, 12, request)
         assert [(topic.name, topic.topic_id, topic.error_code) for topic in response.topics] == [
             ("a", known, 0),
             (None, unknown, 100),
@@ -148,18 +150,18 @@ async def test_metadata_by_id() -> None:
 async def test_metadata_without_name_and_id_or_by_id_too_early(
     version: int, row: Any, name: str | None
 ) -> None:
-    async with ClusterWorld() as world:
-        response = await world.ask(metadata, version, MetadataRequest(topics=[Row(name="t"), row]))
+    async with ClusterFixture() as fixture:
+        response = await fixture.ask(metadata, version, MetadataRequest(topics=[Row(name="t"), row]))
         assert [(topic.error_code, topic.name) for topic in response.topics] == [(42, "t"), (42, name)]
         assert response.brokers == []
-        assert not world.cluster.image.topics
+        assert not fixture.cluster.image.topics
 
 
 @pytest.mark.parametrize("version", [8, 10, 11])
 async def test_metadata_gives_real_bit_fields_when_asked(version: int) -> None:
-    async with ClusterWorld() as world:
+    async with ClusterFixture() as fixture:
         response = await ask_metadata(
-            world,
+            fixture,
             version,
             "t",
             include_topic_authorized_operations=True,
@@ -170,8 +172,8 @@ async def test_metadata_gives_real_bit_fields_when_asked(version: int) -> None:
 
 
 async def test_advertised_listeners_are_told_as_they_are() -> None:
-    async with ClusterWorld(advertised_listeners="PLAINTEXT://advertised:9092") as world:
-        response = await ask_metadata(world, 12)
+    async with ClusterFixture(advertised_listeners="PLAINTEXT://advertised:9092") as fixture:
+        response = await ask_metadata(fixture, 12)
         assert [(broker.host, broker.port) for broker in response.brokers] == [("advertised", 9092)]
 
 
@@ -179,13 +181,13 @@ async def test_advertised_listeners_are_told_as_they_are() -> None:
 async def test_one_of_several_tells_the_address_that_the_others_tell(
     keeps_metadata: bool, others: list[int]
 ) -> None:
-    async with ClusterWorld() as world:
-        world.keeps_metadata = keeps_metadata
+    async with ClusterFixture() as fixture:
+        fixture.keeps_metadata = keeps_metadata
         for other in others:
-            await world.register(other)
-        response = await ask_metadata(world, 12)
+            await fixture.register(other)
+        response = await ask_metadata(fixture, 12)
         told = {broker.node_id: (broker.host, broker.port) for broker in response.brokers}
-        registered = world.cluster.image.brokers
+        registered = fixture.cluster.image.brokers
         assert told == {each: registered[each].endpoints["PLAINTEXT"] for each in (1, *others)}
         assert told[1] != LOCAL_ADDRESS
 
@@ -194,9 +196,9 @@ async def test_one_of_several_tells_the_address_that_the_others_tell(
     ("version", "errors"), [(0, [9, 5, 5]), (1, [0, 5, 5]), (5, [0, 5, 5]), (6, [0, 72, 5]), (13, [0, 72, 5])]
 )
 async def test_leaders_that_a_client_cannot_reach(version: int, errors: list[int]) -> None:
-    async with ClusterWorld() as world:
-        with_a_world_of_three(world)
-        response = await ask_metadata(world, version, "t")
+    async with ClusterFixture() as fixture:
+        with_a_world_of_three(fixture)
+        response = await ask_metadata(fixture, version, "t")
         partitions = response.topics[0].partitions
         assert [broker.node_id for broker in response.brokers] == [1]
         assert [part.error_code for part in partitions] == errors
@@ -210,10 +212,10 @@ async def test_leaders_that_a_client_cannot_reach(version: int, errors: list[int
 
 @pytest.mark.parametrize("version", range(14))
 async def test_a_broker_whose_process_has_ended_is_listed_and_its_replicas_are_offline(version: int) -> None:
-    async with ClusterWorld() as world:
-        with_a_dead_broker(world)
-        response = await ask_metadata(world, version, "t")
-        own = world.cluster.image.brokers[1].endpoints["PLAINTEXT"]
+    async with ClusterFixture() as fixture:
+        with_a_dead_broker(fixture)
+        response = await ask_metadata(fixture, version, "t")
+        own = fixture.cluster.image.brokers[1].endpoints["PLAINTEXT"]
         rows = [(each.node_id, each.host, each.port) for each in response.brokers]
         assert rows == [(1, *own), (2, "h2", 9092)]
         assert [each.rack for each in response.brokers] == (["r1", "r2"] if version >= 1 else [None, None])
@@ -223,36 +225,36 @@ async def test_a_broker_whose_process_has_ended_is_listed_and_its_replicas_are_o
 
 
 async def test_topics_that_may_not_be_described_are_hidden_or_refused() -> None:
-    async with ClusterWorld() as world:
-        await ask_metadata(world, 12, "a", "b")
-        known = world.cluster.image.topics["b"].topic_id
-        world.authorizer = Denying(*((Operation.DESCRIBE, Resource.topic(name)) for name in ("b", "none")))
-        everything = await world.ask(metadata, 12, MetadataRequest(topics=None))
+    async with ClusterFixture() as fixture:
+        await ask_metadata(fixture, 12, "a", "b")
+        known = fixture.cluster.image.topics["b"].topic_id
+        fixture.authorizer = Denying(*((Operation.DESCRIBE, Resource.topic(name)) for name in ("b", "none")))
+        everything = await fixture.ask(metadata, 12, MetadataRequest(topics=None))
         assert [topic.name for topic in everything.topics] == ["a"]
-        named = await ask_metadata(world, 12, "a", "b", "none", include_topic_authorized_operations=True)
+        named = await ask_metadata(fixture, 12, "a", "b", "none", include_topic_authorized_operations=True)
         assert {row.name: row.error_code for row in named.topics} == {"a": 0, "b": 29, "none": 29}
         assert [row.topic_authorized_operations for row in named.topics] == [
             ALL_OF_TOPIC,
             NOT_ASKED,
             NOT_ASKED,
         ]
-        assert "none" not in world.cluster.image.topics
-        by_id = await world.ask(metadata, 12, MetadataRequest(topics=[Row(name=None, topic_id=known)]))
+        assert "none" not in fixture.cluster.image.topics
+        by_id = await fixture.ask(metadata, 12, MetadataRequest(topics=[Row(name=None, topic_id=known)]))
         assert [(row.error_code, row.name, row.topic_id) for row in by_id.topics] == [(29, None, known)]
 
 
 async def test_topics_are_created_for_those_who_may_create_them_by_name_or_all() -> None:
-    async with ClusterWorld() as world:
+    async with ClusterFixture() as fixture:
         no_topics = (Operation.CREATE, ResourceType.TOPIC)
-        world.authorizer = Denying((Operation.CREATE, CLUSTER), (Operation.CREATE, Resource.topic("a")))
-        answer = await ask_metadata(world, 12, "a", "b")
+        fixture.authorizer = Denying((Operation.CREATE, CLUSTER), (Operation.CREATE, Resource.topic("a")))
+        answer = await ask_metadata(fixture, 12, "a", "b")
         assert {row.name: row.error_code for row in answer.topics} == {"a": 29, "b": 0}
-        world.authorizer = Denying(no_topics)
-        assert [row.error_code for row in (await ask_metadata(world, 12, "c")).topics] == [0]
+        fixture.authorizer = Denying(no_topics)
+        assert [row.error_code for row in (await ask_metadata(fixture, 12, "c")).topics] == [0]
 
 
 async def test_who_may_not_describe_the_cluster_may_do_nothing_to_it() -> None:
-    async with ClusterWorld() as world:
-        world.authorizer = Denying((Operation.DESCRIBE, CLUSTER))
-        answer = await ask_metadata(world, 8, include_cluster_authorized_operations=True)
+    async with ClusterFixture() as fixture:
+        fixture.authorizer = Denying((Operation.DESCRIBE, CLUSTER))
+        answer = await ask_metadata(fixture, 8, include_cluster_authorized_operations=True)
         assert answer.cluster_authorized_operations == 0

@@ -23,7 +23,7 @@ def test_commits_in_every_version(broker: GroupHandlers, version: int) -> None:
     unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert errors(answer) == {("no", 0): unknown, ("t1", 9): unknown, ("t1", 0): 0, ("t2", 0): 0}
     assert [topic.name for topic in answer.topics] == ["t1", "no", "t2"]  # refused rows come first
-    assert broker.world.fetch(group_id="g") == {("t1", 0): 5, ("t2", 0): 6}
+    assert broker.fixture.fetch(group_id="g") == {("t1", 0): 5, ("t2", 0): 6}
 
 
 def test_commits_by_topic_id(broker: GroupHandlers) -> None:
@@ -33,7 +33,7 @@ def test_commits_by_topic_id(broker: GroupHandlers) -> None:
         (TWO, 7): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         (ONE, 0): 0,
     }
-    assert broker.world.fetch(group_id="g") == {("t1", 0): 5}
+    assert broker.fixture.fetch(group_id="g") == {("t1", 0): 5}
 
 
 @pytest.mark.parametrize(
@@ -45,22 +45,22 @@ def test_a_generation_of_an_absent_group(broker: GroupHandlers, version: int, er
 
 
 def test_clients_date_their_commits_in_version_1_and_their_retention_in_2_to_4(broker: GroupHandlers) -> None:
-    now_ms = broker.world.clock.now_ms()
+    now_ms = broker.fixture.clock.now_ms()
     dated = commit({("t1", 0): 5})
     dated.topics[0].partitions[0].commit_timestamp = 12345
     broker.ask(dated, 1)
     broker.ask(commit({("t1", 1): 6}, retention_time_ms=1000), 2)
     broker.ask(commit({("t2", 0): 7}, retention_time_ms=1000), 5)
-    kept = next(shard.offsets["g"] for shard in broker.world.shards if "g" in shard.offsets)
+    kept = next(shard.offsets["g"] for shard in broker.fixture.shards if "g" in shard.offsets)
     times = {key: (row.commit_timestamp, row.expire_timestamp) for key, row in kept.items()}
     assert times == {("t1", 0): (12345, -1), ("t1", 1): (now_ms, now_ms + 1000), ("t2", 0): (now_ms, -1)}
 
 
 def test_a_commit_waits_until_it_is_committed(broker: GroupHandlers) -> None:
-    broker.world.log.hold()
+    broker.fixture.log.hold()
     answer = broker.ask(commit({("t1", 0): 5, ("no", 0): 1}), 7)
     assert not answer.done
-    broker.world.log.release()
+    broker.fixture.log.release()
     assert errors(answer.value) == {("no", 0): 3, ("t1", 0): 0}
 
 

@@ -29,7 +29,7 @@ def test_deleting_offsets(broker: GroupHandlers) -> None:
     answer = broker.ask(asked, 0)
     assert answer.error_code == 0
     assert [(p.partition_index, p.error_code) for p in answer.topics[0].partitions] == [(9, 3), (0, 0)]
-    assert broker.world.fetch(group_id="g") == {("t1", 1): 6}
+    assert broker.fixture.fetch(group_id="g") == {("t1", 1): 6}
     asked.group_id = "absent"
     refused = broker.ask(asked, 0)
     assert (refused.error_code, refused.topics) == (ErrorCode.GROUP_ID_NOT_FOUND, [])

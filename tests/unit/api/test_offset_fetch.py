@@ -9,7 +9,7 @@ from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
 from support.group_apis import ONE, STRANGE, GroupHandlers, commit, errors, fetch, fetch_groups, offsets
-from support.group_world import PARTITIONS
+from support.group_coordinators import PARTITIONS
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_fetches_of_many_groups(broker: GroupHandlers, version: int) -> None:
 
 def test_fetches_by_topic_id(broker: GroupHandlers) -> None:
     broker.ask(commit({(ONE, 0): 5}), 10)
-    broker.world.commit({("deleted", 0): 9}, group_id="g")
+    broker.fixture.commit({("deleted", 0): 9}, group_id="g")
     answer = broker.ask(fetch_groups({"g": {ONE: [0], STRANGE: [3]}}), 10)
     assert offsets(answer.groups[0]) == {
         (ONE, 0): (5, 0),
@@ -62,7 +62,7 @@ def test_fetches_by_topic_id(broker: GroupHandlers) -> None:
 
 def test_where_a_group_s_error_stands(broker: GroupHandlers) -> None:
     for partition in range(PARTITIONS):
-        broker.world.coordinator.unload(partition, leader_epoch=2)
+        broker.fixture.coordinator.unload(partition, leader_epoch=2)
     lost = ErrorCode.NOT_COORDINATOR
     assert offsets(broker.ask(fetch({"t1": [0]}), 1)) == {("t1", 0): (-1, lost)}
     single = broker.ask(fetch({"t1": [0]}), 2)

@@ -12,7 +12,7 @@ from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.replication.storage_config import log_config
-from support.log_world import ME, LogWorld, batch
+from support.topics_on_disk import ME, TopicsFixture, batch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +23,8 @@ START = 1
 
 
 @pytest.fixture
-def broker(tmp_path: Path) -> LogWorld:
-    broker = LogWorld(tmp_path)
+def broker(tmp_path: Path) -> TopicsFixture:
+    broker = TopicsFixture(tmp_path)
     broker.create("t")
     broker.create("append-time", message_timestamp_type="LogAppendTime")
     for topic in ("t", "append-time"):
@@ -34,7 +34,7 @@ def broker(tmp_path: Path) -> LogWorld:
     return broker
 
 
-def lead_two(broker: LogWorld, topic: str = "t", leader: int = ME, epoch: int = 1) -> None:
+def lead_two(broker: TopicsFixture, topic: str = "t", leader: int = ME, epoch: int = 1) -> None:
     """Give a topic a second replica, which is in sync and has nothing of what comes next."""
     role = Role(leader=leader, leader_epoch=epoch, isr=(ME, OTHER), replicas=(ME, OTHER))
     broker.replicas.take_role(topic, 0, role)
@@ -47,7 +47,7 @@ def offsets(answer: Any) -> tuple[ErrorCode, int, int, int]:
 
 
 @pytest.mark.parametrize("topic", ["t", "append-time"])
-def test_a_timeout_leaves_the_offsets_of_the_append(broker: LogWorld, topic: str) -> None:
+def test_a_timeout_leaves_the_offsets_of_the_append(broker: TopicsFixture, topic: str) -> None:
     lead_two(broker, topic)
     stamped = broker.clock.now_ms() if topic == "append-time" else -1
     waiting = broker.produce((0, batch(b"v")), topic=topic, acks=-1)
@@ -55,14 +55,14 @@ def test_a_timeout_leaves_the_offsets_of_the_append(broker: LogWorld, topic: str
     assert offsets(waiting.value) == (ErrorCode.REQUEST_TIMED_OUT, 2, stamped, START)
 
 
-def test_a_new_leader_leaves_the_offsets_of_the_append(broker: LogWorld) -> None:
+def test_a_new_leader_leaves_the_offsets_of_the_append(broker: TopicsFixture) -> None:
     lead_two(broker)
     waiting = broker.produce((0, batch(b"v")), acks=-1)
     lead_two(broker, leader=OTHER, epoch=2)
     assert offsets(waiting.value) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, 2, -1, START)
 
 
-def test_too_few_replicas_are_told_where_the_log_starts(broker: LogWorld) -> None:
+def test_too_few_replicas_are_told_where_the_log_starts(broker: TopicsFixture) -> None:
     role = Role(leader=ME, leader_epoch=1, isr=(ME,), replicas=(ME, OTHER))
     broker.replicas.take_role("t", 0, role)
     broker.partition("t").require_in_sync(2)
@@ -88,19 +88,19 @@ def idempotent(sequence: int) -> bytes:
     ],
 )
 def test_a_refused_batch_is_told_where_the_log_starts_as_by_kafka(
-    broker: LogWorld, sent: bytes, error: ErrorCode, log_start: int
+    broker: TopicsFixture, sent: bytes, error: ErrorCode, log_start: int
 ) -> None:
     answer = broker.produce((0, sent))
     assert offsets(answer) == (error, 2 if error == ErrorCode.NONE else -1, -1, log_start)
 
 
-def test_a_sequence_out_of_order_is_told_where_the_log_starts(broker: LogWorld) -> None:
+def test_a_sequence_out_of_order_is_told_where_the_log_starts(broker: TopicsFixture) -> None:
     broker.produce((0, idempotent(0)))
     answer = broker.produce((0, idempotent(7)))
     assert offsets(answer) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1, -1, START)
 
 
-def test_a_batch_larger_than_a_segment_is_not_told_where_the_log_starts(broker: LogWorld) -> None:
+def test_a_batch_larger_than_a_segment_is_not_told_where_the_log_starts(broker: TopicsFixture) -> None:
     small = topic_config(BrokerConfig(), {"segment.bytes": "1024"})
     partition = broker.partition("t")
     partition.log.config = log_config(small)

@@ -18,7 +18,7 @@ from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation, ResourceType
 from support.asking import Denying
 from support.log_harness import make_batch
-from support.log_world import ME, ONE, TWO, LogWorld, batch, rows, topic_data
+from support.topics_on_disk import ME, ONE, TWO, TopicsFixture, batch, rows, topic_data
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,13 +28,13 @@ BIG = bytes(1000 * 1000)
 
 
 @pytest.fixture
-def broker(tmp_path: Path) -> LogWorld:
-    broker = LogWorld(tmp_path)
+def broker(tmp_path: Path) -> TopicsFixture:
+    broker = TopicsFixture(tmp_path)
     broker.create("t", partitions=3)
     return broker
 
 
-def test_what_comes_after_a_big_batch_is_placed_for_where_that_one_ended(broker: LogWorld) -> None:
+def test_what_comes_after_a_big_batch_is_placed_for_where_that_one_ended(broker: TopicsFixture) -> None:
     big, small = batch(BIG), batch(b"v")
     broker.produce((0, big))
     broker.produce((0, small))
@@ -45,7 +45,7 @@ def test_what_comes_after_a_big_batch_is_placed_for_where_that_one_ended(broker:
 
 
 @pytest.mark.parametrize("acks", [1, -1])
-def test_a_partition_whose_role_has_not_come_is_not_led_here(broker: LogWorld, acks: int) -> None:
+def test_a_partition_whose_role_has_not_come_is_not_led_here(broker: TopicsFixture, acks: int) -> None:
     here = PartitionInfo(leader=-1, leader_epoch=1, isr=(ME,), replicas=(ME,))
     image = ClusterImage("cluster").with_topics([TopicImage("t", bytes(16), {0: here, 1: here})])
     broker.cluster.update(image)
@@ -54,7 +54,7 @@ def test_a_partition_whose_role_has_not_come_is_not_led_here(broker: LogWorld, a
     assert rows(answer) == [(1, ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)]
 
 
-def test_needs_to_write_to_the_topic_before_anything_is_said_of_it(broker: LogWorld) -> None:
+def test_needs_to_write_to_the_topic_before_anything_is_said_of_it(broker: TopicsFixture) -> None:
     broker.services.server.authorizer = Denying((Operation.WRITE, ResourceType.TOPIC))
     for topic, acks in (("t", 1), ("none", 1), ("__consumer_offsets", 1), ("t", 7)):
         assert rows(broker.produce((0, batch(b"v")), topic=topic, acks=acks)) == [(0, 29, -1)]
@@ -62,12 +62,12 @@ def test_needs_to_write_to_the_topic_before_anything_is_said_of_it(broker: LogWo
     assert broker.values("t") == []
 
 
-def test_that_a_partition_is_unknown_is_said_before_what_else_is_wrong(broker: LogWorld) -> None:
+def test_that_a_partition_is_unknown_is_said_before_what_else_is_wrong(broker: TopicsFixture) -> None:
     assert rows(broker.produce((0, batch(b"v")), (9, batch(b"v")), acks=7)) == [(0, 21, -1), (9, 3, -1)]
     assert rows(broker.produce((0, batch(b"v")), topic="__consumer_offsets")) == [(0, 3, -1)]
 
 
-def test_needs_to_write_to_the_transactional_id(broker: LogWorld) -> None:
+def test_needs_to_write_to_the_transactional_id(broker: TopicsFixture) -> None:
     broker.services.server.authorizer = Denying(
         (Operation.WRITE, Resource.transactional_id("x")), (Operation.WRITE, ResourceType.TOPIC)
     )
@@ -84,7 +84,7 @@ def test_needs_to_write_to_the_transactional_id(broker: LogWorld) -> None:
 
 
 @pytest.mark.parametrize("by_id", [False, True])
-def test_a_topic_in_two_entries_is_one(broker: LogWorld, by_id: bool) -> None:
+def test_a_topic_in_two_entries_is_one(broker: TopicsFixture, by_id: bool) -> None:
     """Its partition waits for its last batch, and no row of it is answered before."""
     version = 13 if by_id else 9
     broker.create("one", partitions=2, topic_id=ONE)
@@ -115,7 +115,7 @@ def test_a_topic_in_two_entries_is_one(broker: LogWorld, by_id: bool) -> None:
 
 
 def test_a_batch_that_is_there_already_is_not_acknowledged_where_the_disk_has_failed(
-    broker: LogWorld,
+    broker: TopicsFixture,
 ) -> None:
     """It may be nowhere else, and nobody can fetch it here."""
     both = Role(leader=ME, leader_epoch=1, isr=(ME, OTHER), replicas=(ME, OTHER))
@@ -127,7 +127,7 @@ def test_a_batch_that_is_there_already_is_not_acknowledged_where_the_disk_has_fa
     assert rows(answer) == [(0, ErrorCode.KAFKA_STORAGE_ERROR, -1)]
 
 
-def test_a_transaction_in_a_batch_that_another_replaces_needs_its_permission(broker: LogWorld) -> None:
+def test_a_transaction_in_a_batch_that_another_replaces_needs_its_permission(broker: TopicsFixture) -> None:
     broker.services.server.authorizer = Denying((Operation.WRITE, Resource.transactional_id("x")))
     sent = batch(b"v", producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
     entries = [topic_data((0, sent)), topic_data((0, batch(b"v")))]
@@ -138,7 +138,7 @@ def test_a_transaction_in_a_batch_that_another_replaces_needs_its_permission(bro
 OTHER = 2
 
 
-def stand_back(broker: LogWorld, epoch: int) -> None:
+def stand_back(broker: TopicsFixture, epoch: int) -> None:
     """Another broker leads partition 0."""
     role = Role(leader=OTHER, leader_epoch=epoch, isr=(ME, OTHER), replicas=(ME, OTHER))
     broker.replicas.take_role("t", 0, role)
@@ -152,14 +152,14 @@ def who_leads(answer: Any) -> tuple[int, int, int, list[tuple[int, str, int, str
 
 
 @pytest.fixture
-def among_others(broker: LogWorld) -> LogWorld:
+def among_others(broker: TopicsFixture) -> TopicsFixture:
     way = {"PLAINTEXT": ("other", 9093)}
     broker.cluster.image = replace(broker.cluster.image, brokers={OTHER: BrokerInfo(OTHER, "rack", way)})
     broker.services.cluster.broker_id = ME
     return broker
 
 
-def test_who_leads_instead_is_said_with_the_way_there(among_others: LogWorld) -> None:
+def test_who_leads_instead_is_said_with_the_way_there(among_others: TopicsFixture) -> None:
     """KIP-951."""
     stand_back(among_others, epoch=5)
     known = (6, OTHER, 5, [(OTHER, "other", 9093, "rack")])
@@ -167,7 +167,9 @@ def test_who_leads_instead_is_said_with_the_way_there(among_others: LogWorld) ->
     assert who_leads(among_others.produce((0, batch(b"v")), version=9)) == (6, -1, -1, [])
 
 
-def test_who_leads_a_partition_that_is_not_here_is_what_clients_are_shown(among_others: LogWorld) -> None:
+def test_who_leads_a_partition_that_is_not_here_is_what_clients_are_shown(
+    among_others: TopicsFixture,
+) -> None:
     elsewhere = PartitionInfo(leader=OTHER, leader_epoch=3, isr=(OTHER,), replicas=(OTHER,))
     image = among_others.cluster.image
     shown = image.with_topics([TopicImage("u", bytes(16), {0: elsewhere})])
@@ -176,7 +178,7 @@ def test_who_leads_a_partition_that_is_not_here_is_what_clients_are_shown(among_
     assert who_leads(answer) == (6, OTHER, 3, [(OTHER, "other", 9093, "rack")])
 
 
-def test_it_is_said_as_well_to_who_waits_when_that_happens(among_others: LogWorld) -> None:
+def test_it_is_said_as_well_to_who_waits_when_that_happens(among_others: TopicsFixture) -> None:
     role = Role(leader=ME, leader_epoch=4, isr=(ME, OTHER), replicas=(ME, OTHER))
     among_others.replicas.take_role("t", 0, role)
     waiting = among_others.produce((0, batch(b"v")), version=10, acks=-1)
@@ -184,7 +186,9 @@ def test_it_is_said_as_well_to_who_waits_when_that_happens(among_others: LogWorl
     assert who_leads(waiting.value) == (6, OTHER, 5, [(OTHER, "other", 9093, "rack")])
 
 
-def test_a_batch_behind_one_that_came_before_the_election_is_sent_here_again(among_others: LogWorld) -> None:
+def test_a_batch_behind_one_that_came_before_the_election_is_sent_here_again(
+    among_others: TopicsFixture,
+) -> None:
     """The batch is refused as that one was, and the leader to ask is this broker by now."""
 
     def answer(sequence: int) -> tuple[int, int]:
@@ -199,7 +203,7 @@ def test_a_batch_behind_one_that_came_before_the_election_is_sent_here_again(amo
     assert [answer(0), answer(1)] == [(ErrorCode.NONE, -1)] * 2
 
 
-def test_a_batch_behind_one_that_came_before_its_topic_is_not_the_first(broker: LogWorld) -> None:
+def test_a_batch_behind_one_that_came_before_its_topic_is_not_the_first(broker: TopicsFixture) -> None:
     """A log takes any sequence of an unknown producer; then the first batch could never be written."""
 
     def answer(sequence: int) -> int:
@@ -214,7 +218,7 @@ def test_a_batch_behind_one_that_came_before_its_topic_is_not_the_first(broker: 
 
 
 @pytest.mark.parametrize("topic", ["never", "late"])
-def test_batches_for_topics_that_never_come_take_little_memory(broker: LogWorld, topic: str) -> None:
+def test_batches_for_topics_that_never_come_take_little_memory(broker: TopicsFixture, topic: str) -> None:
     def refuse(topic: str, producer_id: int, sequence: int = 0) -> None:
         sent = bytes(make_batch(producer_id=producer_id, producer_epoch=0, base_sequence=sequence))
         assert rows(broker.produce((0, sent), topic=topic)) == [(0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)]

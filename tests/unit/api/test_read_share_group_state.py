@@ -8,9 +8,9 @@ from kcompat.api import read_share_group_state
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.read_share_group_state import ReadShareGroupStateRequest
 from kcompat.share.batches import StateBatch
+from support.share_coordinators import KEY
 from support.share_state_apis import ShareStateApi
 from support.share_state_conformance import EmptyTopicConformance
-from support.share_world import KEY
 
 NONE = ErrorCode.NONE
 
@@ -26,8 +26,8 @@ def api() -> ShareStateApi:
 
 
 def test_what_is_stored_is_read(api: ShareStateApi) -> None:
-    api.world.coordinator.initialize(KEY, 3, 5)
-    api.world.write(StateBatch(5, 9, 2, 1), state_epoch=3, start_offset=5)
+    api.fixture.coordinator.initialize(KEY, 3, 5)
+    api.fixture.write(StateBatch(5, 9, 2, 1), state_epoch=3, start_offset=5)
     rows = api.ask(0, 1, leader_epoch=4)
     row = rows[0]
     assert (row.error_code, row.state_epoch, row.start_offset) == (NONE, 3, 5)

@@ -7,9 +7,9 @@ import pytest
 from kcompat.api import read_share_group_state_summary
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.read_share_group_state_summary import ReadShareGroupStateSummaryRequest
+from support.share_coordinators import KEY
 from support.share_state_apis import ShareStateApi
 from support.share_state_conformance import EmptyTopicConformance
-from support.share_world import KEY
 
 NONE = ErrorCode.NONE
 
@@ -26,8 +26,8 @@ def api() -> ShareStateApi:
 
 @pytest.mark.parametrize("version", [0, 1])
 def test_share_partitions_are_summed_up(api: ShareStateApi, version: int) -> None:
-    api.world.coordinator.initialize(KEY, 3, 5)
-    api.world.coordinator.read(KEY, 4)
+    api.fixture.coordinator.initialize(KEY, 3, 5)
+    api.fixture.coordinator.read(KEY, 4)
     rows = api.ask(0, 1, version=version, leader_epoch=0)
     row = rows[0]
     assert (row.error_code, row.state_epoch, row.leader_epoch, row.start_offset) == (NONE, 3, 4, 5)

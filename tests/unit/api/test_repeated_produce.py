@@ -21,8 +21,8 @@ from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.compression import Codec
 from kcompat.security.operations import Operation, ResourceType
 from support.asking import Denying
-from support.log_world import ME, ONE, TWO, LogWorld, batch, rows, topic_data
 from support.raw_client import request_frame, response_in
+from support.topics_on_disk import ME, ONE, TWO, TopicsFixture, batch, rows, topic_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,18 +41,18 @@ class Wire:
 
     def __init__(self, home: Path, *, shortcut: bool) -> None:
         home.mkdir()
-        self.world = LogWorld(home)
-        self.world.create("t", partitions=3, topic_id=ONE)
+        self.fixture = TopicsFixture(home)
+        self.fixture.create("t", partitions=3, topic_id=ONE)
         self.handled = 0
         """Requests that the handler has had."""
-        self.world.services.server.served = (
+        self.fixture.services.server.served = (
             replace(
                 PRODUCE,
                 handler=lambda: self._handle,
                 shortcut=PRODUCE.shortcut if shortcut else None,
             ),
         )
-        self._dispatcher = Dispatcher(self.world.services)
+        self._dispatcher = Dispatcher(self.fixture.services)
 
     def _handle(self, context: RequestContext, request: ProduceRequest) -> Any:
         self.handled += 1
@@ -74,7 +74,7 @@ class Wire:
         named = topic_data((index, data), topic=topic, topic_id=topic_id)
         request = ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=[named])
         frame = bytearray(request_frame(request, version, 7, client_id)[4:])
-        answer = self._dispatcher.on_frame(self.world.peer, memoryview(frame))
+        answer = self._dispatcher.on_frame(self.fixture.peer, memoryview(frame))
         for position in range(len(frame)):
             frame[position] = 0xEE
         return answer
@@ -103,15 +103,15 @@ class Pair:
         assert data[4:8] == (7).to_bytes(4, "big")
         return response_in(data[4:], ProduceRequest, version)
 
-    def each(self, change: Callable[[LogWorld], object]) -> None:
+    def each(self, change: Callable[[TopicsFixture], object]) -> None:
         """Change both brokers."""
-        change(self.short.world)
-        change(self.long.world)
+        change(self.short.fixture)
+        change(self.long.fixture)
 
     def values(self, topic: str = "t") -> list[bytes | None]:
         """What the first partition of both has."""
-        values = self.short.world.values(topic)
-        assert values == self.long.world.values(topic)
+        values = self.short.fixture.values(topic)
+        assert values == self.long.fixture.values(topic)
         return values
 
 
@@ -142,18 +142,18 @@ def test_partitions_and_clients_are_told_apart(pair: Pair) -> None:
     assert pair.short.handled == 6
 
 
-def delete_before(offset: int, world: LogWorld) -> None:
-    world.partition("s").delete_records_before(offset)
+def delete_before(offset: int, fixture: TopicsFixture) -> None:
+    fixture.partition("s").delete_records_before(offset)
 
 
 def test_times_and_starts_are_those_of_each_append(pair: Pair) -> None:
-    pair.each(lambda world: world.create("s", message_timestamp_type="LogAppendTime"))
+    pair.each(lambda fixture: fixture.create("s", message_timestamp_type="LogAppendTime"))
     for step in range(3):
         answer = pair.send(batch(b"v"), topic="s")
         (row,) = answer.responses[0].partition_responses
-        assert row.log_append_time_ms == pair.short.world.clock.now_ms()
+        assert row.log_append_time_ms == pair.short.fixture.clock.now_ms()
         assert row.log_start_offset == step
-        pair.each(lambda world: world.clock.advance(10))
+        pair.each(lambda fixture: fixture.clock.advance(10))
         pair.each(partial(delete_before, step + 1))
     assert pair.short.handled == 1
 
@@ -200,13 +200,13 @@ def test_a_batch_of_an_idempotent_producer_is_checked_for_its_sequence(pair: Pai
 def test_what_comes_behind_a_big_batch_is_placed(pair: Pair) -> None:
     for _ in range(3):
         pair.send(batch(BIG))
-    assert len(pair.short.world.peer.placed) == 3
-    assert pair.short.world.peer.placed == pair.long.world.peer.placed
+    assert len(pair.short.fixture.peer.placed) == 3
+    assert pair.short.fixture.peer.placed == pair.long.fixture.peer.placed
 
 
-def follow(world: LogWorld, *, leader: int = ME, epoch: int = 1) -> None:
+def follow(fixture: TopicsFixture, *, leader: int = ME, epoch: int = 1) -> None:
     both = Role(leader=leader, leader_epoch=epoch, isr=(ME, OTHER), replicas=(ME, OTHER))
-    world.replicas.take_role("t", 0, both)
+    fixture.replicas.take_role("t", 0, both)
 
 
 def test_acks_all_waits_for_followers(pair: Pair) -> None:
@@ -214,7 +214,7 @@ def test_acks_all_waits_for_followers(pair: Pair) -> None:
     pair.each(follow)
     later = pair.send(batch(b"w"), acks=-1)
     assert rows(pair.send(batch(b"x"), acks=1)) == [(0, 0, 2)]
-    pair.each(lambda world: world.clock.advance(1000))
+    pair.each(lambda fixture: fixture.clock.advance(1000))
     assert rows(later()) == [(0, ErrorCode.REQUEST_TIMED_OUT, 1)]
     assert pair.short.handled == 2
 
@@ -224,7 +224,9 @@ def test_what_is_there_already_is_not_acknowledged_where_the_disk_has_failed(pai
     pair.send(sent[0], acks=-1)
     pair.each(follow)
     pair.send(sent[1], acks=-1)
-    pair.each(lambda world: world.partition("t").log.context.fault(OSError(errno.EIO, "Input/output error")))
+    pair.each(
+        lambda fixture: fixture.partition("t").log.context.fault(OSError(errno.EIO, "Input/output error"))
+    )
     assert rows(pair.send(sent[1], acks=-1)) == [(0, ErrorCode.KAFKA_STORAGE_ERROR, -1)]
     assert pair.short.handled == 1
 
@@ -232,9 +234,9 @@ def test_what_is_there_already_is_not_acknowledged_where_the_disk_has_failed(pai
 def test_acks_all_needs_enough_in_sync(pair: Pair) -> None:
     pair.send(batch(b"v"), acks=-1)
     pair.each(follow)
-    pair.each(lambda world: world.partition("t").require_in_sync(2))
+    pair.each(lambda fixture: fixture.partition("t").require_in_sync(2))
     alone = Role(leader=ME, leader_epoch=2, isr=(ME,), replicas=(ME, OTHER))
-    pair.each(lambda world: world.replicas.take_role("t", 0, alone))
+    pair.each(lambda fixture: fixture.replicas.take_role("t", 0, alone))
     assert rows(pair.send(batch(b"w"), acks=-1)) == [(0, ErrorCode.NOT_ENOUGH_REPLICAS, -1)]
     assert pair.values() == [b"v"]
 
@@ -242,17 +244,17 @@ def test_acks_all_needs_enough_in_sync(pair: Pair) -> None:
 @versions
 def test_who_leads_no_more_says_so(pair: Pair, version: int) -> None:
     pair.send(batch(b"v"), version=version)
-    pair.each(lambda world: follow(world, leader=OTHER))
+    pair.each(lambda fixture: follow(fixture, leader=OTHER))
     answer = pair.send(batch(b"w"), version=version)
     assert rows(answer) == [(0, ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)]
 
 
 @versions
 def test_a_topic_that_is_gone_is_unknown(pair: Pair, version: int) -> None:
-    def delete(world: LogWorld) -> None:
-        world.cluster.image = ClusterImage("cluster")
+    def delete(fixture: TopicsFixture) -> None:
+        fixture.cluster.image = ClusterImage("cluster")
         for index in range(3):
-            world.replicas.remove("t", index)
+            fixture.replicas.remove("t", index)
 
     pair.send(batch(b"v"), version=version)
     pair.each(delete)
@@ -261,10 +263,10 @@ def test_a_topic_that_is_gone_is_unknown(pair: Pair, version: int) -> None:
 
 
 def test_a_topic_of_the_same_name_and_another_id_is_another(pair: Pair) -> None:
-    def recreate(world: LogWorld) -> None:
+    def recreate(fixture: TopicsFixture) -> None:
         for index in range(3):
-            world.replicas.remove("t", index)
-        world.create("t", topic_id=TWO)
+            fixture.replicas.remove("t", index)
+        fixture.create("t", topic_id=TWO)
 
     pair.send(batch(b"v"), version=13)
     pair.each(recreate)
@@ -276,7 +278,7 @@ def test_a_topic_of_the_same_name_and_another_id_is_another(pair: Pair) -> None:
 def test_a_right_that_is_taken_away_is_missed(pair: Pair) -> None:
     pair.send(batch(b"v"))
     for wire in (pair.short, pair.long):
-        wire.world.services.server.authorizer = Denying((Operation.WRITE, ResourceType.TOPIC))
+        wire.fixture.services.server.authorizer = Denying((Operation.WRITE, ResourceType.TOPIC))
     assert rows(pair.send(batch(b"w"))) == [(0, ErrorCode.TOPIC_AUTHORIZATION_FAILED, -1)]
 
 
@@ -290,7 +292,7 @@ def test_a_right_that_is_taken_away_is_missed(pair: Pair) -> None:
     ],
 )
 def test_what_is_refused_is_not_remembered(pair: Pair, change: dict[str, Any], error: ErrorCode) -> None:
-    pair.each(lambda world: world.create("__consumer_offsets"))
+    pair.each(lambda fixture: fixture.create("__consumer_offsets"))
     for _ in range(2):
         ((_, refused, _),) = rows(pair.send(batch(b"v"), **change))
         assert refused == error
@@ -300,7 +302,7 @@ def test_what_is_refused_is_not_remembered(pair: Pair, change: dict[str, Any], e
 def test_a_bug_is_answered_as_in_a_handler(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
     pair.send(batch(b"v"))
     for wire in (pair.short, pair.long):
-        wire.world.services.storage.replicas = None  # type: ignore[assignment]
+        wire.fixture.services.storage.replicas = None  # type: ignore[assignment]
     assert pair.send(batch(b"v")) is CLOSE
     assert caplog.text.count("PRODUCE v9") == 2
     assert pair.short.handled == 1

@@ -11,8 +11,7 @@ from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from support.asking import Client, Denying, Finalized
 from support.share_apis import ShareApis, acknowledged
-from support.share_fetch_world import GROUP, LOCK_MS, OTHER
-from support.share_partition_world import ACCEPT, RELEASE, RENEW
+from support.share_partitions import ACCEPT, GROUP, LOCK_MS, OTHER, RELEASE, RENEW
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +23,7 @@ NONE = ErrorCode.NONE
 def apis(tmp_path: Path) -> ShareApis:
     """The member has the records 0 to 3 of partition 0."""
     apis = ShareApis(tmp_path)
-    apis.world.produce(b"0", b"1", b"2", b"3")
+    apis.fixture.produce(b"0", b"1", b"2", b"3")
     apis.fetch()
     return apis
 
@@ -41,27 +40,27 @@ def test_what_is_said_is_done(apis: ShareApis, version: int) -> None:
     )
     assert (response.error_code, row(response).error_code) == (NONE, NONE)
     assert response.acquisition_lock_timeout_ms == (LOCK_MS if version > 1 else 0)
-    assert apis.world.led().machine is not None
+    assert apis.fixture.led().machine is not None
     again = apis.fetch(epoch=0, member_id="other")
     ((fetched,),) = [topic.partitions for topic in again.responses]
     assert [(each.first_offset, each.delivery_count) for each in fetched.acquired_records] == [(2, 2)]
 
 
 def test_the_answer_waits_for_the_coordinator(apis: ShareApis) -> None:
-    apis.world.coordination.log.hold()
+    apis.fixture.coordination.log.hold()
     waiting = apis.acknowledge(acknowledged(0, 3, ACCEPT))
     assert not waiting.done
-    apis.world.coordination.log.release()
+    apis.fixture.coordination.log.release()
     assert row(waiting.value).error_code == NONE
 
 
 def test_the_end_of_a_session_is_not_that_of_the_next(apis: ShareApis) -> None:
     """The member begins anew on another connection before what it said last is stored."""
-    apis.world.coordination.log.hold()
+    apis.fixture.coordination.log.hold()
     ending = apis.acknowledge(acknowledged(0, 0, ACCEPT), epoch=-1)
-    apis.world.produce(b"4")
+    apis.fixture.produce(b"4")
     apis.fetch(epoch=0, client=Client())
-    apis.world.coordination.log.release()
+    apis.fixture.coordination.log.release()
     assert row(ending.value).error_code == NONE
     assert len(apis.sessions) == 1
     assert row(apis.acknowledge(acknowledged(4, 4, ACCEPT), epoch=1)).error_code == NONE
@@ -80,17 +79,17 @@ def test_what_cannot_be_done_is_refused(apis: ShareApis, batch: Any, error: Erro
 
 
 def test_locks_are_renewed_where_the_request_says_so(apis: ShareApis) -> None:
-    apis.world.clock.advance(LOCK_MS - 1)
+    apis.fixture.clock.advance(LOCK_MS - 1)
     batch = acknowledged(0, 3, RENEW)
     assert row(apis.acknowledge(batch, version=1)).error_code == ErrorCode.INVALID_REQUEST
     assert row(apis.acknowledge(batch)).error_code == ErrorCode.INVALID_REQUEST
     assert row(apis.acknowledge(batch, is_renew_ack=True)).error_code == NONE
-    apis.world.clock.advance(LOCK_MS - 1)
+    apis.fixture.clock.advance(LOCK_MS - 1)
     assert row(apis.acknowledge(acknowledged(0, 3, ACCEPT))).error_code == NONE
 
 
 def test_what_another_has_or_nobody_is_refused(apis: ShareApis) -> None:
-    apis.world.clock.advance(LOCK_MS)
+    apis.fixture.clock.advance(LOCK_MS)
     response = apis.acknowledge(acknowledged(0, 3, ACCEPT))
     assert row(response).error_code == ErrorCode.INVALID_RECORD_STATE
     assert row(response).error_message == "The acknowledged records are not acquired."
@@ -132,11 +131,11 @@ def test_partitions_without_records_are_answered(apis: ShareApis) -> None:
 
 
 def test_a_state_that_another_leader_has_read_is_fenced(apis: ShareApis) -> None:
-    led = apis.world.led()
-    apis.world.coordination.coordinator.read(led.key, 99)
+    led = apis.fixture.led()
+    apis.fixture.coordination.coordinator.read(led.key, 99)
     answer = row(apis.acknowledge(acknowledged(0, 3, ACCEPT)))
     assert answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
-    apis.world.lead(OTHER)
+    apis.fixture.lead(OTHER)
     assert answer.current_leader.leader_id == 1
 
 
@@ -150,6 +149,6 @@ def test_what_is_known_is_forgotten_once_the_last_connection_of_the_group_has_en
     apis.fetch(epoch=0, member_id="other", client=other)
     apis.acknowledge(acknowledged(0, 3, ACCEPT), epoch=-1)
     apis.client.leave()
-    assert len(apis.world.shares) == 1
+    assert len(apis.fixture.shares) == 1
     other.leave()
-    assert len(apis.world.shares) == 0
+    assert len(apis.fixture.shares) == 0

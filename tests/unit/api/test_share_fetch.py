@@ -11,8 +11,7 @@ from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from support.asking import Client, Denying, Finalized
 from support.share_apis import ShareApis, said
-from support.share_fetch_world import GROUP, LOCK_MS, OTHER
-from support.share_partition_world import ACCEPT, RELEASE, RENEW
+from support.share_partitions import ACCEPT, GROUP, LOCK_MS, OTHER, RELEASE, RENEW
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +22,8 @@ NONE = ErrorCode.NONE
 @pytest.fixture
 def apis(tmp_path: Path) -> ShareApis:
     apis = ShareApis(tmp_path)
-    apis.world.produce(b"0", b"1", b"2")
-    apis.world.produce(b"3")
+    apis.fixture.produce(b"0", b"1", b"2")
+    apis.fixture.produce(b"3")
     return apis
 
 
@@ -61,7 +60,7 @@ def test_what_was_acknowledged_is_not_fetched_again(apis: ShareApis) -> None:
 def test_what_is_said_is_told_of_though_there_is_nothing_to_fetch(apis: ShareApis) -> None:
     apis.fetch()
     waiting = apis.fetch(said(0, 3, ACCEPT))
-    apis.world.clock.advance(500)
+    apis.fixture.clock.advance(500)
     row = rows(waiting.value)[0]
     assert (row.acknowledge_error_code, bytes(row.records), row.acquired_records) == (NONE, b"", [])
 
@@ -81,29 +80,29 @@ def test_what_is_said_is_told_of_though_there_is_nothing_to_fetch(apis: ShareApi
 def test_what_is_not_sound_is_refused(apis: ShareApis, batches: list[Any]) -> None:
     apis.fetch()
     waiting = apis.fetch(*batches)
-    apis.world.clock.advance(500)
+    apis.fixture.clock.advance(500)
     assert rows(waiting.value)[0].acknowledge_error_code == ErrorCode.INVALID_REQUEST
 
 
 def test_what_is_said_of_nothing_is_refused(apis: ShareApis) -> None:
     apis.fetch()
     waiting = apis.fetch(said(0, 0, ACCEPT), topic_id=b"\7" * 16)
-    apis.world.clock.advance(500)
+    apis.fixture.clock.advance(500)
     assert rows(waiting.value)[0].acknowledge_error_code == ErrorCode.UNKNOWN_TOPIC_ID
     waiting = apis.fetch(said(0, 0, ACCEPT), partitions=(77,))
-    apis.world.clock.advance(500)
+    apis.fixture.clock.advance(500)
     assert rows(waiting.value)[77].acknowledge_error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_a_renewal_fetches_nothing(apis: ShareApis) -> None:
     apis.fetch()
-    apis.world.clock.advance(LOCK_MS - 1)
+    apis.fixture.clock.advance(LOCK_MS - 1)
     nothing: dict[str, Any] = {"max_bytes": 0, "min_bytes": 0, "max_records": 0, "max_wait_ms": 0}
-    apis.world.produce(b"4")
+    apis.fixture.produce(b"4")
     response = apis.fetch(said(0, 3, RENEW), is_renew_ack=True, **nothing)
     assert rows(response)[0].acknowledge_error_code == NONE
     assert acquired(response) == []
-    apis.world.clock.advance(LOCK_MS - 1)
+    apis.fixture.clock.advance(LOCK_MS - 1)
     assert acquired(apis.fetch()) == [(4, 4, 1)]
     for name in nothing:
         wanted = {**nothing, name: 1}
@@ -142,9 +141,9 @@ def test_a_session_goes_on_with_the_next_epoch(apis: ShareApis) -> None:
     apis.fetch()
     assert apis.fetch(epoch=5).error_code == ErrorCode.INVALID_SHARE_SESSION_EPOCH
     assert apis.fetch(said(0, 0, ACCEPT), epoch=0).error_code == ErrorCode.INVALID_REQUEST
-    apis.world.produce(b"4", index=1)
+    apis.fixture.produce(b"4", index=1)
     apis.fetch(partitions=(1,))
-    apis.world.produce(b"5", index=1)
+    apis.fixture.produce(b"5", index=1)
     response = apis.fetch(partitions=())
     assert acquired(response, 1) == [(1, 1, 1)]
 
@@ -161,11 +160,11 @@ def test_a_connection_that_ends_gives_back_what_its_member_has(apis: ShareApis) 
     apis.fetch()
     waiting = apis.fetch(epoch=0, member_id="other", client=other)
     apis.client.leave()
-    apis.world.clock.advance(0)
+    apis.fixture.clock.advance(0)
     assert acquired(waiting.value) == [(0, 3, 2)]
-    assert len(apis.world.shares) == 1
+    assert len(apis.fixture.shares) == 1
     other.leave()
-    assert (len(apis.sessions), len(apis.world.shares)) == (0, 0)
+    assert (len(apis.sessions), len(apis.fixture.shares)) == (0, 0)
 
 
 def test_a_connection_that_ends_takes_no_records_with_it(apis: ShareApis) -> None:
@@ -183,24 +182,24 @@ def test_a_connection_that_ends_takes_no_records_with_it(apis: ShareApis) -> Non
 def test_a_session_that_begins_anew_elsewhere_gets_the_records(apis: ShareApis) -> None:
     waiting = apis.fetch(min_bytes=1 << 19, max_wait_ms=100)
     again = apis.fetch(epoch=0, client=Client(), min_bytes=1 << 19, max_wait_ms=200)
-    apis.world.clock.advance(100)
+    apis.fixture.clock.advance(100)
     assert (waiting.value.error_code, waiting.value.responses) == (ErrorCode.INVALID_SHARE_SESSION_EPOCH, [])
-    apis.world.clock.advance(100)
+    apis.fixture.clock.advance(100)
     assert acquired(again.value) == [(0, 3, 1)]
 
 
 def test_there_are_no_more_sessions_than_may_be(tmp_path: Path) -> None:
     apis = ShareApis(tmp_path, max_sessions=1)
-    apis.world.produce(b"0")
+    apis.fixture.produce(b"0")
     apis.fetch()
     refused = apis.fetch(epoch=0, member_id="other", max_wait_ms=100)
     assert not refused.done
-    apis.world.clock.advance(100)
+    apis.fixture.clock.advance(100)
     assert refused.value.error_code == ErrorCode.SHARE_SESSION_LIMIT_REACHED
 
 
 def test_who_leads_instead_is_told(apis: ShareApis) -> None:
-    apis.world.lead(OTHER, index=0)
+    apis.fixture.lead(OTHER, index=0)
     row = rows(apis.fetch())[0]
     assert row.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert row.current_leader.leader_id == OTHER
@@ -210,9 +209,9 @@ def test_a_member_that_asks_again_meanwhile_loses_the_answer(apis: ShareApis) ->
     apis.fetch()
     waiting = apis.fetch(max_wait_ms=100)
     again = apis.fetch(client=Client())
-    apis.world.clock.advance(99)
-    apis.world.produce(b"4")
-    apis.world.clock.advance(1)
+    apis.fixture.clock.advance(99)
+    apis.fixture.produce(b"4")
+    apis.fixture.clock.advance(1)
     assert waiting.value.error_code == ErrorCode.INVALID_SHARE_SESSION_EPOCH
     assert acquired(again.value) == [(4, 4, 1)]
 
@@ -220,7 +219,7 @@ def test_a_member_that_asks_again_meanwhile_loses_the_answer(apis: ShareApis) ->
 def test_partitions_take_turns(apis: ShareApis) -> None:
     for index in (0, 1):
         for _ in range(6):
-            apis.world.produce(b"x", index=index)
+            apis.fixture.produce(b"x", index=index)
     apis.fetch(partitions=(0, 1), max_records=1)
     firsts = [
         [index for index in (0, 1) if acquired(response, index)]

@@ -23,7 +23,7 @@ def beat(broker: GroupHandlers, epoch: int = 0, **fields: Any) -> Any:
     """The answer; what follows from it has happened."""
     wanted = {"group_id": "g", "member_id": "m", "member_epoch": epoch, **fields}
     answer = broker.ask(ShareGroupHeartbeatRequest(**wanted), 1)
-    broker.world.clock.advance(1_000)
+    broker.fixture.clock.advance(1_000)
     return answer
 
 

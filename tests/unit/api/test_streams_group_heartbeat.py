@@ -89,7 +89,7 @@ def test_a_member_is_told_why_topics_were_not_made(broker: GroupHandlers) -> Non
     made = len(broker.topics_to_make)
     beat(broker, joined.member_epoch)
     assert len(broker.topics_to_make) == made, "not again so soon"
-    broker.world.clock.advance(10_000)
+    broker.fixture.clock.advance(10_000)
     beat(broker, joined.member_epoch)
     assert len(broker.topics_to_make) == 2 * made
 

@@ -14,9 +14,8 @@ from kcompat.records.control import ControlType, EndTransactionMarker
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
-from support.consumer_group_world import ConsumerGroupWorld
 from support.group_apis import ONE, STRANGE, errors
-from support.group_world import GROUP
+from support.group_coordinators import GROUP, ConsumerGroupFixture
 from support.transaction_apis import NAME, TransactionHandlers
 
 Topic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
@@ -135,9 +134,9 @@ def test_what_is_refused(broker: TransactionHandlers) -> None:
 
 def test_a_member_of_a_consumer_group_in_another_epoch(broker: TransactionHandlers) -> None:
     """It is told as a generation that is over, which producers know what to do about."""
-    broker.groups = world = ConsumerGroupWorld()
-    world.make("t1", 2)
-    epoch = world.enter("m", "t1").member_epoch
+    broker.groups = fixture = ConsumerGroupFixture()
+    fixture.make("t1", 2)
+    epoch = fixture.enter("m", "t1").member_epoch
 
     def told(member_epoch: int) -> int:
         request = commit({("t1", 0): 5}, generation_id_or_member_epoch=member_epoch, member_id="m")

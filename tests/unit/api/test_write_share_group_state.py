@@ -10,9 +10,9 @@ from kcompat.api import write_share_group_state
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.write_share_group_state import WriteShareGroupStateRequest
 from kcompat.share.batches import StateBatch
+from support.share_coordinators import KEY
 from support.share_state_apis import ShareStateApi
 from support.share_state_conformance import EmptyTopicConformance
-from support.share_world import KEY
 
 NONE = ErrorCode.NONE
 
@@ -29,7 +29,7 @@ def api() -> ShareStateApi:
 
 @pytest.mark.parametrize("version", [0, 1])
 def test_what_was_delivered_is_stored(api: ShareStateApi, version: int) -> None:
-    api.world.coordinator.initialize(KEY, 3, 0)
+    api.fixture.coordinator.initialize(KEY, 3, 0)
     batch = WriteShareGroupStateRequest.StateBatch(0, 4, 2, 1)
     fields: dict[str, Any] = {
         "state_epoch": 3,
@@ -41,18 +41,18 @@ def test_what_was_delivered_is_stored(api: ShareStateApi, version: int) -> None:
         del fields["delivery_complete_count"]
     rows = api.ask(0, 1, version=version, state_batches=[batch], **fields)
     assert (rows[0].error_code, rows[1].error_code) == (NONE, ErrorCode.INVALID_REQUEST)
-    state = api.world.states()[KEY]
+    state = api.fixture.states()[KEY]
     assert state.batches == (StateBatch(0, 4, 2, 1),)
     assert state.delivery_complete_count == (5 if version else -1)
     assert api.ask(0, state_epoch=2)[0].error_code == ErrorCode.FENCED_STATE_EPOCH
 
 
 def test_the_answer_waits_for_the_commit(api: ShareStateApi) -> None:
-    api.world.coordinator.initialize(KEY, 0, 0)
-    api.world.log.hold()
+    api.fixture.coordinator.initialize(KEY, 0, 0)
+    api.fixture.log.hold()
     waiting = api.ask(0)
     assert not waiting.done
-    api.world.log.release()
+    api.fixture.log.release()
     assert waiting.value.results[0].partitions[0].error_code == NONE
 
 

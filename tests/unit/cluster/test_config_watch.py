@@ -15,7 +15,7 @@ from kcompat.cluster.image import TopicImage
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import Create
 from kcompat.store.process_store import ProcessStore
-from support.controller_world import answer
+from support.controllers import answer
 from support.payloads import json_of
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Wall:
         return self.ms
 
 
-class World:
+class Fixture:
     def __init__(self, store: ProcessStore, wall: Wall) -> None:
         self.store = store
         self.wall = wall
@@ -76,22 +76,22 @@ class World:
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[World]:
+async def fixture() -> AsyncIterator[Fixture]:
     wall = Wall()
     store = ProcessStore.in_memory(wall.now_ms)
     session = await store.session()
     for path in znodes.PERSISTENT_PATHS:
         await session.create(path)
     await session.create(znodes.topic_path("t"))
-    world = World(store, wall)
-    yield world
-    for broker in world.brokers:
+    fixture = Fixture(store, wall)
+    yield fixture
+    for broker in fixture.brokers:
         await broker.watch.stop()
     await store.close()
 
 
-async def test_the_broker_that_changes_obeys_when_it_answers_and_the_others_hear(world: World) -> None:
-    one, two = await world.broker(), await world.broker()
+async def test_the_broker_that_changes_obeys_when_it_answers_and_the_others_hear(fixture: Fixture) -> None:
+    one, two = await fixture.broker(), await fixture.broker()
     promise = one.configs.replace("topics", "t", {"retention.ms": "5"}, basis={})
     assert await answer(promise) is ErrorCode.NONE
     assert one.cluster.image.configs("topics", "t") == {"retention.ms": "5"}
@@ -100,7 +100,7 @@ async def test_the_broker_that_changes_obeys_when_it_answers_and_the_others_hear
         await answer(two.configs.replace("brokers", "<default>", {"num.io.threads": "3"})) is ErrorCode.NONE
     )
     await one.until("brokers", "<default>", {"num.io.threads": "3"})
-    nodes = world.store.tree.nodes
+    nodes = fixture.store.tree.nodes
     assert json_of(nodes["/config/topics/t"].data) == {"version": 1, "config": {"retention.ms": "5"}}
     assert [json_of(nodes[f"/config/changes/config_change_000000000{n}"].data) for n in (0, 1)] == [
         {"version": 2, "entity_path": "topics/t"},
@@ -109,21 +109,21 @@ async def test_the_broker_that_changes_obeys_when_it_answers_and_the_others_hear
 
 
 @pytest.mark.parametrize("group_id", ["plain", "a/b c~*", "..", "ü"])
-async def test_settings_of_a_group_are_heard_whatever_its_name(world: World, group_id: str) -> None:
-    one, two = await world.broker(), await world.broker()
+async def test_settings_of_a_group_are_heard_whatever_its_name(fixture: Fixture, group_id: str) -> None:
+    one, two = await fixture.broker(), await fixture.broker()
     wanted = {"consumer.session.timeout.ms": "50000"}
     assert await answer(one.configs.replace("groups", group_id, wanted, basis={})) is ErrorCode.NONE
     await two.until("groups", group_id, wanted)
     assert await answer(two.configs.replace("groups", "other", wanted, basis={})) is ErrorCode.NONE
-    late = await world.broker()
+    late = await fixture.broker()
     assert late.cluster.image.configs("groups", group_id) == wanted
     assert late.cluster.image.configs("groups", "other") == wanted
-    paths = [path for path in world.store.tree.nodes if path.startswith("/config/groups/")]
+    paths = [path for path in fixture.store.tree.nodes if path.startswith("/config/groups/")]
     assert [path.count("/") for path in paths] == [3, 3]
 
 
-async def test_a_change_is_heard_once_by_who_made_it(world: World) -> None:
-    one, two = await world.broker(), await world.broker()
+async def test_a_change_is_heard_once_by_who_made_it(fixture: Fixture) -> None:
+    one, two = await fixture.broker(), await fixture.broker()
     await answer(one.configs.replace("topics", "t", {"retention.ms": "5"}))
     await two.until("topics", "t", {"retention.ms": "5"})
     await answer(one.configs.replace("topics", "t", {"retention.ms": "6"}))
@@ -132,9 +132,9 @@ async def test_a_change_is_heard_once_by_who_made_it(world: World) -> None:
 
 
 async def test_of_two_changes_from_the_same_basis_one_is_refused_and_then_knows_the_other(
-    world: World,
+    fixture: Fixture,
 ) -> None:
-    one, two = await world.broker(), await world.broker()
+    one, two = await fixture.broker(), await fixture.broker()
     outcomes = [
         one.configs.replace("topics", "t", {"retention.ms": "5"}, basis={}),
         two.configs.replace("topics", "t", {"segment.ms": "6"}, basis={}),
@@ -147,26 +147,26 @@ async def test_of_two_changes_from_the_same_basis_one_is_refused_and_then_knows_
     assert await answer(loser.configs.replace("topics", "t", {"a": "b"}, basis=stored)) is ErrorCode.NONE
 
 
-async def test_a_topic_that_is_not_there(world: World) -> None:
-    one = await world.broker()
+async def test_a_topic_that_is_not_there(fixture: Fixture) -> None:
+    one = await fixture.broker()
     error = await answer(one.configs.replace("topics", "absent", {"retention.ms": "5"}))
     assert error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert await one.session.children("/config/topics") == []
     assert await one.session.children("/config/changes") == []
 
 
-async def test_all_configs_are_heard_at_the_start(world: World) -> None:
-    one = await world.broker()
+async def test_all_configs_are_heard_at_the_start(fixture: Fixture) -> None:
+    one = await fixture.broker()
     await answer(one.configs.replace("topics", "t", {"retention.ms": "5"}))
     await answer(one.configs.replace("brokers", "7", {"num.io.threads": "3"}))
     await one.session.create("/config/users/alice", znodes.encode_config({"SCRAM-SHA-256": "secret"}))
-    two = await world.broker()
+    two = await fixture.broker()
     expected = {("topics", "t"): {"retention.ms": "5"}, ("brokers", "7"): {"num.io.threads": "3"}}
     assert two.heard == [expected]
 
 
-async def test_what_was_missed_while_cut_off_or_without_a_session_is_heard_then(world: World) -> None:
-    one, two = await world.broker(), await world.broker()
+async def test_what_was_missed_while_cut_off_or_without_a_session_is_heard_then(fixture: Fixture) -> None:
+    one, two = await fixture.broker(), await fixture.broker()
     two.session.suspend()
     await answer(one.configs.replace("topics", "t", {"retention.ms": "5"}))
     assert two.heard == []
@@ -180,9 +180,9 @@ async def test_what_was_missed_while_cut_off_or_without_a_session_is_heard_then(
     await two.until("topics", "t", {"retention.ms": "7"})
 
 
-async def test_notifications_of_old_and_of_others_and_of_nobody(world: World) -> None:
-    one = await world.broker()
-    session = await world.store.session()
+async def test_notifications_of_old_and_of_others_and_of_nobody(fixture: Fixture) -> None:
+    one = await fixture.broker()
+    session = await fixture.store.session()
     await session.multi(
         [
             Create("/config/topics/t", znodes.encode_config({"retention.ms": "5"})),
@@ -209,24 +209,24 @@ async def test_notifications_of_old_and_of_others_and_of_nobody(world: World) ->
     assert one.heard == [{("topics", "t"): {"retention.ms": "5"}}]
 
 
-async def test_a_damaged_config_harms_no_other(world: World, caplog: pytest.LogCaptureFixture) -> None:
-    session = await world.store.session()
+async def test_a_damaged_config_harms_no_other(fixture: Fixture, caplog: pytest.LogCaptureFixture) -> None:
+    session = await fixture.store.session()
     await session.create("/config/topics/t", b"[]")
     await session.create("/config/topics/u", znodes.encode_config({"retention.ms": "6"}))
-    one = await world.broker()
+    one = await fixture.broker()
     assert one.heard == [{("topics", "u"): {"retention.ms": "6"}}]
     assert "the configs of topics t cannot be read" in caplog.text
 
 
-async def test_old_notifications_are_removed_by_who_reads_the_next(world: World) -> None:
-    one, two = await world.broker(), await world.broker()
+async def test_old_notifications_are_removed_by_who_reads_the_next(fixture: Fixture) -> None:
+    one, two = await fixture.broker(), await fixture.broker()
     await answer(one.configs.replace("topics", "t", {"retention.ms": "5"}))
     await two.until("topics", "t", {"retention.ms": "5"})
-    world.wall.ms += KEPT_MS
+    fixture.wall.ms += KEPT_MS
     await answer(one.configs.replace("topics", "t", {"retention.ms": "6"}))
     await two.until("topics", "t", {"retention.ms": "6"})
     assert len(await one.session.children("/config/changes")) == 2
-    world.wall.ms += 1
+    fixture.wall.ms += 1
     gone = asyncio.Event()
     one.session.watch("/config/changes/config_change_0000000000", lambda _: gone.set())
     await answer(one.configs.replace("topics", "t", {"retention.ms": "7"}))
@@ -236,9 +236,9 @@ async def test_old_notifications_are_removed_by_who_reads_the_next(world: World)
     assert names == ["config_change_0000000001", "config_change_0000000002"]
 
 
-async def test_configs_that_a_role_needs_are_read_before_it(world: World) -> None:
-    one = await world.broker()
-    session = await world.store.session()
+async def test_configs_that_a_role_needs_are_read_before_it(fixture: Fixture) -> None:
+    one = await fixture.broker()
+    session = await fixture.store.session()
     await session.create("/config/topics/t", znodes.encode_config({"retention.ms": "5"}))
     assert one.cluster.image.configs("topics", "t") == {}
     await answer(one.configs.ensure(["t", "absent"]))
@@ -248,9 +248,9 @@ async def test_configs_that_a_role_needs_are_read_before_it(world: World) -> Non
 
 
 async def test_configs_of_an_earlier_topic_of_the_same_name_are_not_taken_for_those_of_the_new(
-    world: World,
+    fixture: Fixture,
 ) -> None:
-    one, two = await world.broker(), await world.broker()
+    one, two = await fixture.broker(), await fixture.broker()
     await answer(one.configs.replace("topics", "t", {"retention.ms": "5"}))
     await two.until("topics", "t", {"retention.ms": "5"})
     await one.session.set("/config/topics/t", znodes.encode_config({}))  # deleted, and created again
@@ -258,24 +258,24 @@ async def test_configs_of_an_earlier_topic_of_the_same_name_are_not_taken_for_th
     assert two.cluster.image.configs("topics", "t") == {}
 
 
-async def test_configs_of_topics_that_are_being_deleted_are_not_heard(world: World) -> None:
-    session = await world.store.session()
+async def test_configs_of_topics_that_are_being_deleted_are_not_heard(fixture: Fixture) -> None:
+    session = await fixture.store.session()
     await session.create("/config/topics/t", znodes.encode_config({"retention.ms": "5"}))
     await session.create("/admin/delete_topics/t")
-    one = await world.broker()
+    one = await fixture.broker()
     assert one.heard == []
 
 
-async def test_a_session_that_has_ended(world: World) -> None:
-    one = await world.broker()
+async def test_a_session_that_has_ended(fixture: Fixture) -> None:
+    one = await fixture.broker()
     await one.session.expire()
     error = await answer(one.configs.replace("topics", "t", {"retention.ms": "5"}))
     assert error is ErrorCode.REQUEST_TIMED_OUT
 
 
-async def test_nobody_is_answered_once_the_broker_stops(world: World) -> None:
+async def test_nobody_is_answered_once_the_broker_stops(fixture: Fixture) -> None:
     """Who asked is not connected any more, and there is nothing to be said of what was not done."""
-    one = await world.broker()
+    one = await fixture.broker()
     one.session.suspend()
     told: list[object] = []
     one.configs.ensure(["t"]).then(told.append, told.append)

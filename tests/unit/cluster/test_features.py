@@ -11,7 +11,7 @@ from kcompat.cluster.features import FinalizedFeatures
 from kcompat.cluster.znodes import FEATURE
 from kcompat.protocol.constants import NO_EPOCH
 from kcompat.store.process_store import ProcessStore
-from support.controller_world import answer
+from support.controllers import answer
 
 NONE_ENABLED = encode_finalized({})
 

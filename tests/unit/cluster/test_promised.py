@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster.promised import PromisedTasks
-from support.controller_world import answer
+from support.controllers import answer
 
 if TYPE_CHECKING:
     from kcompat.promise import Promise

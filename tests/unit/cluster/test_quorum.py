@@ -7,7 +7,7 @@ import pytest
 from kcompat.cluster import znodes
 from kcompat.cluster.quorum import MetadataQuorum, QuorumState
 from kcompat.store.process_store import ProcessStore
-from support.controller_world import answer
+from support.controllers import answer
 
 
 async def state_of(nodes: dict[str, bytes]) -> tuple[QuorumState | None, int]:

@@ -20,7 +20,8 @@ from kcompat.controller.values import TopicSpec
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import Create, Delete, SetData
 from kcompat.store.process_store import ProcessStore
-from support.controller_world import FakeBroker, answer, register
+from support.controlled_brokers import FakeBroker, register
+from support.controllers import answer
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -99,80 +100,80 @@ class Candidates:
 
 
 async def test_one_of_them_is_elected_and_all_know_it() -> None:
-    async with Candidates(3) as world:
-        await world.start()
-        assert world.known() == [1, 1, 1]
-        assert [one.candidacy.is_here for one in world.all.values()] == [True, False, False]
-        await world.until(lambda: all(one.broker.image.controller_id == 1 for one in world.all.values()))
-        assert sorted(world.all[3].broker.image.brokers) == [1, 2, 3]
+    async with Candidates(3) as fixture:
+        await fixture.start()
+        assert fixture.known() == [1, 1, 1]
+        assert [one.candidacy.is_here for one in fixture.all.values()] == [True, False, False]
+        await fixture.until(lambda: all(one.broker.image.controller_id == 1 for one in fixture.all.values()))
+        assert sorted(fixture.all[3].broker.image.brokers) == [1, 2, 3]
 
 
 async def test_only_the_controller_decides(random: Random) -> None:
-    async with Candidates(2) as world:
-        await world.start()
-        assert await world.create(2, "t", random) is ErrorCode.NOT_CONTROLLER
-        assert await world.create(1, "t", random) is ErrorCode.NONE
+    async with Candidates(2) as fixture:
+        await fixture.start()
+        assert await fixture.create(2, "t", random) is ErrorCode.NOT_CONTROLLER
+        assert await fixture.create(1, "t", random) is ErrorCode.NONE
 
 
 async def test_another_is_elected_when_the_session_of_the_controller_ends(random: Random) -> None:
-    async with Candidates(2) as world:
-        await world.start()
-        assert await world.create(1, "t", random) is ErrorCode.NONE
-        await world.all[1].session.expire()
-        assert not world.all[1].candidacy.is_here
-        assert await world.create(1, "u", random) is ErrorCode.NOT_CONTROLLER
-        await world.until(lambda: world.known() == [None, 2])
-        assert await world.epoch() == 2
-        await world.until(lambda: list(world.all[2].broker.image.brokers) == [2])
-        assert await world.create(2, "u", random) is ErrorCode.NONE
+    async with Candidates(2) as fixture:
+        await fixture.start()
+        assert await fixture.create(1, "t", random) is ErrorCode.NONE
+        await fixture.all[1].session.expire()
+        assert not fixture.all[1].candidacy.is_here
+        assert await fixture.create(1, "u", random) is ErrorCode.NOT_CONTROLLER
+        await fixture.until(lambda: fixture.known() == [None, 2])
+        assert await fixture.epoch() == 2
+        await fixture.until(lambda: list(fixture.all[2].broker.image.brokers) == [2])
+        assert await fixture.create(2, "u", random) is ErrorCode.NONE
 
 
 async def test_a_broker_whose_session_is_renewed_finds_the_controller_elsewhere_and_may_be_it_again() -> None:
-    async with Candidates(2) as world:
-        await world.start()
-        first, second = world.all.values()
+    async with Candidates(2) as fixture:
+        await fixture.start()
+        first, second = fixture.all.values()
         await first.session.expire()
-        await world.until(lambda: second.candidacy.is_here)
+        await fixture.until(lambda: second.candidacy.is_here)
         await first.session.renew()
         await register(first.session, 1)
-        await world.until(lambda: world.known() == [2, 2])
+        await fixture.until(lambda: fixture.known() == [2, 2])
         await second.session.close()
-        await world.until(lambda: first.candidacy.is_here)
-        assert await world.epoch() == 3
+        await fixture.until(lambda: first.candidacy.is_here)
+        assert await fixture.epoch() == 3
         data, _ = await first.session.get(znodes.CONTROLLER)
         assert json.loads(data)["brokerid"] == 1
 
 
 async def test_a_controller_that_is_cut_off_resigns_at_once_and_takes_office_again(random: Random) -> None:
-    async with Candidates(2) as world:
-        await world.start()
-        first = world.all[1]
+    async with Candidates(2) as fixture:
+        await fixture.start()
+        first = fixture.all[1]
         first.session.suspend()
         assert not first.candidacy.is_here
-        assert await world.create(1, "t", random) is ErrorCode.NOT_CONTROLLER
+        assert await fixture.create(1, "t", random) is ErrorCode.NOT_CONTROLLER
         first.session.resume()
-        await world.until(lambda: first.candidacy.is_here)
-        assert await world.epoch() == 2
-        assert await world.create(1, "t", random) is ErrorCode.NONE
+        await fixture.until(lambda: first.candidacy.is_here)
+        assert await fixture.epoch() == 2
+        assert await fixture.create(1, "t", random) is ErrorCode.NONE
 
 
 async def test_the_office_of_a_former_process_is_given_up_before_its_session_ends() -> None:
     """All brokers were killed and start at once: nobody sees a port that refuses."""
-    async with Candidates(2) as world:
-        killed = await world.store.session()
+    async with Candidates(2) as fixture:
+        killed = await fixture.store.session()
         await election.elect(killed, 2, 0)
-        await world.all[1].candidacy.start()
-        assert world.known() == [2, None]
-        await world.all[2].candidacy.start()
-        await world.until(lambda: world.known() in ([1, 1], [2, 2]))
-        assert await world.epoch() == 2
-        assert world.all[1].candidacy.is_here is not world.all[2].candidacy.is_here
+        await fixture.all[1].candidacy.start()
+        assert fixture.known() == [2, None]
+        await fixture.all[2].candidacy.start()
+        await fixture.until(lambda: fixture.known() in ([1, 1], [2, 2]))
+        assert await fixture.epoch() == 2
+        assert fixture.all[1].candidacy.is_here is not fixture.all[2].candidacy.is_here
 
 
 async def test_a_controller_that_another_has_replaced_resigns(random: Random) -> None:
-    async with Candidates(1) as world:
-        await world.start()
-        other = await world.store.session()
+    async with Candidates(1) as fixture:
+        await fixture.start()
+        other = await fixture.store.session()
         data, stat = await other.get(znodes.CONTROLLER_EPOCH)
         await other.multi(
             [
@@ -181,33 +182,33 @@ async def test_a_controller_that_another_has_replaced_resigns(random: Random) ->
                 SetData(znodes.CONTROLLER_EPOCH, znodes.encode_epoch(int(data) + 1), stat.version),
             ]
         )
-        await world.until(lambda: world.known() == [9])
-        assert not world.all[1].candidacy.is_here
-        assert await world.create(1, "t", random) is ErrorCode.NOT_CONTROLLER
+        await fixture.until(lambda: fixture.known() == [9])
+        assert not fixture.all[1].candidacy.is_here
+        assert await fixture.create(1, "t", random) is ErrorCode.NOT_CONTROLLER
         await other.close()
-        await world.until(lambda: world.all[1].candidacy.is_here)
+        await fixture.until(lambda: fixture.all[1].candidacy.is_here)
 
 
 async def test_a_cluster_that_cannot_be_read_has_no_controller_until_it_can() -> None:
-    async with Candidates(1) as world:
-        session = await world.store.session()
+    async with Candidates(1) as fixture:
+        session = await fixture.store.session()
         await session.create("/brokers/topics/t", b"{}")
         with pytest.raises(DamagedZnodeError):
-            await world.start()
-        assert not world.all[1].candidacy.is_here
+            await fixture.start()
+        assert not fixture.all[1].candidacy.is_here
         assert await election.holder(session) is None
 
 
 async def test_after_a_failure_it_is_tried_again() -> None:
-    async with Candidates(2) as world:
-        await world.start()
-        first, second = world.all.values()
-        session = await world.store.session()
+    async with Candidates(2) as fixture:
+        await fixture.start()
+        first, second = fixture.all.values()
+        session = await fixture.store.session()
         await session.create("/config/topics/t", b"{}")
         await first.session.expire()
-        await world.others_run(100)
+        await fixture.others_run(100)
         assert not second.candidacy.is_here
         assert second.candidacy.controller_id is None
         await session.delete("/config/topics/t")
-        world.clock.advance(RETRY_MS)
-        await world.until(lambda: second.candidacy.is_here)
+        fixture.clock.advance(RETRY_MS)
+        await fixture.until(lambda: second.candidacy.is_here)

@@ -19,7 +19,8 @@ from kcompat.controller.processes import ProcessesSeen
 from kcompat.controller.state import ControlledPartition, ControllerState, RegisteredBroker
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.process_store import ProcessStore
-from support.controller_world import FakeBroker, SmallDisk, registration_of
+from support.controlled_brokers import FakeBroker, registration_of
+from support.controllers import SmallDisk
 from support.raw_peer import until
 from support.virtual_clock import VirtualClock
 

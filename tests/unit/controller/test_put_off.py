@@ -10,7 +10,7 @@ from kcompat.controller.leadership import ReplicasFailed
 from kcompat.controller.put_off import PAUSE_MS, PutOff
 from kcompat.controller.values import Outcome, TopicSpec
 from kcompat.protocol.errors import ErrorCode
-from support.controller_world import ControllerWorld, answer
+from support.controllers import ControllerFixture, answer
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -59,135 +59,135 @@ def test_what_is_forgotten_is_not_tried() -> None:
     assert tried == []
 
 
-async def refuse_the_removal(world: ControllerWorld) -> None:
+async def refuse_the_removal(fixture: ControllerFixture) -> None:
     """Delete topic t with a store that can take the mark, and no more."""
-    await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
-    world.broker.held = []
-    deletion = world.decisions.delete_topics(["t"])
-    await answer(world.decisions.allocate_producer_ids())
-    world.disk.full = True
-    world.broker.release()
+    await answer(fixture.decisions.create_topics([TopicSpec("t", 1, 1)]))
+    fixture.broker.held = []
+    deletion = fixture.decisions.delete_topics(["t"])
+    await answer(fixture.decisions.allocate_producer_ids())
+    fixture.disk.full = True
+    fixture.broker.release()
     assert await answer(deletion) == {"t": Outcome(ErrorCode.KAFKA_STORAGE_ERROR)}
-    assert world.paths("/admin/delete_topics/") == ["/admin/delete_topics/t"]
+    assert fixture.paths("/admin/delete_topics/") == ["/admin/delete_topics/t"]
 
 
 async def test_a_deletion_ends_once_there_is_space_again(path: Path) -> None:
-    async with ControllerWorld(path) as world:
-        await refuse_the_removal(world)
-        world.clock.advance(PAUSE_MS)
+    async with ControllerFixture(path) as fixture:
+        await refuse_the_removal(fixture)
+        fixture.clock.advance(PAUSE_MS)
         for _ in range(10):
-            await world.others_run()
-        assert world.paths("/admin/delete_topics/") == ["/admin/delete_topics/t"], "there is none yet"
-        world.disk.full = False
-        world.clock.advance(PAUSE_MS)
-        await world.until(lambda: not world.paths("/admin/delete_topics/"))
-        assert not world.paths("/brokers/topics/t")
+            await fixture.others_run()
+        assert fixture.paths("/admin/delete_topics/") == ["/admin/delete_topics/t"], "there is none yet"
+        fixture.disk.full = False
+        fixture.clock.advance(PAUSE_MS)
+        await fixture.until(lambda: not fixture.paths("/admin/delete_topics/"))
+        assert not fixture.paths("/brokers/topics/t")
 
 
 async def test_who_asks_then_finds_it_done(path: Path) -> None:
-    async with ControllerWorld(path) as world:
-        await refuse_the_removal(world)
-        (refused,) = await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
+    async with ControllerFixture(path) as fixture:
+        await refuse_the_removal(fixture)
+        (refused,) = await answer(fixture.decisions.create_topics([TopicSpec("t", 1, 1)]))
         assert refused.message == "Topic 't' is marked for deletion."
-        world.disk.full = False
-        (created,) = await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
+        fixture.disk.full = False
+        (created,) = await answer(fixture.decisions.create_topics([TopicSpec("t", 1, 1)]))
         assert created.error is ErrorCode.NONE
-        world.clock.advance(PAUSE_MS)
-        await answer(world.decisions.allocate_producer_ids())
-        assert world.paths("/brokers/topics/t")[:1] == ["/brokers/topics/t"]
+        fixture.clock.advance(PAUSE_MS)
+        await answer(fixture.decisions.allocate_producer_ids())
+        assert fixture.paths("/brokers/topics/t")[:1] == ["/brokers/topics/t"]
 
 
 async def test_it_is_tried_no_more_when_the_term_is_over(path: Path) -> None:
-    async with ControllerWorld(path) as world:
-        await refuse_the_removal(world)
-        world.disk.full = False
-        world.controller.resign()
-        world.clock.advance(PAUSE_MS)
+    async with ControllerFixture(path) as fixture:
+        await refuse_the_removal(fixture)
+        fixture.disk.full = False
+        fixture.controller.resign()
+        fixture.clock.advance(PAUSE_MS)
         for _ in range(10):
-            await world.others_run()
-        assert world.paths("/admin/delete_topics/") == ["/admin/delete_topics/t"]
+            await fixture.others_run()
+        assert fixture.paths("/admin/delete_topics/") == ["/admin/delete_topics/t"]
 
 
 async def test_replicas_that_are_lost_with_their_disk_lead_no_more_once_that_can_be_written(
     path: Path,
 ) -> None:
-    async with ControllerWorld(path, {}, 2) as world:
-        await answer(world.decisions.create_topics([TopicSpec("t", assignments=[(0, [1, 2])])]))
-        world.disk.full = True
-        world.candidacy.report(ReplicasFailed(1, frozenset({("t", 0)})))
+    async with ControllerFixture(path, {}, 2) as fixture:
+        await answer(fixture.decisions.create_topics([TopicSpec("t", assignments=[(0, [1, 2])])]))
+        fixture.disk.full = True
+        fixture.candidacy.report(ReplicasFailed(1, frozenset({("t", 0)})))
         for _ in range(10):
-            await world.others_run()
-        world.disk.full = False
-        world.clock.advance(PAUSE_MS)
-        await world.until(lambda: world.broker.image.topics["t"].partitions[0].leader == 2)
+            await fixture.others_run()
+        fixture.disk.full = False
+        fixture.clock.advance(PAUSE_MS)
+        await fixture.until(lambda: fixture.broker.image.topics["t"].partitions[0].leader == 2)
 
 
 async def test_the_store_is_looked_at_again(path: Path) -> None:
     """A broker that has gone is done without as soon as that can be written."""
-    async with ControllerWorld(path, {}, 2) as world:
-        await answer(world.decisions.create_topics([TopicSpec("t", assignments=[(0, [2, 1])])]))
-        await world.sessions[2].close()
-        world.disk.full = True  # before the controller has decided on it
+    async with ControllerFixture(path, {}, 2) as fixture:
+        await answer(fixture.decisions.create_topics([TopicSpec("t", assignments=[(0, [2, 1])])]))
+        await fixture.sessions[2].close()
+        fixture.disk.full = True  # before the controller has decided on it
         for _ in range(20):
-            await world.others_run()
-        assert (await world.loaded()).topics["t"].partitions[0].leader == 2
-        world.disk.full = False
-        world.clock.advance(PAUSE_MS)
-        await world.until(lambda: world.broker.image.topics["t"].partitions[0].leader == 1)
-        assert set(world.broker.image.brokers) == {1}
+            await fixture.others_run()
+        assert (await fixture.loaded()).topics["t"].partitions[0].leader == 2
+        fixture.disk.full = False
+        fixture.clock.advance(PAUSE_MS)
+        await fixture.until(lambda: fixture.broker.image.topics["t"].partitions[0].leader == 1)
+        assert set(fixture.broker.image.brokers) == {1}
 
 
-async def with_a_full_disk(world: ControllerWorld, gone: Mapping[int, int]) -> None:
+async def with_a_full_disk(fixture: ControllerFixture, gone: Mapping[int, int]) -> None:
     """Partition t-0 is led by broker 2. Tell the controller of processes, while it can write nothing down."""
-    await answer(world.decisions.create_topics([TopicSpec("t", assignments=[(0, [2, 1])])]))
-    world.disk.full = True
-    world.candidacy.processes_seen(gone)
+    await answer(fixture.decisions.create_topics([TopicSpec("t", assignments=[(0, [2, 1])])]))
+    fixture.disk.full = True
+    fixture.candidacy.processes_seen(gone)
     for _ in range(10):
-        await world.others_run()
-    assert (await world.loaded()).topics["t"].partitions[0].leader == 2
+        await fixture.others_run()
+    assert (await fixture.loaded()).topics["t"].partitions[0].leader == 2
 
 
 async def test_a_broker_whose_process_has_ended_is_done_without_once_that_can_be_written(path: Path) -> None:
-    async with ControllerWorld(path, {}, 2) as world:
-        epoch = (await world.loaded()).brokers[2].epoch
-        await with_a_full_disk(world, {2: epoch})
-        world.disk.full = False
-        world.clock.advance(PAUSE_MS)
-        await world.until(lambda: world.broker.image.topics["t"].partitions[0].leader == 1)
+    async with ControllerFixture(path, {}, 2) as fixture:
+        epoch = (await fixture.loaded()).brokers[2].epoch
+        await with_a_full_disk(fixture, {2: epoch})
+        fixture.disk.full = False
+        fixture.clock.advance(PAUSE_MS)
+        await fixture.until(lambda: fixture.broker.image.topics["t"].partitions[0].leader == 1)
 
 
 async def test_one_that_is_there_after_all_by_then_goes_on(path: Path) -> None:
-    async with ControllerWorld(path, {}, 2) as world:
-        epoch = (await world.loaded()).brokers[2].epoch
-        await with_a_full_disk(world, {2: epoch})
-        world.candidacy.processes_seen({})
-        world.disk.full = False
-        await answer(world.decisions.allocate_producer_ids())
-        world.clock.advance(PAUSE_MS)
-        await answer(world.decisions.allocate_producer_ids())
-        assert (await world.loaded()).topics["t"].partitions[0].leader == 2
-        assert set(world.broker.image.brokers) == {1, 2}
+    async with ControllerFixture(path, {}, 2) as fixture:
+        epoch = (await fixture.loaded()).brokers[2].epoch
+        await with_a_full_disk(fixture, {2: epoch})
+        fixture.candidacy.processes_seen({})
+        fixture.disk.full = False
+        await answer(fixture.decisions.allocate_producer_ids())
+        fixture.clock.advance(PAUSE_MS)
+        await answer(fixture.decisions.allocate_producer_ids())
+        assert (await fixture.loaded()).topics["t"].partitions[0].leader == 2
+        assert set(fixture.broker.image.brokers) == {1, 2}
 
 
 async def test_configs_that_came_meanwhile_stay(path: Path) -> None:
     """Topic t has no leader: an unclean one may be elected, but not any more when that can be written."""
-    async with ControllerWorld(path, {}, 2) as world:
-        await answer(world.decisions.create_topics([TopicSpec("t", assignments=[(0, [2, 1])])]))
-        (partition,) = (await world.loaded()).topics["t"].partitions
+    async with ControllerFixture(path, {}, 2) as fixture:
+        await answer(fixture.decisions.create_topics([TopicSpec("t", assignments=[(0, [2, 1])])]))
+        (partition,) = (await fixture.loaded()).topics["t"].partitions
         alone = ProposedIsr("t", 0, partition.leader_epoch, partition.partition_epoch, ((2, -1),))
-        epoch = (await world.loaded()).brokers[2].epoch
-        await answer(world.candidacy.submit(AlterPartition(2, epoch, [alone])))
-        await world.sessions[2].close()
-        await world.until(lambda: world.broker.image.topics["t"].partitions[0].leader == -1)
+        epoch = (await fixture.loaded()).brokers[2].epoch
+        await answer(fixture.candidacy.submit(AlterPartition(2, epoch, [alone])))
+        await fixture.sessions[2].close()
+        await fixture.until(lambda: fixture.broker.image.topics["t"].partitions[0].leader == -1)
         key = ("topics", "t")
-        world.disk.full = True
-        world.broker.cluster.hear(UpdateConfigs({key: {"unclean.leader.election.enable": "true"}}))
+        fixture.disk.full = True
+        fixture.broker.cluster.hear(UpdateConfigs({key: {"unclean.leader.election.enable": "true"}}))
         for _ in range(20):
-            await world.others_run()
-        world.broker.cluster.hear(UpdateConfigs({key: {"unclean.leader.election.enable": "false"}}))
-        world.disk.full = False
-        world.clock.advance(PAUSE_MS)
-        await answer(world.decisions.allocate_producer_ids())
-        assert (await world.loaded()).topics["t"].partitions[0].leader == -1
-        world.broker.cluster.hear(UpdateConfigs({key: {"unclean.leader.election.enable": "true"}}))
-        await world.until(lambda: world.broker.image.topics["t"].partitions[0].leader == 1)
+            await fixture.others_run()
+        fixture.broker.cluster.hear(UpdateConfigs({key: {"unclean.leader.election.enable": "false"}}))
+        fixture.disk.full = False
+        fixture.clock.advance(PAUSE_MS)
+        await answer(fixture.decisions.allocate_producer_ids())
+        assert (await fixture.loaded()).topics["t"].partitions[0].leader == -1
+        fixture.broker.cluster.hear(UpdateConfigs({key: {"unclean.leader.election.enable": "true"}}))
+        await fixture.until(lambda: fixture.broker.image.topics["t"].partitions[0].leader == 1)

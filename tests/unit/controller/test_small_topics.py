@@ -13,7 +13,7 @@ from kcompat.controller.small_topics import warn_of_small_topics
 from kcompat.controller.state import ControlledTopic, ControllerState, RegisteredBroker
 from kcompat.controller.values import TopicSpec
 from kcompat.topics import TRANSACTION_STATE
-from support.controller_world import ControllerWorld, answer
+from support.controllers import ControllerFixture, answer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,17 +28,17 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 async def test_a_topic_that_could_have_more_replicas_is_named_once_a_term(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with ControllerWorld(path, {FACTOR: "3"}, 2) as world:
-        await answer(world.decisions.create_topics([TopicSpec(TRANSACTION_STATE, 2, 1)]))
-        world.clock.advance(FIRST_BALANCE_MS - 1)
+    async with ControllerFixture(path, {FACTOR: "3"}, 2) as fixture:
+        await answer(fixture.decisions.create_topics([TopicSpec(TRANSACTION_STATE, 2, 1)]))
+        fixture.clock.advance(FIRST_BALANCE_MS - 1)
         assert not warnings(caplog)
-        world.clock.advance(1)
+        fixture.clock.advance(1)
         (said,) = warnings(caplog)
         assert said.startswith(
             f"{TRANSACTION_STATE} has partitions with 1 of the 3 replicas that {FACTOR} says, "
             "and 2 brokers are up"
         )
-        world.clock.advance(BrokerConfig().integer("leader.imbalance.check.interval.seconds") * 1000)
+        fixture.clock.advance(BrokerConfig().integer("leader.imbalance.check.interval.seconds") * 1000)
         assert len(warnings(caplog)) == 1
 
 
@@ -46,9 +46,9 @@ async def test_a_topic_that_could_have_more_replicas_is_named_once_a_term(
 async def test_a_topic_that_has_what_it_can_have_is_not_named(
     path: Path, caplog: pytest.LogCaptureFixture, factor: str, replicas: int
 ) -> None:
-    async with ControllerWorld(path, {FACTOR: factor}, 2) as world:
-        await answer(world.decisions.create_topics([TopicSpec(TRANSACTION_STATE, 2, replicas)]))
-        world.clock.advance(FIRST_BALANCE_MS)
+    async with ControllerFixture(path, {FACTOR: factor}, 2) as fixture:
+        await answer(fixture.decisions.create_topics([TopicSpec(TRANSACTION_STATE, 2, replicas)]))
+        fixture.clock.advance(FIRST_BALANCE_MS)
         assert not warnings(caplog)
 
 

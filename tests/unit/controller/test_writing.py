@@ -16,7 +16,7 @@ from kcompat.controller.writing import MAX_TRANSACTION_BYTES, ControllerMovedErr
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import Check, Create, SetData
 from kcompat.store.process_store import ProcessStore
-from support.controller_world import register
+from support.controlled_brokers import register
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

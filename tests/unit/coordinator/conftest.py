@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from support.registers import RegisterWorld
+from support.registers import RegisterFixture
 
 
 @pytest.fixture
-def world() -> RegisterWorld:
-    return RegisterWorld()
+def fixture() -> RegisterFixture:
+    return RegisterFixture()

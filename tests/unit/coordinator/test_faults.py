@@ -11,7 +11,7 @@ from kcompat.coordinator.operation import Answer, CoordinatorRecord, Result
 from kcompat.log.verification import BY_COORDINATOR
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
-from support.registers import Registers, RegisterWorld, Text, put
+from support.registers import RegisterFixture, Registers, Text, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,8 +68,8 @@ def broken_error(_error: ErrorCode) -> Any:
     raise ZeroDivisionError("the error's answer")
 
 
-def latest(world: RegisterWorld) -> dict[str, str | None]:
-    return dict(world.runtime.active())[0].latest
+def latest(fixture: RegisterFixture) -> dict[str, str | None]:
+    return dict(fixture.runtime.active())[0].latest
 
 
 def assert_failed(promise: Promise[Any], where: str) -> None:
@@ -77,163 +77,167 @@ def assert_failed(promise: Promise[Any], where: str) -> None:
         _ = promise.value
 
 
-def test_an_operation_that_raises_costs_its_own_request(world: RegisterWorld) -> None:
-    shard = world.load()
-    world.write(put("a", "1"))
-    assert_failed(world.write(broken_operation), "operation")
-    assert world.write(put("a", "2")).value == "ok"
-    assert dict(world.runtime.active())[0] is shard
+def test_an_operation_that_raises_costs_its_own_request(fixture: RegisterFixture) -> None:
+    shard = fixture.load()
+    fixture.write(put("a", "1"))
+    assert_failed(fixture.write(broken_operation), "operation")
+    assert fixture.write(put("a", "2")).value == "ok"
+    assert dict(fixture.runtime.active())[0] is shard
 
 
-def test_an_operation_that_another_ones_answer_brings_in_costs_that_one_nothing(world: RegisterWorld) -> None:
-    world.load()
+def test_an_operation_that_another_ones_answer_brings_in_costs_that_one_nothing(
+    fixture: RegisterFixture,
+) -> None:
+    fixture.load()
     parked: Promise[Any] = Promise()
     nested: list[Promise[Any]] = []
 
     def first(_shard: Registers, _now_ms: int) -> Result[str]:
         return Result("ok", answers=[Answer(parked, "go on")])
 
-    parked.then(lambda _: nested.append(world.write(broken_operation)))
-    assert world.write(first).value == "ok"
+    parked.then(lambda _: nested.append(fixture.write(broken_operation)))
+    assert fixture.write(first).value == "ok"
     assert_failed(nested[0], "operation")
 
 
-def test_records_that_cannot_be_written_cost_their_own_request(world: RegisterWorld) -> None:
-    shard = world.load()
+def test_records_that_cannot_be_written_cost_their_own_request(fixture: RegisterFixture) -> None:
+    shard = fixture.load()
     unwritable: ShardOperation[Registers, str] = lambda *_: Result("ok", [CoordinatorRecord(Text("a"), 7)])  # type: ignore[arg-type]  # noqa: E731
     with pytest.raises(AssertionError):
-        _ = world.write(unwritable).value
-    assert (world.log.appends, shard.latest) == (0, {})
-    assert world.write(put("a", "1")).value == "ok"
+        _ = fixture.write(unwritable).value
+    assert (fixture.log.appends, shard.latest) == (0, {})
+    assert fixture.write(put("a", "1")).value == "ok"
 
 
-def test_an_answer_that_raises_takes_no_other_with_it(world: RegisterWorld) -> None:
-    world.load()
+def test_an_answer_that_raises_takes_no_other_with_it(fixture: RegisterFixture) -> None:
+    fixture.load()
     first, second = Promise[int](), Promise[int]()
     first.then(lambda _: 1 // 0)
-    assert world.write(lambda *_: Result("ok", answers=[Answer(first, 1), Answer(second, 2)])).value == "ok"
+    assert fixture.write(lambda *_: Result("ok", answers=[Answer(first, 1), Answer(second, 2)])).value == "ok"
     assert second.value == 2
 
 
 @pytest.mark.parametrize("where", ["replay", "committed", "settled"])
 def test_a_shard_that_may_differ_from_its_log_is_loaded_again(where: str) -> None:
-    world = RegisterWorld(FragileRegisters.breaking(where))
-    shard = world.load()
-    answer = world.write(put("a", "1", settled=broken_settled if where == "settled" else None))
+    fixture = RegisterFixture(FragileRegisters.breaking(where))
+    shard = fixture.load()
+    answer = fixture.write(put("a", "1", settled=broken_settled if where == "settled" else None))
     assert_failed(answer, where)
-    assert world.runtime.gate(0) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-    world.clock.advance()
-    assert latest(world) == {"a": "1"}
-    assert dict(world.runtime.active())[0] is not shard
-    assert world.write(put("b", "2")).value == "ok"
-    assert latest(world) == {"a": "1", "b": "2"}
+    assert fixture.runtime.gate(0) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    fixture.clock.advance()
+    assert latest(fixture) == {"a": "1"}
+    assert dict(fixture.runtime.active())[0] is not shard
+    assert fixture.write(put("b", "2")).value == "ok"
+    assert latest(fixture) == {"a": "1", "b": "2"}
 
 
 def test_whoever_waits_in_a_shard_that_is_loaded_again_looks_for_the_coordinator_anew() -> None:
-    world = RegisterWorld(FragileRegisters.breaking("committed"))
-    shard = world.load()
+    fixture = RegisterFixture(FragileRegisters.breaking("committed"))
+    shard = fixture.load()
     shard.parked.append(Promise())
     shard.timers.schedule("later", 1000, put("timer", "1"))
-    world.log.hold()
-    waiting = [world.write(put("a", "1")), world.write(put("b", "2"))]
-    world.log.release()
+    fixture.log.hold()
+    waiting = [fixture.write(put("a", "1")), fixture.write(put("b", "2"))]
+    fixture.log.release()
     assert_failed(waiting[0], "committed")
     assert waiting[1].value == "failed NOT_COORDINATOR"
     assert shard.parked[0].value == "moved"
-    world.clock.advance(10_000)
-    assert latest(world) == {"a": "1", "b": "2"}
-    assert world.clock.pending == 0
+    fixture.clock.advance(10_000)
+    assert latest(fixture) == {"a": "1", "b": "2"}
+    assert fixture.clock.pending == 0
 
 
 def test_a_request_that_came_in_meanwhile_is_not_run_on_the_broken_shard() -> None:
-    world = RegisterWorld(FragileRegisters.breaking("replay"))
-    world.load()
+    fixture = RegisterFixture(FragileRegisters.breaking("replay"))
+    fixture.load()
     nested: list[Promise[Any]] = []
-    append = world.log.append
+    append = fixture.log.append
 
     def append_and_wake(
         partition: int, batch: bytearray, now_ms: int, terms: AppendTerms = BY_COORDINATOR
     ) -> tuple[ErrorCode, int]:
         if not nested:
-            nested.append(world.write(put("b", "2")))
+            nested.append(fixture.write(put("b", "2")))
         return append(partition, batch, now_ms, terms)
 
-    world.log.append = append_and_wake  # type: ignore[method-assign, assignment]
-    assert_failed(world.write(put("a", "1")), "replay")
+    fixture.log.append = append_and_wake  # type: ignore[method-assign, assignment]
+    assert_failed(fixture.write(put("a", "1")), "replay")
     assert nested[0].value == "failed NOT_COORDINATOR"
-    world.clock.advance()
-    assert latest(world) == {"a": "1"}
+    fixture.clock.advance()
+    assert latest(fixture) == {"a": "1"}
 
 
-def test_an_append_that_raises_may_have_written_so_the_shard_is_loaded_again(world: RegisterWorld) -> None:
-    world.load()
-    append = world.log.append
+def test_an_append_that_raises_may_have_written_so_the_shard_is_loaded_again(
+    fixture: RegisterFixture,
+) -> None:
+    fixture.load()
+    append = fixture.log.append
 
     def append_and_break(
         partition: int, batch: bytearray, now_ms: int, terms: AppendTerms = BY_COORDINATOR
     ) -> tuple[ErrorCode, int]:
         append(partition, batch, now_ms, terms)
-        world.log.append = append  # type: ignore[method-assign]
+        fixture.log.append = append  # type: ignore[method-assign]
         raise ZeroDivisionError("append")
 
-    world.log.append = append_and_break  # type: ignore[method-assign, assignment]
-    assert_failed(world.write(put("a", "1")), "append")
-    world.clock.advance()
-    assert latest(world) == {"a": "1"}
+    fixture.log.append = append_and_break  # type: ignore[method-assign, assignment]
+    assert_failed(fixture.write(put("a", "1")), "append")
+    fixture.clock.advance()
+    assert latest(fixture) == {"a": "1"}
 
 
-def test_a_commit_nobody_can_tell_of_has_the_shard_loaded_again(world: RegisterWorld) -> None:
-    world.load()
+def test_a_commit_nobody_can_tell_of_has_the_shard_loaded_again(fixture: RegisterFixture) -> None:
+    fixture.load()
     committed: Promise[ErrorCode] = Promise()
-    when_committed = world.log.when_committed
-    world.log.when_committed = lambda *_: committed  # type: ignore[method-assign]
-    answer = world.write(put("a", "1"))
-    world.log.when_committed = when_committed  # type: ignore[method-assign]
+    when_committed = fixture.log.when_committed
+    fixture.log.when_committed = lambda *_: committed  # type: ignore[method-assign]
+    answer = fixture.write(put("a", "1"))
+    fixture.log.when_committed = when_committed  # type: ignore[method-assign]
     committed.fail(ZeroDivisionError("commit"))
     assert_failed(answer, "commit")
-    world.clock.advance()
-    assert dict(world.runtime.active())[0].committed_to == 0
+    fixture.clock.advance()
+    assert dict(fixture.runtime.active())[0].committed_to == 0
 
 
 def test_a_shard_that_fails_to_tell_who_waits_is_loaded_again_all_the_same() -> None:
-    world = RegisterWorld(FragileRegisters.breaking("unloaded"))
-    world.load()
-    world.log.hold()
-    other = world.write(put("a", "1"))
+    fixture = RegisterFixture(FragileRegisters.breaking("unloaded"))
+    fixture.load()
+    fixture.log.hold()
+    other = fixture.write(put("a", "1"))
     assert_failed(
-        world.write(lambda *_: Result(None, settled=broken_settled)),
+        fixture.write(lambda *_: Result(None, settled=broken_settled)),
         "settled",
     )
     assert other.value == "failed NOT_COORDINATOR"
-    world.clock.advance()
-    world.log.release()
-    assert latest(world) == {"a": "1"}
+    fixture.clock.advance()
+    fixture.log.release()
+    assert latest(fixture) == {"a": "1"}
 
 
 def test_a_shard_that_is_unloaded_before_it_is_loaded_again_stays_away() -> None:
-    world = RegisterWorld(FragileRegisters.breaking("replay"))
-    world.load()
-    assert_failed(world.write(put("a", "1")), "replay")
-    world.runtime.unload(0, leader_epoch=2)
-    world.clock.advance()
-    assert world.runtime.gate(0) is ErrorCode.NOT_COORDINATOR
+    fixture = RegisterFixture(FragileRegisters.breaking("replay"))
+    fixture.load()
+    assert_failed(fixture.write(put("a", "1")), "replay")
+    fixture.runtime.unload(0, leader_epoch=2)
+    fixture.clock.advance()
+    assert fixture.runtime.gate(0) is ErrorCode.NOT_COORDINATOR
 
 
 def test_a_timer_that_raises_is_logged_and_the_shard_serves_on(
-    world: RegisterWorld, caplog: pytest.LogCaptureFixture
+    fixture: RegisterFixture, caplog: pytest.LogCaptureFixture
 ) -> None:
-    shard = world.load()
+    shard = fixture.load()
     shard.timers.schedule("broken", 1000, broken_operation)
     shard.timers.schedule("whole", 1000, put("a", "1"))
-    world.clock.advance(1000)
-    assert latest(world) == {"a": "1"}
+    fixture.clock.advance(1000)
+    assert latest(fixture) == {"a": "1"}
     gc.collect()
     assert caplog.text.count("ZeroDivisionError: operation") == 1
 
 
-def test_an_error_whose_answer_raises_fails_the_request(world: RegisterWorld) -> None:
-    world.load()
-    world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
-    assert_failed(world.runtime.write(0, put("a", "1"), broken_error), "answer")
-    world.log.error = ErrorCode.NONE
-    assert world.write(put("a", "1")).value == "ok"
+def test_an_error_whose_answer_raises_fails_the_request(fixture: RegisterFixture) -> None:
+    fixture.load()
+    fixture.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    assert_failed(fixture.runtime.write(0, put("a", "1"), broken_error), "answer")
+    fixture.log.error = ErrorCode.NONE
+    assert fixture.write(put("a", "1")).value == "ok"

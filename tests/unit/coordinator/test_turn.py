@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
-from support.registers import Registers, RegisterWorld, Text
+from support.registers import RegisterFixture, Registers, Text
 
 if TYPE_CHECKING:
     from kcompat.coordinator.turn import Turn
 
 
-def test_a_turn_writes_answers_and_follows_up(world: RegisterWorld) -> None:
-    shard = world.load()
+def test_a_turn_writes_answers_and_follows_up(fixture: RegisterFixture) -> None:
+    shard = fixture.load()
     parked: Promise[str] = Promise()
     told: list[tuple[Turn[Registers], ErrorCode]] = []
 
@@ -22,7 +22,7 @@ def test_a_turn_writes_answers_and_follows_up(world: RegisterWorld) -> None:
         turn.write(Text("follow-up"), None)
 
     def decide(turn: Turn[Registers]) -> str:
-        assert (turn.shard, turn.now_ms) == (shard, world.clock.now_ms())
+        assert (turn.shard, turn.now_ms) == (shard, fixture.clock.now_ms())
         turn.write(Text("a"), Text("1"))
         turn.write(Text("b"), Text("2"))
         turn.then(follow)
@@ -30,17 +30,17 @@ def test_a_turn_writes_answers_and_follows_up(world: RegisterWorld) -> None:
         assert not turn.answer(None, "nobody waits")
         return "done"
 
-    assert world.run(decide).value == "done"
+    assert fixture.run(decide).value == "done"
     assert parked.value == "go on"
-    assert world.log.batch_count(0) == 2
+    assert fixture.log.batch_count(0) == 2
     assert shard.latest == {"a": "1", "b": "2", "follow-up": None}
     ((turn, error),) = told
     assert (turn.shard, error) == (shard, ErrorCode.NONE)
 
 
-def test_follow_ups_run_in_order_and_learn_what_failed(world: RegisterWorld) -> None:
-    world.load()
-    world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+def test_follow_ups_run_in_order_and_learn_what_failed(fixture: RegisterFixture) -> None:
+    fixture.load()
+    fixture.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
     told: list[tuple[int, ErrorCode]] = []
 
     def decide(turn: Turn[Registers]) -> str:
@@ -49,5 +49,5 @@ def test_follow_ups_run_in_order_and_learn_what_failed(world: RegisterWorld) -> 
         turn.then(lambda _, error: told.append((2, error)))
         return "done"
 
-    assert world.run(decide).value == "failed NOT_ENOUGH_REPLICAS"
+    assert fixture.run(decide).value == "failed NOT_ENOUGH_REPLICAS"
     assert told == [(1, ErrorCode.NOT_ENOUGH_REPLICAS), (2, ErrorCode.NOT_ENOUGH_REPLICAS)]

@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.group_world import GroupWorld
+from support.group_coordinators import GroupFixture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 @pytest.fixture
-def world() -> Iterator[GroupWorld]:
+def fixture() -> Iterator[GroupFixture]:
     """A group coordinator; its invariants are checked when the test is over."""
-    world = GroupWorld()
-    yield world
-    world.check_invariants()
+    fixture = GroupFixture()
+    yield fixture
+    fixture.check_invariants()

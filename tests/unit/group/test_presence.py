@@ -9,20 +9,19 @@ import pytest
 from kcompat.group.presence import Presence
 from kcompat.protocol.errors import ErrorCode
 from support.asking import Client
-from support.consumer_group_world import SESSION_MS, ConsumerGroupWorld
-from support.group_world import GROUP
+from support.group_coordinators import GROUP, SESSION_MS, ConsumerGroupFixture
 
 if TYPE_CHECKING:
-    from support.group_world import GroupWorld
+    from support.group_coordinators import GroupFixture
 
 LEFT_MS = 10_000 * 2 // 5
 """Of the session of a classic member here."""
 
 
-def lose_connection(world: GroupWorld, member_id: str) -> None:
+def lose_connection(fixture: GroupFixture, member_id: str) -> None:
     """The connection ends on which this member was last heard of."""
     client = Client()
-    world.coordinator.heard(client, GROUP, member_id)
+    fixture.coordinator.heard(client, GROUP, member_id)
     client.leave()
 
 
@@ -73,49 +72,49 @@ def test_a_connection_that_has_ended_already(presence: Presence, lost: list[str]
 
 
 def test_a_classic_member_that_lost_its_connection_is_out_after_two_fifths_of_its_session(
-    world: GroupWorld,
+    fixture: GroupFixture,
 ) -> None:
-    stays, goes = world.stable("a", "b")
-    lose_connection(world, goes)
-    world.clock.advance(LEFT_MS - 1)
-    assert world.heartbeat(stays, 2) == ErrorCode.NONE
-    world.clock.advance(1)
-    assert world.heartbeat(stays, 2) == ErrorCode.REBALANCE_IN_PROGRESS
-    assert world.heartbeat(goes, 2) == ErrorCode.UNKNOWN_MEMBER_ID
+    stays, goes = fixture.stable("a", "b")
+    lose_connection(fixture, goes)
+    fixture.clock.advance(LEFT_MS - 1)
+    assert fixture.heartbeat(stays, 2) == ErrorCode.NONE
+    fixture.clock.advance(1)
+    assert fixture.heartbeat(stays, 2) == ErrorCode.REBALANCE_IN_PROGRESS
+    assert fixture.heartbeat(goes, 2) == ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_heartbeat_on_another_connection_gives_it_its_whole_session(world: GroupWorld) -> None:
-    (member_id,) = world.stable("a")
-    lose_connection(world, member_id)
-    world.clock.advance(LEFT_MS - 1)
-    assert world.heartbeat(member_id, 1) == ErrorCode.NONE
-    world.clock.advance(9_999)
-    assert world.heartbeat(member_id, 1) == ErrorCode.NONE
+def test_a_heartbeat_on_another_connection_gives_it_its_whole_session(fixture: GroupFixture) -> None:
+    (member_id,) = fixture.stable("a")
+    lose_connection(fixture, member_id)
+    fixture.clock.advance(LEFT_MS - 1)
+    assert fixture.heartbeat(member_id, 1) == ErrorCode.NONE
+    fixture.clock.advance(9_999)
+    assert fixture.heartbeat(member_id, 1) == ErrorCode.NONE
 
 
-def test_a_static_member_is_waited_for(world: GroupWorld) -> None:
-    member_id = world.join(instance_id="i", session_timeout_ms=10_000).value.member_id
-    world.sync(member_id, 1, {member_id: b""})
-    lose_connection(world, member_id)
-    world.clock.advance(9_999)
-    assert world.heartbeat(member_id, 1) == ErrorCode.NONE
+def test_a_static_member_is_waited_for(fixture: GroupFixture) -> None:
+    member_id = fixture.join(instance_id="i", session_timeout_ms=10_000).value.member_id
+    fixture.sync(member_id, 1, {member_id: b""})
+    lose_connection(fixture, member_id)
+    fixture.clock.advance(9_999)
+    assert fixture.heartbeat(member_id, 1) == ErrorCode.NONE
 
 
-def test_a_group_or_member_that_is_not_there_any_more(world: GroupWorld) -> None:
-    (member_id,) = world.stable("a")
+def test_a_group_or_member_that_is_not_there_any_more(fixture: GroupFixture) -> None:
+    (member_id,) = fixture.stable("a")
     for group_id, client in (("another", Client()), (GROUP, Client())):
-        world.coordinator.heard(client, group_id, member_id)
-        world.leave(member_id)
+        fixture.coordinator.heard(client, group_id, member_id)
+        fixture.leave(member_id)
         client.leave()
 
 
 @pytest.mark.parametrize("is_static", [False, True])
 def test_a_consumer_that_lost_its_connection(is_static: bool) -> None:
-    world = ConsumerGroupWorld()
-    world.enter("a")
-    world.enter("b", **({"instance_id": "i"} if is_static else {}))
-    world.settle("a", "b")
-    lose_connection(world, "b")
-    world.clock.advance(SESSION_MS * 2 / 5)
-    world.settle("a")
-    assert (world.owned("a")["t"] == [0, 1, 2]) is not is_static
+    fixture = ConsumerGroupFixture()
+    fixture.enter("a")
+    fixture.enter("b", **({"instance_id": "i"} if is_static else {}))
+    fixture.settle("a", "b")
+    lose_connection(fixture, "b")
+    fixture.clock.advance(SESSION_MS * 2 / 5)
+    fixture.settle("a")
+    assert (fixture.owned("a")["t"] == [0, 1, 2]) is not is_static

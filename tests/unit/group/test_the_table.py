@@ -11,7 +11,7 @@ import pytest
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.classic.state import ClassicState
 from kcompat.protocol.errors import ErrorCode
-from support.group_world import GROUP, GroupWorld
+from support.group_coordinators import GROUP, GroupFixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,123 +28,123 @@ GENERATION = 2
 T0 = ("t", 0)
 
 
-def completing(world: GroupWorld) -> None:
-    world.join(client_id="a")
-    world.join(client_id="b")
-    world.join(LEADER)
+def completing(fixture: GroupFixture) -> None:
+    fixture.join(client_id="a")
+    fixture.join(client_id="b")
+    fixture.join(LEADER)
 
 
-def stable(world: GroupWorld) -> None:
-    assert world.stable("a", "b") == [LEADER, FOLLOWER]
+def stable(fixture: GroupFixture) -> None:
+    assert fixture.stable("a", "b") == [LEADER, FOLLOWER]
 
 
-def preparing(world: GroupWorld) -> None:
-    stable(world)
-    world.join(client_id="c")
+def preparing(fixture: GroupFixture) -> None:
+    stable(fixture)
+    fixture.join(client_id="c")
 
 
-def empty(world: GroupWorld) -> None:
-    stable(world)
-    world.leave(LEADER, FOLLOWER)
+def empty(fixture: GroupFixture) -> None:
+    stable(fixture)
+    fixture.leave(LEADER, FOLLOWER)
 
 
-REACHED: dict[str, Callable[[GroupWorld], None]] = {
+REACHED: dict[str, Callable[[GroupFixture], None]] = {
     EMPTY: empty,
     PREPARING: preparing,
     COMPLETING: completing,
     STABLE: stable,
-    DEAD: lambda _world: None,  # what clients are told of a group that does not exist
+    DEAD: lambda _fixture: None,  # what clients are told of a group that does not exist
 }
 
 
-def reach(world: GroupWorld, state: str) -> None:
-    REACHED[state](world)
-    assert world.describe_state() == state
+def reach(fixture: GroupFixture, state: str) -> None:
+    REACHED[state](fixture)
+    assert fixture.describe_state() == state
 
 
 # --- from one state to another
 
 
 def test_empty_to_preparing_rebalance() -> None:
-    world = GroupWorld(GroupCoordinatorConfig(initial_rebalance_delay_ms=3000))
-    world.join(client_id="a")
-    assert world.describe_state() == PREPARING
+    fixture = GroupFixture(GroupCoordinatorConfig(initial_rebalance_delay_ms=3000))
+    fixture.join(client_id="a")
+    assert fixture.describe_state() == PREPARING
 
 
-def test_empty_to_dead(world: GroupWorld) -> None:
-    reach(world, EMPTY)
-    assert world.coordinator.delete(GROUP).value == NONE
-    assert world.describe_state() == DEAD
+def test_empty_to_dead(fixture: GroupFixture) -> None:
+    reach(fixture, EMPTY)
+    assert fixture.coordinator.delete(GROUP).value == NONE
+    assert fixture.describe_state() == DEAD
 
 
-def test_preparing_rebalance_to_completing_rebalance_when_all_have_joined(world: GroupWorld) -> None:
-    reach(world, PREPARING)
-    world.join(LEADER)
-    assert world.describe_state() == PREPARING
-    world.join(FOLLOWER)
-    assert world.describe_state() == COMPLETING
+def test_preparing_rebalance_to_completing_rebalance_when_all_have_joined(fixture: GroupFixture) -> None:
+    reach(fixture, PREPARING)
+    fixture.join(LEADER)
+    assert fixture.describe_state() == PREPARING
+    fixture.join(FOLLOWER)
+    assert fixture.describe_state() == COMPLETING
 
 
-def test_preparing_rebalance_to_completing_rebalance_when_time_is_up(world: GroupWorld) -> None:
-    reach(world, PREPARING)
+def test_preparing_rebalance_to_completing_rebalance_when_time_is_up(fixture: GroupFixture) -> None:
+    reach(fixture, PREPARING)
     for _ in range(7):
-        world.clock.advance(SESSION_MS - 1)
-        world.heartbeat(LEADER, GENERATION)
-        world.heartbeat(FOLLOWER, GENERATION)
-    assert world.describe_state() == COMPLETING
+        fixture.clock.advance(SESSION_MS - 1)
+        fixture.heartbeat(LEADER, GENERATION)
+        fixture.heartbeat(FOLLOWER, GENERATION)
+    assert fixture.describe_state() == COMPLETING
 
 
-def test_preparing_rebalance_to_empty_when_all_leave(world: GroupWorld) -> None:
-    reach(world, STABLE)
-    world.join(LEADER)
-    assert world.describe_state() == PREPARING
-    world.leave(LEADER, FOLLOWER)
-    assert world.describe_state() == EMPTY
+def test_preparing_rebalance_to_empty_when_all_leave(fixture: GroupFixture) -> None:
+    reach(fixture, STABLE)
+    fixture.join(LEADER)
+    assert fixture.describe_state() == PREPARING
+    fixture.leave(LEADER, FOLLOWER)
+    assert fixture.describe_state() == EMPTY
 
 
-def test_preparing_rebalance_to_empty_when_all_sessions_end(world: GroupWorld) -> None:
-    reach(world, STABLE)
-    world.clock.advance(SESSION_MS)
-    assert world.describe_state() == EMPTY
+def test_preparing_rebalance_to_empty_when_all_sessions_end(fixture: GroupFixture) -> None:
+    reach(fixture, STABLE)
+    fixture.clock.advance(SESSION_MS)
+    assert fixture.describe_state() == EMPTY
 
 
-def test_completing_rebalance_to_stable(world: GroupWorld) -> None:
-    reach(world, COMPLETING)
-    world.sync(LEADER, GENERATION, {})
-    assert world.describe_state() == STABLE
+def test_completing_rebalance_to_stable(fixture: GroupFixture) -> None:
+    reach(fixture, COMPLETING)
+    fixture.sync(LEADER, GENERATION, {})
+    assert fixture.describe_state() == STABLE
 
 
-def test_completing_rebalance_to_preparing_rebalance_when_nobody_syncs(world: GroupWorld) -> None:
-    reach(world, COMPLETING)
-    world.sync(FOLLOWER, GENERATION)
+def test_completing_rebalance_to_preparing_rebalance_when_nobody_syncs(fixture: GroupFixture) -> None:
+    reach(fixture, COMPLETING)
+    fixture.sync(FOLLOWER, GENERATION)
     for _ in range(7):
-        world.clock.advance(SESSION_MS - 1)
-        world.heartbeat(LEADER, GENERATION)
-    assert world.describe_state() == PREPARING
+        fixture.clock.advance(SESSION_MS - 1)
+        fixture.heartbeat(LEADER, GENERATION)
+    assert fixture.describe_state() == PREPARING
 
 
 def test_completing_rebalance_to_preparing_rebalance_when_the_assignment_is_not_written(
-    world: GroupWorld,
+    fixture: GroupFixture,
 ) -> None:
-    reach(world, COMPLETING)
-    world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
-    world.sync(LEADER, GENERATION, {})
-    assert world.describe_state() == PREPARING
+    reach(fixture, COMPLETING)
+    fixture.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    fixture.sync(LEADER, GENERATION, {})
+    assert fixture.describe_state() == PREPARING
 
 
-def test_stable_to_preparing_rebalance_when_a_member_leaves(world: GroupWorld) -> None:
-    reach(world, STABLE)
-    world.leave(FOLLOWER)
-    assert world.describe_state() == PREPARING
+def test_stable_to_preparing_rebalance_when_a_member_leaves(fixture: GroupFixture) -> None:
+    reach(fixture, STABLE)
+    fixture.leave(FOLLOWER)
+    assert fixture.describe_state() == PREPARING
 
 
 @pytest.mark.parametrize("state", [EMPTY, PREPARING, COMPLETING, STABLE])
-def test_each_state_to_dead_when_another_coordinates_the_group(world: GroupWorld, state: str) -> None:
-    reach(world, state)
-    for partition, _ in list(world.coordinator.runtime.active()):
-        world.coordinator.unload(partition, leader_epoch=world.epoch + 1)
-    assert world.heartbeat(LEADER, GENERATION) == ErrorCode.NOT_COORDINATOR
-    assert world.group() is None
+def test_each_state_to_dead_when_another_coordinates_the_group(fixture: GroupFixture, state: str) -> None:
+    reach(fixture, state)
+    for partition, _ in list(fixture.coordinator.runtime.active()):
+        fixture.coordinator.unload(partition, leader_epoch=fixture.epoch + 1)
+    assert fixture.heartbeat(LEADER, GENERATION) == ErrorCode.NOT_COORDINATOR
+    assert fixture.group() is None
 
 
 @pytest.mark.parametrize(
@@ -176,11 +176,11 @@ def test_what_follows_nothing(previous: str, state: str) -> None:
         (DEAD, NONE, COMPLETING),
     ],
 )
-def test_a_new_member_joins(world: GroupWorld, state: str, error: ErrorCode | None, after: str) -> None:
-    reach(world, state)
-    joining = world.join(client_id="new")
+def test_a_new_member_joins(fixture: GroupFixture, state: str, error: ErrorCode | None, after: str) -> None:
+    reach(fixture, state)
+    joining = fixture.join(client_id="new")
     assert (joining.value.error if joining.done else PARKED) == error
-    assert world.describe_state() == after
+    assert fixture.describe_state() == after
 
 
 @pytest.mark.parametrize(
@@ -201,12 +201,12 @@ def test_a_member_joins_again_unchanged(
     after_follower: str,
 ) -> None:
     for member, error, after in ((LEADER, leader, after_leader), (FOLLOWER, follower, after_follower)):
-        world = GroupWorld()
-        reach(world, state)
-        joining = world.join(member)
+        fixture = GroupFixture()
+        reach(fixture, state)
+        joining = fixture.join(member)
         assert (joining.value.error if joining.done else PARKED) == error
-        assert world.describe_state() == after
-        world.check_invariants()
+        assert fixture.describe_state() == after
+        fixture.check_invariants()
 
 
 @pytest.mark.parametrize(
@@ -220,33 +220,33 @@ def test_a_member_joins_again_unchanged(
     ],
 )
 def test_a_follower_joins_again_with_another_subscription(
-    world: GroupWorld, state: str, error: ErrorCode | None, after: str
+    fixture: GroupFixture, state: str, error: ErrorCode | None, after: str
 ) -> None:
-    reach(world, state)
-    joining = world.join(FOLLOWER, protocols=(("range", b"other"),))
+    reach(fixture, state)
+    joining = fixture.join(FOLLOWER, protocols=(("range", b"other"),))
     assert (joining.value.error if joining.done else PARKED) == error
-    assert world.describe_state() == after
+    assert fixture.describe_state() == after
 
 
 @pytest.mark.parametrize(
     ("state", "error"),
     [(EMPTY, UNKNOWN), (PREPARING, REBALANCE), (COMPLETING, PARKED), (STABLE, NONE), (DEAD, UNKNOWN)],
 )
-def test_a_follower_syncs(world: GroupWorld, state: str, error: ErrorCode | None) -> None:
-    reach(world, state)
-    syncing = world.sync(FOLLOWER, GENERATION)
+def test_a_follower_syncs(fixture: GroupFixture, state: str, error: ErrorCode | None) -> None:
+    reach(fixture, state)
+    syncing = fixture.sync(FOLLOWER, GENERATION)
     assert (syncing.value.error if syncing.done else PARKED) == error
-    assert world.describe_state() == state
+    assert fixture.describe_state() == state
 
 
 @pytest.mark.parametrize(
     ("state", "error"),
     [(EMPTY, UNKNOWN), (PREPARING, REBALANCE), (COMPLETING, NONE), (STABLE, NONE), (DEAD, UNKNOWN)],
 )
-def test_a_member_heartbeats(world: GroupWorld, state: str, error: ErrorCode) -> None:
-    reach(world, state)
-    assert world.heartbeat(FOLLOWER, GENERATION) == error
-    assert world.describe_state() == state
+def test_a_member_heartbeats(fixture: GroupFixture, state: str, error: ErrorCode) -> None:
+    reach(fixture, state)
+    assert fixture.heartbeat(FOLLOWER, GENERATION) == error
+    assert fixture.describe_state() == state
 
 
 @pytest.mark.parametrize(
@@ -259,21 +259,21 @@ def test_a_member_heartbeats(world: GroupWorld, state: str, error: ErrorCode) ->
         (DEAD, UNKNOWN, DEAD),
     ],
 )
-def test_a_member_leaves(world: GroupWorld, state: str, error: ErrorCode, after: str) -> None:
-    reach(world, state)
-    answer = world.leave(FOLLOWER).value
+def test_a_member_leaves(fixture: GroupFixture, state: str, error: ErrorCode, after: str) -> None:
+    reach(fixture, state)
+    answer = fixture.leave(FOLLOWER).value
     assert [told for _, told in answer.members] == [error]
-    assert world.describe_state() == after
+    assert fixture.describe_state() == after
 
 
 @pytest.mark.parametrize("state", [PREPARING, COMPLETING, STABLE])
-def test_the_session_of_a_member_ends(world: GroupWorld, state: str) -> None:
-    reach(world, state)
-    world.clock.advance(SESSION_MS - 1)
-    world.heartbeat(LEADER, GENERATION)
-    world.clock.advance(1)
-    assert world.heartbeat(FOLLOWER, GENERATION) == UNKNOWN
-    assert world.describe_state() == PREPARING
+def test_the_session_of_a_member_ends(fixture: GroupFixture, state: str) -> None:
+    reach(fixture, state)
+    fixture.clock.advance(SESSION_MS - 1)
+    fixture.heartbeat(LEADER, GENERATION)
+    fixture.clock.advance(1)
+    assert fixture.heartbeat(FOLLOWER, GENERATION) == UNKNOWN
+    assert fixture.describe_state() == PREPARING
 
 
 @pytest.mark.parametrize(
@@ -286,14 +286,14 @@ def test_the_session_of_a_member_ends(world: GroupWorld, state: str) -> None:
         (DEAD, ErrorCode.GROUP_ID_NOT_FOUND, NONE),
     ],
 )
-def test_a_commit(world: GroupWorld, state: str, by_a_member: ErrorCode, by_nobody: ErrorCode) -> None:
-    reach(world, state)
-    assert world.commit({T0: 5}, FOLLOWER, GENERATION).value == {T0: by_a_member}
-    assert world.commit({T0: 5}).value == {T0: by_nobody}
+def test_a_commit(fixture: GroupFixture, state: str, by_a_member: ErrorCode, by_nobody: ErrorCode) -> None:
+    reach(fixture, state)
+    assert fixture.commit({T0: 5}, FOLLOWER, GENERATION).value == {T0: by_a_member}
+    assert fixture.commit({T0: 5}).value == {T0: by_nobody}
 
 
 @pytest.mark.parametrize("state", [PREPARING, COMPLETING, STABLE])
-def test_a_group_with_members_is_not_deleted(world: GroupWorld, state: str) -> None:
-    reach(world, state)
-    assert world.coordinator.delete(GROUP).value == ErrorCode.NON_EMPTY_GROUP
-    assert world.describe_state() == state
+def test_a_group_with_members_is_not_deleted(fixture: GroupFixture, state: str) -> None:
+    reach(fixture, state)
+    assert fixture.coordinator.delete(GROUP).value == ErrorCode.NON_EMPTY_GROUP
+    assert fixture.describe_state() == state

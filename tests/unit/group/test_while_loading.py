@@ -15,11 +15,10 @@ import pytest
 from kcompat.coordinator.claim import Claim
 from kcompat.group.requests import CommitRequest, FetchingMember, OffsetToCommit
 from kcompat.protocol.errors import ErrorCode
-from support.consumer_group_world import ConsumerGroupWorld
 from support.current import current
-from support.group_world import GROUP, GroupWorld
-from support.share_group_world import ShareGroupWorld
-from support.streams_group_world import StreamsGroupWorld
+from support.group_coordinators import GROUP, ConsumerGroupFixture, GroupFixture
+from support.share_groups import ShareGroupFixture
+from support.streams_groups import StreamsGroupFixture
 
 KEPT, T0 = ("u", 0), ("t", 0)
 LOADS, OK = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NONE
@@ -28,64 +27,64 @@ Ask = Callable[[Any], ErrorCode]
 error_of = attrgetter("error")
 
 
-def commit_in_transaction(world: GroupWorld) -> ErrorCode:
+def commit_in_transaction(fixture: GroupFixture) -> ErrorCode:
     request = CommitRequest(GROUP, (OffsetToCommit(*T0, 1),), is_transactional=True)
-    return world.coordinator.commit_in_transaction(request, Claim("id", 1, 0)).value[T0]
+    return fixture.coordinator.commit_in_transaction(request, Claim("id", 1, 0)).value[T0]
 
 
-def fetch(world: GroupWorld, *, require_stable: bool) -> ErrorCode:
-    return world.coordinator.fetch(FetchingMember(GROUP), [T0], require_stable).value.error
+def fetch(fixture: GroupFixture, *, require_stable: bool) -> ErrorCode:
+    return fixture.coordinator.fetch(FetchingMember(GROUP), [T0], require_stable).value.error
 
 
 CLASSIC: dict[str, tuple[Ask, ErrorCode]] = {
-    "JoinGroup": (lambda world: world.join("a").value.error, LOADS),
-    "SyncGroup": (lambda world: world.sync("a", 1).value.error, ErrorCode.REBALANCE_IN_PROGRESS),
-    "Heartbeat": (lambda world: world.heartbeat("a", 1), OK),
-    "LeaveGroup": (lambda world: world.leave("a").value.error, LOADS),
-    "OffsetCommit": (lambda world: world.commit({T0: 1}).value[T0], LOADS),
+    "JoinGroup": (lambda fixture: fixture.join("a").value.error, LOADS),
+    "SyncGroup": (lambda fixture: fixture.sync("a", 1).value.error, ErrorCode.REBALANCE_IN_PROGRESS),
+    "Heartbeat": (lambda fixture: fixture.heartbeat("a", 1), OK),
+    "LeaveGroup": (lambda fixture: fixture.leave("a").value.error, LOADS),
+    "OffsetCommit": (lambda fixture: fixture.commit({T0: 1}).value[T0], LOADS),
     "TxnOffsetCommit": (commit_in_transaction, LOADS),
-    "OffsetFetch": (lambda world: fetch(world, require_stable=False), LOADS),
-    "OffsetFetch, stable": (lambda world: fetch(world, require_stable=True), LOADS),
-    "OffsetDelete": (lambda world: world.coordinator.delete_offsets(GROUP, [T0]).value[0], LOADS),
-    "DescribeGroups": (lambda world: world.coordinator.describe(GROUP).error, LOADS),
-    "ListGroups": (lambda world: world.coordinator.list_groups(frozenset(), frozenset())[0], LOADS),
-    "DeleteGroups": (lambda world: world.coordinator.delete(GROUP).value, LOADS),
+    "OffsetFetch": (lambda fixture: fetch(fixture, require_stable=False), LOADS),
+    "OffsetFetch, stable": (lambda fixture: fetch(fixture, require_stable=True), LOADS),
+    "OffsetDelete": (lambda fixture: fixture.coordinator.delete_offsets(GROUP, [T0]).value[0], LOADS),
+    "DescribeGroups": (lambda fixture: fixture.coordinator.describe(GROUP).error, LOADS),
+    "ListGroups": (lambda fixture: fixture.coordinator.list_groups(frozenset(), frozenset())[0], LOADS),
+    "DeleteGroups": (lambda fixture: fixture.coordinator.delete(GROUP).value, LOADS),
 }
 CONSUMER: dict[str, tuple[Ask, ErrorCode]] = {
-    "ConsumerGroupHeartbeat, joining": (lambda world: world.enter("a").error, LOADS),
-    "ConsumerGroupHeartbeat": (lambda world: world.beat("a", 1).error, LOADS),
-    "ConsumerGroupHeartbeat, leaving": (lambda world: world.beat("a", -1).error, LOADS),
-    "ConsumerGroupDescribe": (lambda world: world.coordinator.describe_consumers(GROUP).error, LOADS),
+    "ConsumerGroupHeartbeat, joining": (lambda fixture: fixture.enter("a").error, LOADS),
+    "ConsumerGroupHeartbeat": (lambda fixture: fixture.beat("a", 1).error, LOADS),
+    "ConsumerGroupHeartbeat, leaving": (lambda fixture: fixture.beat("a", -1).error, LOADS),
+    "ConsumerGroupDescribe": (lambda fixture: fixture.coordinator.describe_consumers(GROUP).error, LOADS),
 }
 SHARE: dict[str, tuple[Ask, ErrorCode]] = {
-    "ShareGroupHeartbeat, joining": (lambda world: world.enter_share("a").error, LOADS),
-    "ShareGroupHeartbeat": (lambda world: world.share("a", 1).error, LOADS),
-    "ShareGroupHeartbeat, leaving": (lambda world: world.leave_share("a").error, LOADS),
-    "ShareGroupDescribe": (lambda world: world.share_groups.describe(GROUP).error, LOADS),
+    "ShareGroupHeartbeat, joining": (lambda fixture: fixture.enter_share("a").error, LOADS),
+    "ShareGroupHeartbeat": (lambda fixture: fixture.share("a", 1).error, LOADS),
+    "ShareGroupHeartbeat, leaving": (lambda fixture: fixture.leave_share("a").error, LOADS),
+    "ShareGroupDescribe": (lambda fixture: fixture.share_groups.describe(GROUP).error, LOADS),
     "AlterShareGroupOffsets": (
-        lambda world: world.share_groups.alter_offsets(GROUP, {"t": {0: 1}}).value.error,
+        lambda fixture: fixture.share_groups.alter_offsets(GROUP, {"t": {0: 1}}).value.error,
         LOADS,
     ),
     "DeleteShareGroupOffsets": (
-        lambda world: world.share_groups.delete_offsets(GROUP, ["t"]).value.error,
+        lambda fixture: fixture.share_groups.delete_offsets(GROUP, ["t"]).value.error,
         LOADS,
     ),
-    "DescribeShareGroupOffsets": (lambda world: world.share_groups.all_offsets(GROUP).value[0], LOADS),
-    "DeleteGroups": (lambda world: world.share_groups.delete(GROUP).value, LOADS),
+    "DescribeShareGroupOffsets": (lambda fixture: fixture.share_groups.all_offsets(GROUP).value[0], LOADS),
+    "DeleteGroups": (lambda fixture: fixture.share_groups.delete(GROUP).value, LOADS),
 }
 STREAMS: dict[str, tuple[Ask, ErrorCode]] = {
-    "StreamsGroupHeartbeat, joining": (lambda world: world.enter_streams("a").error, LOADS),
-    "StreamsGroupHeartbeat": (lambda world: world.stream("a", 1).error, LOADS),
-    "StreamsGroupHeartbeat, leaving": (lambda world: world.stream("a", -1).error, LOADS),
-    "StreamsGroupDescribe": (lambda world: world.streams_groups.describe(GROUP).error, LOADS),
+    "StreamsGroupHeartbeat, joining": (lambda fixture: fixture.enter_streams("a").error, LOADS),
+    "StreamsGroupHeartbeat": (lambda fixture: fixture.stream("a", 1).error, LOADS),
+    "StreamsGroupHeartbeat, leaving": (lambda fixture: fixture.stream("a", -1).error, LOADS),
+    "StreamsGroupDescribe": (lambda fixture: fixture.streams_groups.describe(GROUP).error, LOADS),
 }
 CASES = [
     pytest.param(make, ask, answer, id=name)
     for make, table in (
-        (GroupWorld, CLASSIC),
-        (ConsumerGroupWorld, CONSUMER),
-        (ShareGroupWorld, SHARE),
-        (StreamsGroupWorld, STREAMS),
+        (GroupFixture, CLASSIC),
+        (ConsumerGroupFixture, CONSUMER),
+        (ShareGroupFixture, SHARE),
+        (StreamsGroupFixture, STREAMS),
     )
     for name, (ask, answer) in table.items()
 ]
@@ -93,18 +92,18 @@ CASES = [
 
 @pytest.mark.parametrize(("make", "ask", "answer"), CASES)
 def test_a_request_while_the_partition_loads(
-    make: Callable[[], GroupWorld], ask: Ask, answer: ErrorCode
+    make: Callable[[], GroupFixture], ask: Ask, answer: ErrorCode
 ) -> None:
-    world = make()
-    world.commit({KEPT: 7})
-    appends = world.log.appends
-    world.log.hold()
-    world.restart()
-    assert current(world.coordinator.runtime.is_loading), "what is read is not certain yet"
-    assert ask(world) == answer
-    assert world.log.appends == appends, "what is refused writes nothing"
-    world.log.release()
-    assert not world.coordinator.runtime.is_loading
-    assert world.fetch() == {KEPT: 7}
-    assert ask(world) != LOADS
-    world.check_invariants()
+    fixture = make()
+    fixture.commit({KEPT: 7})
+    appends = fixture.log.appends
+    fixture.log.hold()
+    fixture.restart()
+    assert current(fixture.coordinator.runtime.is_loading), "what is read is not certain yet"
+    assert ask(fixture) == answer
+    assert fixture.log.appends == appends, "what is refused writes nothing"
+    fixture.log.release()
+    assert not fixture.coordinator.runtime.is_loading
+    assert fixture.fetch() == {KEPT: 7}
+    assert ask(fixture) != LOADS
+    fixture.check_invariants()

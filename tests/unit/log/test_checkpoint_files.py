@@ -35,7 +35,7 @@ class CountingFiles(Files):
         super().replace_file(path, data, sync=sync)
 
 
-class World(LogContext):
+class Fixture(LogContext):
     """A log directory whose storage thread works when it is told to."""
 
     def __init__(self, path: Path) -> None:
@@ -59,84 +59,86 @@ class World(LogContext):
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+def fixture(tmp_path: Path) -> Fixture:
+    return Fixture(tmp_path)
 
 
-def test_what_has_not_changed_is_not_written(world: World) -> None:
-    files = CheckpointFiles(world)
+def test_what_has_not_changed_is_not_written(fixture: Fixture) -> None:
+    files = CheckpointFiles(fixture)
     files.replace(LOG_STARTS, {T: 1})
     files.replace(LOG_STARTS, {T: 1})
     files.replace_aside(RECOVERY_POINTS, {T: 1})
     files.replace_aside(RECOVERY_POINTS, {T: 1})
-    world.catch_up()
-    assert world.counting.writes == [LOG_STARTS, RECOVERY_POINTS]
+    fixture.catch_up()
+    assert fixture.counting.writes == [LOG_STARTS, RECOVERY_POINTS]
 
 
-def test_a_late_thread_does_not_undo_what_came_after(world: World) -> None:
-    files = CheckpointFiles(world)
+def test_a_late_thread_does_not_undo_what_came_after(fixture: Fixture) -> None:
+    files = CheckpointFiles(fixture)
     files.replace_aside(RECOVERY_POINTS, {T: 5})
     files.replace(RECOVERY_POINTS, {T: 2})
-    world.catch_up()
-    assert world.holds(RECOVERY_POINTS) == {T: 2}
+    fixture.catch_up()
+    assert fixture.holds(RECOVERY_POINTS) == {T: 2}
 
 
-def test_what_the_thread_has_not_written_yet_is_written_where_it_is_relied_on(world: World) -> None:
-    files = CheckpointFiles(world)
+def test_what_the_thread_has_not_written_yet_is_written_where_it_is_relied_on(fixture: Fixture) -> None:
+    files = CheckpointFiles(fixture)
     files.replace_aside(RECOVERY_POINTS, {T: 5})
     files.replace(RECOVERY_POINTS, {T: 5})
-    assert world.holds(RECOVERY_POINTS) == {T: 5}
+    assert fixture.holds(RECOVERY_POINTS) == {T: 5}
 
 
-def test_a_partition_is_forgotten_and_all_that_are_gone_with_it(world: World) -> None:
-    files = CheckpointFiles(world)
+def test_a_partition_is_forgotten_and_all_that_are_gone_with_it(fixture: Fixture) -> None:
+    files = CheckpointFiles(fixture)
     files.replace(LOG_STARTS, {T: 1, U: 2, V: 3})
     files.replace(RECOVERY_POINTS, {V: 3})
-    world.counting.writes.clear()
+    fixture.counting.writes.clear()
     files.forget(T, {V})
-    assert world.holds(LOG_STARTS) == {V: 3}
+    assert fixture.holds(LOG_STARTS) == {V: 3}
     files.forget(U, {V})
     files.forget(T, {V})
-    assert world.counting.writes == [LOG_STARTS]
+    assert fixture.counting.writes == [LOG_STARTS]
 
 
-def test_what_the_last_run_left_is_forgotten(world: World) -> None:
-    CheckpointFiles(world).replace(CLEANER_OFFSETS, {T: 1, V: 3})
-    files = CheckpointFiles(world)
+def test_what_the_last_run_left_is_forgotten(fixture: Fixture) -> None:
+    CheckpointFiles(fixture).replace(CLEANER_OFFSETS, {T: 1, V: 3})
+    files = CheckpointFiles(fixture)
     assert files.read(CLEANER_OFFSETS) == {T: 1, V: 3}
     files.forget(T, {V})
-    assert world.holds(CLEANER_OFFSETS) == {V: 3}
+    assert fixture.holds(CLEANER_OFFSETS) == {V: 3}
 
 
 @pytest.mark.parametrize("order", [({T: 1, V: 3}, {V: 4}), ({V: 3}, {T: 1, V: 4})])
-def test_what_is_on_its_way_is_forgotten(world: World, order: tuple[dict[tuple[str, int], int], ...]) -> None:
-    files = CheckpointFiles(world)
+def test_what_is_on_its_way_is_forgotten(
+    fixture: Fixture, order: tuple[dict[tuple[str, int], int], ...]
+) -> None:
+    files = CheckpointFiles(fixture)
     files.replace(RECOVERY_POINTS, order[0])
     files.replace_aside(RECOVERY_POINTS, order[1])
     files.forget(T, {V})
-    assert world.holds(RECOVERY_POINTS) == {V: 4}
-    world.catch_up()
-    assert world.holds(RECOVERY_POINTS) == {V: 4}
+    assert fixture.holds(RECOVERY_POINTS) == {V: 4}
+    fixture.catch_up()
+    assert fixture.holds(RECOVERY_POINTS) == {V: 4}
 
 
-def test_what_could_not_be_forgotten_is_forgotten_the_next_time(world: World) -> None:
-    files = CheckpointFiles(world)
+def test_what_could_not_be_forgotten_is_forgotten_the_next_time(fixture: Fixture) -> None:
+    files = CheckpointFiles(fixture)
     files.replace(LOG_STARTS, {T: 1, V: 3})
-    world.counting.full = True
+    fixture.counting.full = True
     with pytest.raises(OSError, match="no space"):
         files.forget(T, {V})
-    assert world.holds(LOG_STARTS) == {T: 1, V: 3}
-    world.counting.full = False
+    assert fixture.holds(LOG_STARTS) == {T: 1, V: 3}
+    fixture.counting.full = False
     files.forget(T, {V})
-    assert world.holds(LOG_STARTS) == {V: 3}
+    assert fixture.holds(LOG_STARTS) == {V: 3}
 
 
-def test_a_write_on_the_thread_that_fails_is_tried_again(world: World) -> None:
-    files = CheckpointFiles(world)
-    world.counting.full = True
+def test_a_write_on_the_thread_that_fails_is_tried_again(fixture: Fixture) -> None:
+    files = CheckpointFiles(fixture)
+    fixture.counting.full = True
     files.replace_aside(RECOVERY_POINTS, {T: 1})
-    world.catch_up()
-    world.counting.full = False
+    fixture.catch_up()
+    fixture.counting.full = False
     files.replace_aside(RECOVERY_POINTS, {T: 1})
-    world.catch_up()
-    assert world.holds(RECOVERY_POINTS) == {T: 1}
+    fixture.catch_up()
+    assert fixture.holds(RECOVERY_POINTS) == {T: 1}

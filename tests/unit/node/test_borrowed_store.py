@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TIMEOUT_MS = 3000
 
 
-class World:
+class Fixture:
     """A store, and one session that is borrowed from it."""
 
     async def begin(self) -> None:
@@ -39,45 +39,47 @@ class World:
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[World]:
-    made = World()
+async def fixture() -> AsyncIterator[Fixture]:
+    made = Fixture()
     await made.begin()
     yield made
     await made.store.close()
 
 
-async def test_a_session_that_is_mended_in_time_lives_on(world: World) -> None:
-    world.borrowed.cut(TIMEOUT_MS)
-    assert current(world.session.state) is SessionState.SUSPENDED
-    world.clock.advance(TIMEOUT_MS - 1)
-    world.borrowed.mend()
-    world.clock.advance(TIMEOUT_MS)
-    assert not await world.is_dead()
-    assert world.session.state is SessionState.CONNECTED
+async def test_a_session_that_is_mended_in_time_lives_on(fixture: Fixture) -> None:
+    fixture.borrowed.cut(TIMEOUT_MS)
+    assert current(fixture.session.state) is SessionState.SUSPENDED
+    fixture.clock.advance(TIMEOUT_MS - 1)
+    fixture.borrowed.mend()
+    fixture.clock.advance(TIMEOUT_MS)
+    assert not await fixture.is_dead()
+    assert fixture.session.state is SessionState.CONNECTED
 
 
-async def test_a_session_that_is_mended_too_late_has_ended(world: World) -> None:
-    world.borrowed.cut(TIMEOUT_MS)
-    world.clock.advance(TIMEOUT_MS)
-    assert await world.is_dead()
-    assert current(world.session.state) is SessionState.SUSPENDED
-    world.borrowed.mend()
-    assert world.session.state is SessionState.EXPIRED
+async def test_a_session_that_is_mended_too_late_has_ended(fixture: Fixture) -> None:
+    fixture.borrowed.cut(TIMEOUT_MS)
+    fixture.clock.advance(TIMEOUT_MS)
+    assert await fixture.is_dead()
+    assert current(fixture.session.state) is SessionState.SUSPENDED
+    fixture.borrowed.mend()
+    assert fixture.session.state is SessionState.EXPIRED
 
 
 @pytest.mark.parametrize("was_cut", [False, True])
-async def test_the_session_of_a_killed_broker_ends_whatever_is_mended(world: World, was_cut: bool) -> None:
+async def test_the_session_of_a_killed_broker_ends_whatever_is_mended(
+    fixture: Fixture, was_cut: bool
+) -> None:
     if was_cut:
-        world.borrowed.cut(TIMEOUT_MS)
-    world.borrowed.abandon(TIMEOUT_MS)
-    world.borrowed.mend()
-    assert current(world.session.state) is SessionState.SUSPENDED
-    world.clock.advance(TIMEOUT_MS)
-    assert await world.is_dead()
+        fixture.borrowed.cut(TIMEOUT_MS)
+    fixture.borrowed.abandon(TIMEOUT_MS)
+    fixture.borrowed.mend()
+    assert current(fixture.session.state) is SessionState.SUSPENDED
+    fixture.clock.advance(TIMEOUT_MS)
+    assert await fixture.is_dead()
 
 
-async def test_a_session_that_was_closed_cannot_be_cut(world: World) -> None:
-    await world.borrowed.close()
-    world.borrowed.cut(TIMEOUT_MS)
-    assert world.clock.pending == 0
-    await world.borrowed.close()
+async def test_a_session_that_was_closed_cannot_be_cut(fixture: Fixture) -> None:
+    await fixture.borrowed.close()
+    fixture.borrowed.cut(TIMEOUT_MS)
+    assert fixture.clock.pending == 0
+    await fixture.borrowed.close()

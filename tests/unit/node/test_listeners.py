@@ -11,8 +11,8 @@ from kcompat.config.broker import BrokerConfig
 from kcompat.node.cluster import BorrowedStore
 from kcompat.node.listeners import host_for_all, open_listeners, registration_of
 from kcompat.store.process_store import ProcessStore
-from support.broker_world import HOST_NAME, BrokerWorld, ListedTransactions
 from support.disk import Disk
+from support.lone_broker import HOST_NAME, BrokerFixture, ListedTransactions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -132,7 +132,9 @@ async def test_a_broker_is_registered_by_the_name_of_its_host_unless_it_is_alone
     tmp_path: Path, is_alone: bool, host: str
 ) -> None:
     settings = {"listeners": "PLAINTEXT://:9092"}
-    world = BrokerWorld(tmp_path, settings, Disk([]), [], 0, wrap=_as_it_is if is_alone else _store_elsewhere)
-    await world.start()
-    assert world.cluster.image.brokers[1].endpoints == {"PLAINTEXT": (host, 9092)}
-    await world.stop()
+    fixture = BrokerFixture(
+        tmp_path, settings, Disk([]), [], 0, wrap=_as_it_is if is_alone else _store_elsewhere
+    )
+    await fixture.start()
+    assert fixture.cluster.image.brokers[1].endpoints == {"PLAINTEXT": (host, 9092)}
+    await fixture.stop()

@@ -17,7 +17,7 @@ from kcompat.records.batch import read_header
 from kcompat.records.control import ControlType, EndTransactionMarker
 from kcompat.transaction.markers import Marker
 from kcompat.transaction.requests import Producer
-from support.log_world import ME, NOW, LogWorld, batch
+from support.topics_on_disk import ME, NOW, TopicsFixture, batch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,13 +32,13 @@ class Scene:
     """A broker with partitions of t and of `__consumer_offsets`; groups say what `said` is."""
 
     def __init__(self, home: Path) -> None:
-        self.world = LogWorld(home)
-        self.world.create("t", partitions=2)
-        self.world.create(OFFSETS, partitions=1)
+        self.fixture = TopicsFixture(home)
+        self.fixture.create("t", partitions=2)
+        self.fixture.create(OFFSETS, partitions=1)
         self.said = ErrorCode.NONE
         self.ended: list[tuple[int, int, int, EndTransactionMarker]] = []
         self.markers = LocalMarkers(
-            self.world.replicas, self._end, self.world.clock, ConfigFeed(BrokerConfig())
+            self.fixture.replicas, self._end, self.fixture.clock, ConfigFeed(BrokerConfig())
         )
 
     def _end(self, partition: int, writer: Writer, marker: EndTransactionMarker) -> Promise[ErrorCode]:
@@ -49,12 +49,12 @@ class Scene:
         """Producer 7 writes in a transaction."""
         sent = batch(b"v", producer_id=7, producer_epoch=epoch, base_sequence=0, transactional=True)
         view = memoryview(bytearray(sent))
-        self.world.partition("t", index).append(view, read_header(view), 1, NOW, WITHOUT_PROOF)
+        self.fixture.partition("t", index).append(view, read_header(view), 1, NOW, WITHOUT_PROOF)
 
     def among_two(self) -> None:
         """Broker 2 follows partition 0 of t."""
         role = Role(leader=ME, leader_epoch=5, isr=(ME, OTHER), replicas=(ME, OTHER))
-        self.world.replicas.take_role("t", 0, role)
+        self.fixture.replicas.take_role("t", 0, role)
 
 
 def marker(
@@ -76,11 +76,11 @@ def scene(tmp_path: Path) -> Scene:
 def test_a_marker_ends_the_transaction_in_each_partition(scene: Scene, commits: bool) -> None:
     for index in range(2):
         scene.begin(index)
-        assert scene.world.partition("t", index).last_stable_offset == 0
+        assert scene.fixture.partition("t", index).last_stable_offset == 0
     written = scene.markers.write(marker(("t", 0), ("t", 1), commits=commits))
     assert written.value == {("t", 0): 0, ("t", 1): 0}
     for index in range(2):
-        partition = scene.world.partition("t", index)
+        partition = scene.fixture.partition("t", index)
         assert partition.last_stable_offset == 2
         assert bool(partition.log.aborted_transactions(0, 2)) != commits
 
@@ -96,7 +96,7 @@ def test_what_is_refused(scene: Scene) -> None:
 
 def test_another_broker_leads(scene: Scene) -> None:
     role = Role(leader=OTHER, leader_epoch=5, isr=(ME, OTHER), replicas=(ME, OTHER))
-    scene.world.replicas.take_role("t", 0, role)
+    scene.fixture.replicas.take_role("t", 0, role)
     assert scene.markers.write(marker(("t", 0))).value == {("t", 0): 6}
 
 
@@ -104,9 +104,9 @@ def test_the_answer_waits_for_all_in_sync(scene: Scene) -> None:
     scene.among_two()
     written = scene.markers.write(marker(("t", 0), ("t", 1)))
     assert not written.done
-    scene.world.clock.advance(29_999)
+    scene.fixture.clock.advance(29_999)
     assert not written.done
-    scene.world.clock.advance(1)
+    scene.fixture.clock.advance(1)
     assert written.value == {("t", 1): 0, ("t", 0): ErrorCode.REQUEST_TIMED_OUT}
 
 
@@ -117,4 +117,4 @@ def test_offsets_are_ended_by_the_groups(scene: Scene, said: int, told: int) -> 
         (OFFSETS, 0): told
     }
     assert scene.ended == [(0, 7, 2, EndTransactionMarker(ControlType.COMMIT, 8))]
-    assert scene.world.partition(OFFSETS).log.log_end_offset == 0
+    assert scene.fixture.partition(OFFSETS).log.log_end_offset == 0

@@ -13,7 +13,7 @@ from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.replication.storage_config import log_config
-from support.moves_world import SLOW, MovesWorld
+from support.replica_moves import SLOW, MovesFixture
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -73,6 +73,6 @@ def append(partition: Partition, *values: bytes, acks: int = 1, timestamp: int =
 
 
 @pytest.fixture
-def slow(tmp_path: Path) -> MovesWorld:
-    """A world in which a move takes long enough for something to happen meanwhile."""
-    return MovesWorld(tmp_path, bytes_per_second=SLOW)
+def slow(tmp_path: Path) -> MovesFixture:
+    """A broker on which a move takes long enough for something to happen meanwhile."""
+    return MovesFixture(tmp_path, bytes_per_second=SLOW)

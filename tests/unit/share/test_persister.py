@@ -26,7 +26,7 @@ from kcompat.share.persister import PURPOSE, TIME_MS, DistributedPersister
 from kcompat.share.persisting import UNINITIALIZED_SUMMARY, Outcome, StateRead, StateSummary, StateWrite
 from kcompat.topics import SHARE_GROUP_STATE
 from support.asking import ask, services_of
-from support.share_world import KEY, ShareWorld
+from support.share_coordinators import KEY, ShareCoordinatorFixture
 
 if TYPE_CHECKING:
     from kcompat.protocol.message import Message
@@ -46,7 +46,7 @@ class OtherBroker:
     """Another broker, whose share coordinator is reached through its handlers; or which cannot be reached."""
 
     def __init__(self) -> None:
-        self.world = ShareWorld()
+        self.fixture = ShareCoordinatorFixture()
         self.is_reachable = True
         self.asked = 0
 
@@ -63,16 +63,16 @@ class OtherBroker:
             promise.fail(PeerError(PeerFault.UNKNOWN, "broker 2"))
             return promise
         key = ApiKey(request.api_key)
-        services = services_of(share_coordinator=self.world.coordinator)
+        services = services_of(share_coordinator=self.fixture.coordinator)
         answer = ask(HANDLERS[key], API_FACTS[key].latest_stable, request, services)
         return answer if isinstance(answer, Promise) else Promise.resolved(answer)
 
 
-class PersisterWorld:
+class PersisterFixture:
     """This broker, another, and the one partition of the share state topic."""
 
     def __init__(self) -> None:
-        self.here = ShareWorld()
+        self.here = ShareCoordinatorFixture()
         self.clock = self.here.clock
         self.there = OtherBroker()
         self.cluster = MetadataCache("cluster")
@@ -96,14 +96,14 @@ class PersisterWorld:
 
 
 @pytest.fixture
-def world() -> PersisterWorld:
-    return PersisterWorld()
+def fixture() -> PersisterFixture:
+    return PersisterFixture()
 
 
 @pytest.mark.parametrize("leader", [ME, OTHER])
-def test_all_is_asked_of_the_coordinator_of_the_key(world: PersisterWorld, leader: int) -> None:
-    world.lead(leader)
-    persister = world.persister
+def test_all_is_asked_of_the_coordinator_of_the_key(fixture: PersisterFixture, leader: int) -> None:
+    fixture.lead(leader)
+    persister = fixture.persister
     assert persister.summary(KEY, -1).value == UNINITIALIZED_SUMMARY
     assert persister.initialize(KEY, 3, 0).value == Outcome()
     assert persister.read(KEY, 7).value == StateRead(state_epoch=3)
@@ -116,72 +116,72 @@ def test_all_is_asked_of_the_coordinator_of_the_key(world: PersisterWorld, leade
     assert refused == Outcome(ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.FENCED_LEADER_EPOCH.message)
     assert persister.delete(KEY).value == Outcome()
     assert persister.read(KEY, 7).value.error == ErrorCode.INVALID_REQUEST
-    assert (world.there.asked == 0) == (leader == ME)
+    assert (fixture.there.asked == 0) == (leader == ME)
 
 
-def test_a_topic_that_is_missing_is_made(world: PersisterWorld) -> None:
-    asked = world.persister.initialize(KEY, 0, 0)
-    assert (asked.done, world.made) == (False, 1)
-    world.lead(ME)
-    world.clock.advance(1000)
+def test_a_topic_that_is_missing_is_made(fixture: PersisterFixture) -> None:
+    asked = fixture.persister.initialize(KEY, 0, 0)
+    assert (asked.done, fixture.made) == (False, 1)
+    fixture.lead(ME)
+    fixture.clock.advance(1000)
     assert asked.value == Outcome()
 
 
-def test_a_coordinator_is_waited_for(world: PersisterWorld) -> None:
-    world.lead(NO_LEADER)
-    asked = world.persister.initialize(KEY, 0, 0)
-    world.clock.advance(1000)
-    world.lead(OTHER)
-    world.there.is_reachable = False
-    world.clock.advance(5000)
+def test_a_coordinator_is_waited_for(fixture: PersisterFixture) -> None:
+    fixture.lead(NO_LEADER)
+    asked = fixture.persister.initialize(KEY, 0, 0)
+    fixture.clock.advance(1000)
+    fixture.lead(OTHER)
+    fixture.there.is_reachable = False
+    fixture.clock.advance(5000)
     assert not asked.done
-    assert world.there.asked > 1
-    world.there.is_reachable = True
-    world.clock.advance(1000)
+    assert fixture.there.asked > 1
+    fixture.there.is_reachable = True
+    fixture.clock.advance(1000)
     assert asked.value == Outcome()
 
 
-def test_who_is_not_the_coordinator_any_more_is_not_believed(world: PersisterWorld) -> None:
-    world.lead(ME)
-    world.here.coordinator.unload(0, 9)
-    asked = world.persister.initialize(KEY, 0, 0)
-    world.clock.advance(1000)
-    world.lead(OTHER)
-    world.clock.advance(1000)
+def test_who_is_not_the_coordinator_any_more_is_not_believed(fixture: PersisterFixture) -> None:
+    fixture.lead(ME)
+    fixture.here.coordinator.unload(0, 9)
+    asked = fixture.persister.initialize(KEY, 0, 0)
+    fixture.clock.advance(1000)
+    fixture.lead(OTHER)
+    fixture.clock.advance(1000)
     assert asked.value == Outcome()
-    assert world.there.world.states().keys() == {KEY}
+    assert fixture.there.fixture.states().keys() == {KEY}
 
 
 @pytest.mark.parametrize("leader", [None, NO_LEADER, ME, OTHER])
-def test_a_coordinator_is_not_waited_for_without_end(world: PersisterWorld, leader: int | None) -> None:
+def test_a_coordinator_is_not_waited_for_without_end(fixture: PersisterFixture, leader: int | None) -> None:
     if leader is not None:
-        world.lead(leader)
-    world.here.coordinator.unload(0, 9)
-    world.there.is_reachable = False
-    asked = world.persister.read(KEY, 0)
-    world.clock.advance(TIME_MS)
+        fixture.lead(leader)
+    fixture.here.coordinator.unload(0, 9)
+    fixture.there.is_reachable = False
+    asked = fixture.persister.read(KEY, 0)
+    fixture.clock.advance(TIME_MS)
     expected = ErrorCode.NOT_COORDINATOR if leader == ME else ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert asked.value.error == expected
 
 
-def test_other_errors_are_told_at_once(world: PersisterWorld) -> None:
-    world.lead(OTHER)
-    world.there.world.topics = {}
-    assert world.persister.initialize(KEY, 0, 0).value.error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert world.there.asked == 1
+def test_other_errors_are_told_at_once(fixture: PersisterFixture) -> None:
+    fixture.lead(OTHER)
+    fixture.there.fixture.topics = {}
+    assert fixture.persister.initialize(KEY, 0, 0).value.error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert fixture.there.asked == 1
 
 
 @pytest.mark.parametrize("leader", [None, NO_LEADER, ME, OTHER])
-def test_nobody_is_asked_by_a_broker_that_has_stopped(world: PersisterWorld, leader: int | None) -> None:
+def test_nobody_is_asked_by_a_broker_that_has_stopped(fixture: PersisterFixture, leader: int | None) -> None:
     if leader is not None:
-        world.lead(leader)
-    world.here.coordinator.unload(0, 9)
-    world.there.is_reachable = False
-    asked = [world.persister.read(KEY, 0)]
-    world.persister.close()
-    world.lead(OTHER)
-    asked.append(world.persister.read(KEY, 0))
-    so_far = world.there.asked
-    world.clock.advance(2 * TIME_MS)
-    assert (world.there.asked, world.made) == (so_far, int(leader is None))
+        fixture.lead(leader)
+    fixture.here.coordinator.unload(0, 9)
+    fixture.there.is_reachable = False
+    asked = [fixture.persister.read(KEY, 0)]
+    fixture.persister.close()
+    fixture.lead(OTHER)
+    asked.append(fixture.persister.read(KEY, 0))
+    so_far = fixture.there.asked
+    fixture.clock.advance(2 * TIME_MS)
+    assert (fixture.there.asked, fixture.made) == (so_far, int(leader is None))
     assert not any(each.done for each in asked)

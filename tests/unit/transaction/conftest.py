@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from support.transaction_world import TransactionWorld
+from support.transaction_coordinators import TransactionFixture
 
 
 @pytest.fixture
-def world() -> TransactionWorld:
-    return TransactionWorld()
+def fixture() -> TransactionFixture:
+    return TransactionFixture()

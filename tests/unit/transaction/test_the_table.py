@@ -8,40 +8,40 @@ import pytest
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.transaction.requests import Producer, ProducerAnswer
-from support.transaction_world import A, B
+from support.transaction_coordinators import A, B
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from support.transaction_world import TransactionWorld
+    from support.transaction_coordinators import TransactionFixture
 
 NONE, BUSY = ErrorCode.NONE, ErrorCode.CONCURRENT_TRANSACTIONS
 INVALID, FENCED = ErrorCode.INVALID_TXN_STATE, ErrorCode.PRODUCER_FENCED
 
-REACHED: dict[str, Callable[[TransactionWorld], Producer]] = {}
+REACHED: dict[str, Callable[[TransactionFixture], Producer]] = {}
 
 
-def reach(state: str, commits: bool, held: bool) -> Callable[[TransactionWorld], Producer]:
-    def bring(world: TransactionWorld) -> Producer:
-        producer = world.begin()
+def reach(state: str, commits: bool, held: bool) -> Callable[[TransactionFixture], Producer]:
+    def bring(fixture: TransactionFixture) -> Producer:
+        producer = fixture.begin()
         if held:
-            world.brokers.hold()
-        assert world.end(producer, commits=commits).error == NONE
-        assert world.state == state
+            fixture.brokers.hold()
+        assert fixture.end(producer, commits=commits).error == NONE
+        assert fixture.state == state
         return producer
 
     return bring
 
 
-def empty(world: TransactionWorld) -> Producer:
-    producer = world.init().producer
-    assert world.state == "Empty"
+def empty(fixture: TransactionFixture) -> Producer:
+    producer = fixture.init().producer
+    assert fixture.state == "Empty"
     return producer
 
 
-def ongoing(world: TransactionWorld) -> Producer:
-    producer = world.begin()
-    assert world.state == "Ongoing"
+def ongoing(fixture: TransactionFixture) -> Producer:
+    producer = fixture.begin()
+    assert fixture.state == "Ongoing"
     return producer
 
 
@@ -66,13 +66,13 @@ REACHED = {
         ("CompleteAbort", NONE, "Empty"),
     ],
 )
-def test_init(world: TransactionWorld, state: str, error: ErrorCode, after: str) -> None:
-    producer = REACHED[state](world)
-    answer = world.init()
+def test_init(fixture: TransactionFixture, state: str, error: ErrorCode, after: str) -> None:
+    producer = REACHED[state](fixture)
+    answer = fixture.init()
     assert answer.error == error
     if not error:
         assert answer.producer == Producer(producer.id, producer.epoch + 1)
-    assert world.state == after
+    assert fixture.state == after
 
 
 @pytest.mark.parametrize(
@@ -86,10 +86,10 @@ def test_init(world: TransactionWorld, state: str, error: ErrorCode, after: str)
         ("CompleteAbort", NONE, "Ongoing"),
     ],
 )
-def test_add_partitions(world: TransactionWorld, state: str, error: ErrorCode, after: str) -> None:
-    producer = REACHED[state](world)
-    assert world.add(producer, ("new", 7)) == error
-    assert world.state == after
+def test_add_partitions(fixture: TransactionFixture, state: str, error: ErrorCode, after: str) -> None:
+    producer = REACHED[state](fixture)
+    assert fixture.add(producer, ("new", 7)) == error
+    assert fixture.state == after
 
 
 @pytest.mark.parametrize(
@@ -104,13 +104,15 @@ def test_add_partitions(world: TransactionWorld, state: str, error: ErrorCode, a
     ],
 )
 @pytest.mark.parametrize("commits", [True, False])
-def test_end(world: TransactionWorld, state: str, commit: ErrorCode, abort: ErrorCode, commits: bool) -> None:
-    producer = REACHED[state](world)
-    assert world.end(producer, commits=commits).error == (commit if commits else abort)
+def test_end(
+    fixture: TransactionFixture, state: str, commit: ErrorCode, abort: ErrorCode, commits: bool
+) -> None:
+    producer = REACHED[state](fixture)
+    assert fixture.end(producer, commits=commits).error == (commit if commits else abort)
     if state == "Ongoing":
-        assert world.state == ("CompleteCommit" if commits else "CompleteAbort")
+        assert fixture.state == ("CompleteCommit" if commits else "CompleteAbort")
     else:
-        assert world.state == state
+        assert fixture.state == state
 
 
 @pytest.mark.parametrize(
@@ -123,11 +125,11 @@ def test_end(world: TransactionWorld, state: str, commit: ErrorCode, abort: Erro
         ("CompleteCommit", ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.TRANSACTION_ABORTABLE),
     ],
 )
-def test_verify(world: TransactionWorld, state: str, within: ErrorCode, outside: ErrorCode) -> None:
-    producer = REACHED[state](world)
-    answers = world.coordinator.verify("id", producer, [A, ("else", 0)])
+def test_verify(fixture: TransactionFixture, state: str, within: ErrorCode, outside: ErrorCode) -> None:
+    producer = REACHED[state](fixture)
+    answers = fixture.coordinator.verify("id", producer, [A, ("else", 0)])
     assert answers == {A: within, ("else", 0): outside}
-    assert world.state == state
+    assert fixture.state == state
 
 
 @pytest.mark.parametrize("state", REACHED)
@@ -141,77 +143,77 @@ def test_verify(world: TransactionWorld, state: str, within: ErrorCode, outside:
     ids=["another", "later", "former"],
 )
 def test_other_producers_change_nothing(
-    world: TransactionWorld, state: str, other: Callable[[Producer], Producer], error: ErrorCode
+    fixture: TransactionFixture, state: str, other: Callable[[Producer], Producer], error: ErrorCode
 ) -> None:
-    stranger = other(REACHED[state](world))
-    before = world.transaction()
-    assert world.add(stranger) == error
-    assert world.end(stranger).error == error
-    assert world.end(stranger, commits=False).error == error
-    assert set(world.coordinator.verify("id", stranger, [A, B]).values()) == {error}
-    assert world.transaction() == before
+    stranger = other(REACHED[state](fixture))
+    before = fixture.transaction()
+    assert fixture.add(stranger) == error
+    assert fixture.end(stranger).error == error
+    assert fixture.end(stranger, commits=False).error == error
+    assert set(fixture.coordinator.verify("id", stranger, [A, B]).values()) == {error}
+    assert fixture.transaction() == before
 
 
-def test_an_id_that_nobody_has(world: TransactionWorld) -> None:
+def test_an_id_that_nobody_has(fixture: TransactionFixture) -> None:
     unknown = ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    assert world.add(Producer(1000, 0)) == unknown
-    assert world.end(Producer(1000, 0)).error == unknown
-    assert world.coordinator.verify("id", Producer(1000, 0), [A]) == {A: unknown}
+    assert fixture.add(Producer(1000, 0)) == unknown
+    assert fixture.end(Producer(1000, 0)).error == unknown
+    assert fixture.coordinator.verify("id", Producer(1000, 0), [A]) == {A: unknown}
 
 
-def test_no_id_at_all(world: TransactionWorld) -> None:
+def test_no_id_at_all(fixture: TransactionFixture) -> None:
     wrong = ErrorCode.INVALID_REQUEST
-    assert world.init(name="") == ProducerAnswer(wrong)
-    assert world.add(Producer(1000, 0), name="") == wrong
-    assert world.coordinator.verify("", Producer(1000, 0), [A]) == {A: wrong}
+    assert fixture.init(name="") == ProducerAnswer(wrong)
+    assert fixture.add(Producer(1000, 0), name="") == wrong
+    assert fixture.coordinator.verify("", Producer(1000, 0), [A]) == {A: wrong}
 
 
 @pytest.mark.parametrize("state", ["Empty", "Ongoing", "CompleteCommit", "CompleteAbort"])
 def test_what_follows_a_change_that_is_not_committed_builds_on_it(
-    world: TransactionWorld, state: str
+    fixture: TransactionFixture, state: str
 ) -> None:
-    producer = REACHED[state](world)
-    before = world.described
-    world.log.hold()
-    added = world.coordinator.add_partitions("id", producer, [("else", 0)], 0)
-    ended = world.ask_end(producer)
+    producer = REACHED[state](fixture)
+    before = fixture.described
+    fixture.log.hold()
+    added = fixture.coordinator.add_partitions("id", producer, [("else", 0)], 0)
+    ended = fixture.ask_end(producer)
     assert (added.done, ended.done) == (False, False)
-    assert (world.described, world.state) == (before, "PrepareCommit")
-    world.log.release()
+    assert (fixture.described, fixture.state) == (before, "PrepareCommit")
+    fixture.log.release()
     assert (added.value, ended.value.error) == (NONE, NONE)
-    assert world.state == "CompleteCommit"
+    assert fixture.state == "CompleteCommit"
 
 
 @pytest.mark.parametrize("state", ["PrepareCommit", "PrepareAbort"])
 def test_who_follows_a_completion_that_is_not_committed_builds_on_it(
-    world: TransactionWorld, state: str
+    fixture: TransactionFixture, state: str
 ) -> None:
-    producer = REACHED[state](world)
-    world.log.hold()
-    world.brokers.release()
-    added = world.coordinator.add_partitions("id", producer, [A], 0)
+    producer = REACHED[state](fixture)
+    fixture.log.hold()
+    fixture.brokers.release()
+    added = fixture.coordinator.add_partitions("id", producer, [A], 0)
     assert not added.done
-    assert world.coordinator.verify("id", producer, [A]) == {A: BUSY}
-    world.log.release()
-    assert (added.value, world.state) == (NONE, "Ongoing")
+    assert fixture.coordinator.verify("id", producer, [A]) == {A: BUSY}
+    fixture.log.release()
+    assert (added.value, fixture.state) == (NONE, "Ongoing")
 
 
-def test_nobody_is_told_of_an_end_that_is_not_committed(world: TransactionWorld) -> None:
-    producer = world.begin()
-    world.log.hold()
-    world.ask_end(producer)
-    others = [world.ask_init(), world.ask_end(producer)]
+def test_nobody_is_told_of_an_end_that_is_not_committed(fixture: TransactionFixture) -> None:
+    producer = fixture.begin()
+    fixture.log.hold()
+    fixture.ask_end(producer)
+    others = [fixture.ask_init(), fixture.ask_end(producer)]
     assert not any(each.done for each in others)
-    assert world.coordinator.verify("id", producer, [A]) == {A: NONE}
-    world.brokers.hold()
-    world.log.release()
+    assert fixture.coordinator.verify("id", producer, [A]) == {A: NONE}
+    fixture.brokers.hold()
+    fixture.log.release()
     assert [each.value.error for each in others] == [BUSY, BUSY]
 
 
-def test_no_partition_is_verified_before_it_is_committed(world: TransactionWorld) -> None:
+def test_no_partition_is_verified_before_it_is_committed(fixture: TransactionFixture) -> None:
     """A leader that let a transaction begin there would wait for its end in vain if it were lost."""
-    producer = world.begin()
-    world.log.hold()
-    world.coordinator.add_partitions("id", producer, [("else", 0)], 0)
-    answers = world.coordinator.verify("id", producer, [A, ("else", 0)])
+    producer = fixture.begin()
+    fixture.log.hold()
+    fixture.coordinator.add_partitions("id", producer, [("else", 0)], 0)
+    answers = fixture.coordinator.verify("id", producer, [A, ("else", 0)])
     assert answers == {A: NONE, ("else", 0): ErrorCode.TRANSACTION_ABORTABLE}

@@ -14,7 +14,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
 from kcompat.transaction.verification import Verification
 from support.among_brokers import HERE, Scene, play
-from support.transaction_world import NAME, A, B, TransactionWorld
+from support.transaction_coordinators import NAME, A, B, TransactionFixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,8 +51,8 @@ def say(error: ErrorCode) -> Callable[[Asked], Any]:
     return answer
 
 
-def verification(scene: Scene, world: TransactionWorld | None = None) -> Verification:
-    coordinator = (world or TransactionWorld()).coordinator
+def verification(scene: Scene, fixture: TransactionFixture | None = None) -> Verification:
+    coordinator = (fixture or TransactionFixture()).coordinator
     return Verification(coordinator, scene.peers, scene.cluster, scene.config)
 
 
@@ -160,10 +160,10 @@ def test_nobody_coordinates() -> None:
 def test_a_coordinator_here_is_asked_at_once() -> None:
     async def scene(scene: Scene) -> None:
         scene.show(leader=HERE)
-        world = TransactionWorld()
-        producer = world.init().producer
+        fixture = TransactionFixture()
+        producer = fixture.init().producer
         claim = Claim(NAME, producer.id, producer.epoch)
-        asker = verification(scene, world)
+        asker = verification(scene, fixture)
         assert asker.ask(claim, [A, B]).value == {A: 48, B: 48}
         assert asker.ask(claim._replace(adds=True), [A]).value == {}
         assert asker.ask(claim, [A, B]).value == {B: 48}

@@ -24,7 +24,7 @@ from kcompat.zookeeper_server.records import (
 )
 from support.current import current
 from support.zookeeper_client import Reply
-from support.zookeeper_world import OPEN, ZooKeeperWorld
+from support.zookeeper_service import OPEN, ZooKeeperFixture
 
 CONNECT = ConnectRequest(0, 0, 4000, 0, b"")
 
@@ -34,8 +34,8 @@ def xids(seen: list[Reply | tuple[int, str]]) -> list[int]:
 
 
 def test_frames_may_come_in_any_pieces() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected()
+    fixture = ZooKeeperFixture()
+    client = fixture.connected()
     client.create("/a", b"1")
     pieces = bytearray()
     receive = client.connection.received
@@ -54,34 +54,34 @@ def test_frames_may_come_in_any_pieces() -> None:
 
 
 def test_a_client_from_before_read_only_servers_gets_no_word_of_them() -> None:
-    client = ZooKeeperWorld().client()
+    client = ZooKeeperFixture().client()
     client.send(frame(CONNECT))
     assert len(client.next_frame()) == len(ConnectResponse(0, 0, 0, bytes(16)).encode())
 
 
 def test_a_client_that_has_seen_a_later_transaction_is_at_the_wrong_server() -> None:
-    world = ZooKeeperWorld()
-    world.connected().create("/a")
-    client = world.client()
-    client.send(frame(ConnectRequest(0, world.store.tree.zxid + 1, 4000, 0, b"")))
+    fixture = ZooKeeperFixture()
+    fixture.connected().create("/a")
+    client = fixture.client()
+    client.send(frame(ConnectRequest(0, fixture.store.tree.zxid + 1, 4000, 0, b"")))
     assert client.is_closed
     assert not client.sent
 
 
 def test_answers_come_in_the_order_of_the_requests_and_reads_see_the_changes_before_them() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected()
+    fixture = ZooKeeperFixture()
+    client = fixture.connected()
     client.create("/a", b"1")
-    world.store.waiting = []
+    fixture.store.waiting = []
     client.request(OpCode.SET_DATA, SetDataRequest("/a", b"2", -1))
     client.request(OpCode.GET_DATA, PathWatchRequest("/a", False))
     client.request(OpCode.SET_DATA, SetDataRequest("/a", b"3", -1))
     client.request(OpCode.GET_DATA, PathWatchRequest("/nobody", False))
     client.request(OpCode.PING)
     assert client.seen() == []
-    assert len(world.store.waiting) == 2, "changes do not wait for each other"
+    assert len(fixture.store.waiting) == 2, "changes do not wait for each other"
     assert client.connection.waiting == 5
-    world.store.commit()
+    fixture.store.commit()
     seen = client.seen()
     assert xids(seen) == [2, 3, 4, 5, -2]
     first_read, missing = seen[1], seen[3]
@@ -94,63 +94,63 @@ def test_answers_come_in_the_order_of_the_requests_and_reads_see_the_changes_bef
 
 
 def test_every_reply_has_the_transaction_it_shows() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected()
+    fixture = ZooKeeperFixture()
+    client = fixture.connected()
     create = client.ask(OpCode.CREATE, CreateRequest("/a", b"", OPEN, 0))
-    assert create.header.zxid == world.store.tree.get("/a").czxid == world.store.tree.zxid
-    world.connected().create("/b")
-    assert client.ask(OpCode.EXISTS, PathWatchRequest("/a", False)).header.zxid == world.store.tree.zxid
-    assert client.ask(OpCode.EXISTS, PathWatchRequest("/c", False)).header.zxid == world.store.tree.zxid
+    assert create.header.zxid == fixture.store.tree.get("/a").czxid == fixture.store.tree.zxid
+    fixture.connected().create("/b")
+    assert client.ask(OpCode.EXISTS, PathWatchRequest("/a", False)).header.zxid == fixture.store.tree.zxid
+    assert client.ask(OpCode.EXISTS, PathWatchRequest("/c", False)).header.zxid == fixture.store.tree.zxid
 
 
 def test_a_disk_that_refuses_is_a_system_error_and_changes_nothing() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected()
-    world.store.fault = StoreUnavailableError("full")
+    fixture = ZooKeeperFixture()
+    client = fixture.connected()
+    fixture.store.fault = StoreUnavailableError("full")
     assert client.create("/a") == Code.SYSTEM_ERROR
-    world.store.fault = None
+    fixture.store.fault = None
     assert client.create("/a") == Code.OK
 
 
 @pytest.mark.parametrize("length", [-1, -(1 << 31), MAX_BUFFER + 1, 0x7FFFFFFF])
 @pytest.mark.parametrize("has_session", [False, True])
 def test_lengths_that_are_none_close_the_connection(length: int, has_session: bool) -> None:
-    world = ZooKeeperWorld()
-    client = world.connected() if has_session else world.client()
+    fixture = ZooKeeperFixture()
+    client = fixture.connected() if has_session else fixture.client()
     client.send(length.to_bytes(4, "big", signed=True))
     assert client.is_closed
-    assert not world.service.connections
+    assert not fixture.service.connections
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"x", CONNECT.encode()[:-1], CONNECT.encode()[:-4] + b"\x7f\xff\xff\xff"]
 )
 def test_a_first_frame_that_is_no_request_for_a_session_closes_the_connection(body: bytes) -> None:
-    client = ZooKeeperWorld().client()
+    client = ZooKeeperFixture().client()
     client.send(len(body).to_bytes(4, "big") + body)
     assert client.is_closed
     assert not client.sent
 
 
 def test_a_frame_without_a_header_closes_the_connection_but_not_the_session() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected()
+    fixture = ZooKeeperFixture()
+    client = fixture.connected()
     client.send(b"\0\0\0\4abcd")
     assert client.is_closed
-    again = world.client().connect(4000, client.session.session_id, client.session.password or b"")
+    again = fixture.client().connect(4000, client.session.session_id, client.session.password or b"")
     assert again.session_id == client.session.session_id
 
 
 @pytest.mark.parametrize("kind", [OpCode.CREATE, OpCode.GET_DATA, OpCode.MULTI, OpCode.SET_WATCHES2])
 def test_a_body_that_is_cut_short_is_refused_and_the_connection_goes_on(kind: OpCode) -> None:
-    client = ZooKeeperWorld().connected()
+    client = ZooKeeperFixture().connected()
     assert client.ask(kind, b"\0\0\0\2/").header.err == Code.MARSHALLING_ERROR
     assert client.create("/a") == Code.OK
 
 
 @pytest.mark.parametrize("kind", [0, 10, 99, 108, -1, -10, 0x7FFFFFFF])
 def test_an_unknown_request_is_answered_and_ends_the_connection(kind: int) -> None:
-    client = ZooKeeperWorld().connected()
+    client = ZooKeeperFixture().connected()
     assert client.ask(kind).header.err == Code.UNIMPLEMENTED
     assert client.is_closed
 
@@ -160,13 +160,13 @@ def test_an_unknown_request_is_answered_and_ends_the_connection(kind: int) -> No
     [(OpCode.RECONFIG, Code.RECONFIG_DISABLED), (OpCode.DELETE_CONTAINER, Code.UNIMPLEMENTED)],
 )
 def test_what_is_not_served_is_refused(kind: OpCode, code: Code) -> None:
-    client = ZooKeeperWorld().connected()
+    client = ZooKeeperFixture().connected()
     assert client.ask(kind).header.err == code
     assert not client.is_closed
 
 
 def test_a_client_proves_who_it_is_before_its_next_request() -> None:
-    client = ZooKeeperWorld().connected()
+    client = ZooKeeperFixture().connected()
     reply = client.ask(OpCode.AUTH, AuthPacket(0, "digest", b"me:secret"))
     assert (reply.header.zxid, reply.header.err, reply.body) == (0, 0, b"")
     who = client.ask(OpCode.WHO_AM_I).read(WhoAmIResponse)
@@ -178,32 +178,32 @@ def test_a_client_proves_who_it_is_before_its_next_request() -> None:
 
 
 def test_an_unknown_scheme_is_answered_and_ends_the_connection_unread() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected()
+    fixture = ZooKeeperFixture()
+    client = fixture.connected()
     client.request(OpCode.AUTH, AuthPacket(0, "kerberos", b""))
     client.request(OpCode.CREATE, CreateRequest("/a", b"", OPEN, 0))
     (reply,) = client.seen()
     assert isinstance(reply, Reply)
     assert reply.header.err == Code.AUTH_FAILED
     assert client.is_closed
-    assert "/a" not in world.store.tree.nodes
+    assert "/a" not in fixture.store.tree.nodes
 
 
 def test_a_flood_of_requests_waits_unread() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected()
-    world.store.waiting = []
+    fixture = ZooKeeperFixture()
+    client = fixture.connected()
+    fixture.store.waiting = []
     for number in range(MAX_WAITING + 5):
         client.request(OpCode.CREATE, CreateRequest(f"/{number}", b"", OPEN, 0))
-    assert len(world.store.waiting) == client.connection.waiting == MAX_WAITING
-    while world.store.waiting:
-        world.store.commit()
+    assert len(fixture.store.waiting) == client.connection.waiting == MAX_WAITING
+    while fixture.store.waiting:
+        fixture.store.commit()
     assert xids(client.seen()) == list(range(1, MAX_WAITING + 6))
 
 
 def test_a_client_that_asks_much_at_once_has_turns_like_others() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected()
+    fixture = ZooKeeperFixture()
+    client = fixture.connected()
     sync = PathRequest("/").encode()
     asked = b"".join(
         (8 + len(sync)).to_bytes(4, "big") + RequestHeader(number, OpCode.SYNC).encode() + sync
@@ -213,34 +213,34 @@ def test_a_client_that_asks_much_at_once_has_turns_like_others() -> None:
     assert xids(client.seen()) == list(range(TURN))
     client.send(b"")
     assert len(client.seen()) == TURN
-    world.clock.advance()
+    fixture.clock.advance()
     assert xids(client.seen()) == [2 * TURN]
     client.send(asked)
     client.connection.disconnected()
-    world.clock.advance()
+    fixture.clock.advance()
     assert len(client.seen()) == TURN
 
 
 def test_a_flood_of_large_requests_is_not_even_received() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected()
-    world.store.waiting = []
+    fixture = ZooKeeperFixture()
+    client = fixture.connected()
+    fixture.store.waiting = []
     large = CreateRequest("/a", bytes(1_000_000), OPEN, 2)
     sent = 0
     while current(client.is_listening):
         client.request(OpCode.CREATE, large)
         sent += 1
         assert sent < 10
-    assert len(world.store.waiting) == -(-MAX_WAITING_BYTES // 1_000_000)
-    while world.store.waiting:
-        world.store.commit()
+    assert len(fixture.store.waiting) == -(-MAX_WAITING_BYTES // 1_000_000)
+    while fixture.store.waiting:
+        fixture.store.commit()
     assert client.is_listening
     assert xids(client.seen()) == list(range(1, sent + 1))
 
 
 def test_a_client_that_takes_nothing_is_answered_nothing() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected()
+    fixture = ZooKeeperFixture()
+    client = fixture.connected()
     client.connection.hold(True)
     client.request(OpCode.CREATE, CreateRequest("/a", b"", OPEN, 0))
     client.request(OpCode.SYNC, PathRequest("/"))
@@ -250,21 +250,21 @@ def test_a_client_that_takes_nothing_is_answered_nothing() -> None:
 
 
 def test_an_address_may_have_so_many_connections() -> None:
-    world = ZooKeeperWorld()
-    clients = [world.client("10.0.0.1") for _ in range(60)]
-    assert not world.service.admits("10.0.0.1")
-    assert world.service.admits("10.0.0.2")
+    fixture = ZooKeeperFixture()
+    clients = [fixture.client("10.0.0.1") for _ in range(60)]
+    assert not fixture.service.admits("10.0.0.1")
+    assert fixture.service.admits("10.0.0.2")
     clients[0].connection.disconnected()
     clients[0].connection.disconnected()
-    assert world.service.admits("10.0.0.1")
+    assert fixture.service.admits("10.0.0.1")
 
 
 def test_a_change_that_is_under_way_is_made_though_its_client_is_gone() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected()
-    world.store.waiting = []
+    fixture = ZooKeeperFixture()
+    client = fixture.connected()
+    fixture.store.waiting = []
     client.request(OpCode.CREATE, CreateRequest("/a", b"", OPEN, 0))
     client.connection.disconnected()
-    world.store.commit()
-    assert "/a" in world.store.tree.nodes
+    fixture.store.commit()
+    assert "/a" in fixture.store.tree.nodes
     assert not client.sent

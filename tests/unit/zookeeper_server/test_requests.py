@@ -33,7 +33,7 @@ from kcompat.zookeeper_server.records import (
     encode_multi,
 )
 from support.zookeeper_client import Reply
-from support.zookeeper_world import OPEN, ZooKeeperWorld
+from support.zookeeper_service import OPEN, ZooKeeperFixture
 
 if TYPE_CHECKING:
     from kcompat.zookeeper_server.jute import Record
@@ -42,11 +42,11 @@ CREATED, DELETED, CHANGED, CHILDREN = 1, 2, 3, 4
 
 
 def test_a_node_and_all_there_is_to_know_of_it() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected()
+    fixture = ZooKeeperFixture()
+    client = fixture.connected()
     made = client.ask(OpCode.CREATE2, CreateRequest("/a", b"xy", OPEN, 1)).read(Create2Response)
     assert isinstance(made, Create2Response)
-    zxid = world.store.tree.zxid
+    zxid = fixture.store.tree.zxid
     assert made.path == "/a"
     assert made.stat.czxid == made.stat.mzxid == made.stat.pzxid == zxid
     assert (made.stat.data_length, made.stat.num_children) == (2, 0)
@@ -57,7 +57,7 @@ def test_a_node_and_all_there_is_to_know_of_it() -> None:
 
 
 def test_no_data_is_not_empty_data() -> None:
-    client = ZooKeeperWorld().connected()
+    client = ZooKeeperFixture().connected()
     client.create("/none", None)
     client.create("/empty", b"")
     for path, data in (("/none", None), ("/empty", b"")):
@@ -67,7 +67,7 @@ def test_no_data_is_not_empty_data() -> None:
 
 
 def test_sequential_names_count_what_was_ever_made() -> None:
-    client = ZooKeeperWorld().connected()
+    client = ZooKeeperFixture().connected()
     client.create("/q")
     names = []
     for _ in range(2):
@@ -94,14 +94,14 @@ def test_sequential_names_count_what_was_ever_made() -> None:
     ],
 )
 def test_creating(path: str, flags: int, code: Code) -> None:
-    client = ZooKeeperWorld().connected()
+    client = ZooKeeperFixture().connected()
     client.create("/a")
     client.create("/e", flags=1)
     assert client.create(path, flags=flags) == code
 
 
 def test_nodes_that_live_for_a_time_are_refused() -> None:
-    client = ZooKeeperWorld().connected()
+    client = ZooKeeperFixture().connected()
     assert (
         client.ask(OpCode.CREATE_TTL, CreateTTLRequest("/a", b"", OPEN, 5, 9)).header.err
         == Code.UNIMPLEMENTED
@@ -115,13 +115,13 @@ def test_nodes_that_live_for_a_time_are_refused() -> None:
 @pytest.mark.parametrize("path", ["/", "/zookeeper", "/zookeeper/quota", "/zookeeper/config", "a", "/a\0"])
 def test_what_nobody_deletes(path: str) -> None:
     assert (
-        ZooKeeperWorld().connected().ask(OpCode.DELETE, PathVersionRequest(path, -1)).header.err
+        ZooKeeperFixture().connected().ask(OpCode.DELETE, PathVersionRequest(path, -1)).header.err
         == Code.BAD_ARGUMENTS
     )
 
 
 def test_versions_are_insisted_on() -> None:
-    client = ZooKeeperWorld().connected()
+    client = ZooKeeperFixture().connected()
     client.create("/a")
     assert client.ask(OpCode.SET_DATA, SetDataRequest("/a", b"", 1)).header.err == Code.BAD_VERSION
     assert client.ask(OpCode.SET_DATA, SetDataRequest("/a", b"", 0)).header.err == Code.OK
@@ -132,8 +132,8 @@ def test_versions_are_insisted_on() -> None:
 
 
 def test_access_lists_guard_nodes_and_the_making_and_removing_of_their_children() -> None:
-    world = ZooKeeperWorld()
-    owner, other = world.connected(), world.connected()
+    fixture = ZooKeeperFixture()
+    owner, other = fixture.connected(), fixture.connected()
     owner.ask(OpCode.AUTH, AuthPacket(0, "digest", b"me:secret"))
     mine = (ACL(31, Id("auth", "")),)
     assert owner.ask(OpCode.CREATE, CreateRequest("/a", b"", mine, 0)).header.err == Code.OK
@@ -150,7 +150,7 @@ def test_access_lists_guard_nodes_and_the_making_and_removing_of_their_children(
     }
     for kind, request in refused.items():
         assert other.ask(kind, request).header.err == Code.NO_AUTH, kind
-    assert len(world.service.watches) == 0
+    assert len(fixture.service.watches) == 0
     assert owner.ask(OpCode.DELETE, PathVersionRequest("/a/b", -1)).header.err == Code.OK
     shown = owner.ask(OpCode.GET_ACL, PathRequest("/a")).read(GetACLResponse)
     assert isinstance(shown, GetACLResponse)
@@ -177,8 +177,8 @@ def rows(reply: Reply) -> list[tuple[int, int]]:
 
 
 def test_a_multi_is_made_as_a_whole_with_a_row_for_each_operation() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected()
+    fixture = ZooKeeperFixture()
+    client = fixture.connected()
     operations = [
         (OpCode.CREATE, CreateRequest("/a", b"", OPEN, 0)),
         (OpCode.CREATE2, CreateRequest("/a/b", b"", OPEN, 1)),
@@ -191,13 +191,13 @@ def test_a_multi_is_made_as_a_whole_with_a_row_for_each_operation() -> None:
     )
     assert reply.header.err == Code.OK
     assert rows(reply) == [(kind, 0) for kind, _ in operations]
-    assert world.store.tree.get("/a").data == b"x"
+    assert fixture.store.tree.get("/a").data == b"x"
 
 
 def test_a_multi_that_fails_changes_nothing_and_says_which_operation_it_was() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected()
-    before = world.store.tree.zxid
+    fixture = ZooKeeperFixture()
+    client = fixture.connected()
+    before = fixture.store.tree.zxid
     operations = [
         (OpCode.CREATE, CreateRequest("/a", b"", OPEN, 0)),
         (OpCode.CHECK, PathVersionRequest("/a", 3)),
@@ -208,12 +208,12 @@ def test_a_multi_that_fails_changes_nothing_and_says_which_operation_it_was() ->
     )
     assert reply.header.err == Code.OK
     assert rows(reply) == [(-1, Code.OK), (-1, Code.BAD_VERSION), (-1, Code.RUNTIME_INCONSISTENCY)]
-    assert world.store.tree.nodes.keys() == {"/"}
-    assert world.store.tree.zxid == before
+    assert fixture.store.tree.nodes.keys() == {"/"}
+    assert fixture.store.tree.zxid == before
 
 
 def test_reads_together_are_answered_each_for_itself() -> None:
-    client = ZooKeeperWorld().connected()
+    client = ZooKeeperFixture().connected()
     client.create("/a")
     operations = [
         (OpCode.GET_DATA, PathWatchRequest("/a", False)),
@@ -227,8 +227,8 @@ def test_reads_together_are_answered_each_for_itself() -> None:
 
 
 def test_watches_are_told_before_the_answer_of_who_made_the_change() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected()
+    fixture = ZooKeeperFixture()
+    client = fixture.connected()
     client.ask(OpCode.EXISTS, PathWatchRequest("/a", True))
     client.ask(OpCode.GET_CHILDREN, PathWatchRequest("/", True))
     client.request(OpCode.CREATE, CreateRequest("/a", b"", OPEN, 0))
@@ -240,8 +240,8 @@ def test_watches_are_told_before_the_answer_of_who_made_the_change() -> None:
 
 
 def test_a_recursive_watch_goes_on_until_it_is_removed() -> None:
-    world = ZooKeeperWorld()
-    client, other = world.connected(), world.connected()
+    fixture = ZooKeeperFixture()
+    client, other = fixture.connected(), fixture.connected()
     assert client.ask(OpCode.ADD_WATCH, PathModeRequest("/a", 1)).read(NumberResponse) == NumberResponse(0)
     assert client.ask(OpCode.ADD_WATCH, PathModeRequest("/a", 2)).header.err == Code.MARSHALLING_ERROR
     for path in ("/a", "/a/b"):
@@ -258,8 +258,8 @@ def test_a_recursive_watch_goes_on_until_it_is_removed() -> None:
 
 
 def test_who_may_not_read_a_node_is_not_told_of_it() -> None:
-    world = ZooKeeperWorld()
-    owner, other = world.connected(), world.connected()
+    fixture = ZooKeeperFixture()
+    owner, other = fixture.connected(), fixture.connected()
     owner.ask(OpCode.AUTH, AuthPacket(0, "digest", b"me:secret"))
     for client in (owner, other):
         client.ask(OpCode.ADD_WATCH, PathModeRequest("/", 1))
@@ -271,11 +271,11 @@ def test_who_may_not_read_a_node_is_not_told_of_it() -> None:
 
 
 def test_a_client_that_comes_back_is_told_what_it_missed_and_watches_the_rest() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected()
+    fixture = ZooKeeperFixture()
+    client = fixture.connected()
     for path in ("/old", "/changed", "/parent"):
         client.create(path)
-    seen = world.store.tree.zxid
+    seen = fixture.store.tree.zxid
     client.ask(OpCode.SET_DATA, SetDataRequest("/changed", b"", -1))
     client.create("/parent/child")
     client.create("/new")
@@ -300,13 +300,13 @@ def test_a_client_that_comes_back_is_told_what_it_missed_and_watches_the_rest() 
     ]
     assert isinstance(reply, Reply)
     assert (reply.header.err, reply.body) == (0, b"")
-    assert world.service.watches.by_watcher()[client.connection] == {"/old", "/not", "/p", "/r"}
+    assert fixture.service.watches.by_watcher()[client.connection] == {"/old", "/not", "/p", "/r"}
     client.connection.disconnected()
-    assert len(world.service.watches) == 0
+    assert len(fixture.service.watches) == 0
 
 
 def test_ephemerals_and_nodes_are_counted_by_prefix() -> None:
-    client = ZooKeeperWorld().connected()
+    client = ZooKeeperFixture().connected()
     for path, flags in (("/a", 0), ("/a/x", 1), ("/ab", 1), ("/a/y", 0)):
         client.create(path, flags=flags)
     assert client.ask(OpCode.GET_EPHEMERALS, PathRequest("/")).read(TextsResponse) == TextsResponse(

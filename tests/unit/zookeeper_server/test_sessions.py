@@ -20,14 +20,14 @@ from kcompat.zookeeper_server.service import ServerConfig
 from kcompat.zookeeper_server.sessions import TICK_MS
 from support.current import current
 from support.zookeeper_client import Reply
-from support.zookeeper_world import OPEN, ZooKeeperWorld
+from support.zookeeper_service import OPEN, ZooKeeperFixture
 
 EPHEMERAL = 1
 
 
 @pytest.mark.parametrize(("asked", "given"), [(1, 4000), (6000, 6000), (10**6, 40_000), (-5, 4000)])
 def test_timeouts_are_between_two_and_twenty_ticks(asked: int, given: int) -> None:
-    client = ZooKeeperWorld().client()
+    client = ZooKeeperFixture().client()
     session = client.connect(asked)
     assert (session.protocol_version, session.timeout_ms) == (0, given)
     assert session.session_id > 0
@@ -36,71 +36,71 @@ def test_timeouts_are_between_two_and_twenty_ticks(asked: int, given: int) -> No
 
 
 def test_sessions_differ_in_id_and_password_and_are_in_the_store() -> None:
-    world = ZooKeeperWorld()
-    first, second = world.connected().session, world.connected().session
+    fixture = ZooKeeperFixture()
+    first, second = fixture.connected().session, fixture.connected().session
     assert first.session_id != second.session_id
     assert first.password != second.password
     assert first.password is not None
-    assert world.store.tree.sessions[first.session_id] == StoredSession(first.password, 10_000)
+    assert fixture.store.tree.sessions[first.session_id] == StoredSession(first.password, 10_000)
 
 
 def test_nothing_is_answered_before_the_session_is_durable() -> None:
-    world = ZooKeeperWorld()
-    world.store.waiting = []
-    client = world.client()
+    fixture = ZooKeeperFixture()
+    fixture.store.waiting = []
+    client = fixture.client()
     client.send(frame(ConnectRequest(0, 0, 4000, 0, b"")))
     assert not client.sent
-    world.store.commit()
+    fixture.store.commit()
     assert client.sent
 
 
 def test_a_silent_session_ends_after_its_timeout_with_its_ephemerals_and_its_connection() -> None:
-    world = ZooKeeperWorld()
-    silent, heard = world.connected(4000), world.connected(4000)
+    fixture = ZooKeeperFixture()
+    silent, heard = fixture.connected(4000), fixture.connected(4000)
     silent.create("/mine", flags=EPHEMERAL)
     heard.create("/other", flags=EPHEMERAL)
     for _ in range(10):
-        world.clock.advance(400)
+        fixture.clock.advance(400)
         heard.request(OpCode.PING)
     assert not current(silent.is_closed)
-    world.clock.advance(2 * TICK_MS)
+    fixture.clock.advance(2 * TICK_MS)
     assert silent.is_closed
     assert not heard.is_closed
-    assert set(world.store.tree.nodes) == {"/", "/other"}
-    assert list(world.store.tree.sessions) == [heard.session.session_id]
+    assert set(fixture.store.tree.nodes) == {"/", "/other"}
+    assert list(fixture.store.tree.sessions) == [heard.session.session_id]
 
 
 def test_who_comes_back_in_time_keeps_the_session_and_the_old_connection_is_closed() -> None:
-    world = ZooKeeperWorld()
-    first = world.connected(4000)
+    fixture = ZooKeeperFixture()
+    first = fixture.connected(4000)
     first.create("/mine", flags=EPHEMERAL)
     assert first.session.password is not None
-    second = world.client()
+    second = fixture.client()
     again = second.connect(8000, first.session.session_id, first.session.password)
     assert (again.session_id, again.password) == (first.session.session_id, first.session.password)
     assert again.timeout_ms == 8000
     assert first.is_closed
-    world.clock.advance(7000)
+    fixture.clock.advance(7000)
     owned = second.ask(OpCode.GET_EPHEMERALS, PathRequest("")).read(TextsResponse)
     assert owned == TextsResponse(("/mine",))
 
 
 def test_who_comes_back_sees_the_end_of_what_it_had_asked_for() -> None:
-    world = ZooKeeperWorld()
-    first = world.connected(4000)
-    world.store.waiting = []
+    fixture = ZooKeeperFixture()
+    first = fixture.connected(4000)
+    fixture.store.waiting = []
     first.request(OpCode.CREATE, CreateRequest("/a", b"", OPEN, 0))
     first.connection.disconnected()
-    second = world.client()
+    second = fixture.client()
     again = ConnectRequest(0, 0, 4000, first.session.session_id, first.session.password)
     second.send(frame(again))
     second.request(OpCode.EXISTS, PathWatchRequest("/a", False))
     assert not second.sent
-    third = world.client()
+    third = fixture.client()
     third.send(frame(again))
     assert second.is_closed, "one connection at a time"
     third.request(OpCode.EXISTS, PathWatchRequest("/a", False))
-    world.store.commit()
+    fixture.store.commit()
     assert not second.sent
     third.next_frame()
     (reply,) = third.seen()
@@ -109,30 +109,30 @@ def test_who_comes_back_sees_the_end_of_what_it_had_asked_for() -> None:
 
 
 def test_a_session_may_end_while_its_client_comes_back() -> None:
-    world = ZooKeeperWorld()
-    first = world.connected(4000)
+    fixture = ZooKeeperFixture()
+    first = fixture.connected(4000)
     first.connection.disconnected()
-    world.clock.advance(3900)
-    world.store.waiting = []
-    late = world.client()
+    fixture.clock.advance(3900)
+    fixture.store.waiting = []
+    late = fixture.client()
     late.send(frame(ConnectRequest(0, 0, 4000, first.session.session_id, first.session.password)))
-    world.clock.advance(4500)
+    fixture.clock.advance(4500)
     assert late.is_closed
-    world.store.commit()
+    fixture.store.commit()
     assert not late.sent
-    assert not world.store.tree.sessions
+    assert not fixture.store.tree.sessions
 
 
 def test_a_disconnected_client_has_its_timeout_to_come_back() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected(4000)
+    fixture = ZooKeeperFixture()
+    client = fixture.connected(4000)
     client.create("/mine", flags=EPHEMERAL)
     client.connection.disconnected()
-    world.clock.advance(3900)
-    assert "/mine" in world.store.tree.nodes
-    world.clock.advance(500)
-    assert "/mine" not in world.store.tree.nodes
-    late = world.client().connect(4000, client.session.session_id, client.session.password or b"")
+    fixture.clock.advance(3900)
+    assert "/mine" in fixture.store.tree.nodes
+    fixture.clock.advance(500)
+    assert "/mine" not in fixture.store.tree.nodes
+    late = fixture.client().connect(4000, client.session.session_id, client.session.password or b"")
     assert (late.session_id, late.timeout_ms, late.password) == (0, 0, bytes(16))
 
 
@@ -140,9 +140,9 @@ def test_a_disconnected_client_has_its_timeout_to_come_back() -> None:
 def test_a_wrong_password_or_id_is_told_that_the_session_is_no_more(
     change: int, password: bytes | None
 ) -> None:
-    world = ZooKeeperWorld()
-    owner = world.connected()
-    thief = world.client()
+    fixture = ZooKeeperFixture()
+    owner = fixture.connected()
+    thief = fixture.client()
     given = (owner.session.password or b"") if password is None else password
     assert thief.connect(4000, owner.session.session_id + change, given).session_id == 0
     assert thief.is_closed
@@ -150,55 +150,55 @@ def test_a_wrong_password_or_id_is_told_that_the_session_is_no_more(
 
 
 def test_closing_a_session_removes_what_is_its_own_and_answers_last() -> None:
-    world = ZooKeeperWorld()
-    client, other = world.connected(), world.connected()
+    fixture = ZooKeeperFixture()
+    client, other = fixture.connected(), fixture.connected()
     client.create("/mine", flags=EPHEMERAL)
     client.create("/stays")
     assert client.ask(OpCode.CLOSE_SESSION).header.err == 0
     assert client.is_closed
-    assert set(world.store.tree.nodes) == {"/", "/stays"}
-    assert list(world.store.tree.sessions) == [other.session.session_id]
+    assert set(fixture.store.tree.nodes) == {"/", "/stays"}
+    assert list(fixture.store.tree.sessions) == [other.session.session_id]
 
 
 def test_sessions_of_an_earlier_process_have_their_whole_timeout() -> None:
-    world = ZooKeeperWorld(stored={7: StoredSession(b"secret", 4000), 8: StoredSession(b"other", 4000)})
-    world.clock.advance(3000)
-    client = world.client()
+    fixture = ZooKeeperFixture(stored={7: StoredSession(b"secret", 4000), 8: StoredSession(b"other", 4000)})
+    fixture.clock.advance(3000)
+    client = fixture.client()
     assert client.connect(4000, 7, b"secret").session_id == 7
-    world.clock.advance(1500)
-    assert list(world.store.tree.sessions) == [7]
-    assert world.connected().session.session_id > 8
+    fixture.clock.advance(1500)
+    assert list(fixture.store.tree.sessions) == [7]
+    assert fixture.connected().session.session_id > 8
 
 
 def test_a_session_that_the_disk_does_not_let_end_is_tried_again() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected(4000)
-    world.store.fault = StoreUnavailableError("full")
-    world.clock.advance(4500)
+    fixture = ZooKeeperFixture()
+    client = fixture.connected(4000)
+    fixture.store.fault = StoreUnavailableError("full")
+    fixture.clock.advance(4500)
     assert client.is_closed
-    assert client.session.session_id in world.store.tree.sessions
-    world.store.fault = None
-    world.clock.advance(4500)
-    assert not world.store.tree.sessions
+    assert client.session.session_id in fixture.store.tree.sessions
+    fixture.store.fault = None
+    fixture.clock.advance(4500)
+    assert not fixture.store.tree.sessions
 
 
 def test_a_connection_that_says_nothing_is_closed() -> None:
-    world = ZooKeeperWorld(ServerConfig(sessionless_timeout_ms=1000))
-    silent, quick = world.client(), world.connected()
-    world.clock.advance(1001)
+    fixture = ZooKeeperFixture(ServerConfig(sessionless_timeout_ms=1000))
+    silent, quick = fixture.client(), fixture.connected()
+    fixture.clock.advance(1001)
     assert silent.is_closed
     assert not quick.is_closed
-    assert list(world.service.connections) == [quick.connection]
+    assert list(fixture.service.connections) == [quick.connection]
 
 
 def test_nothing_ticks_without_sessions_and_after_a_stop() -> None:
-    world = ZooKeeperWorld()
-    client = world.connected(4000)
+    fixture = ZooKeeperFixture()
+    client = fixture.connected(4000)
     client.ask(OpCode.CLOSE_SESSION)
-    world.clock.advance(TICK_MS)
-    assert world.clock.pending == 0
-    left = world.connected(4000)
-    world.service.stop()
+    fixture.clock.advance(TICK_MS)
+    assert fixture.clock.pending == 0
+    left = fixture.connected(4000)
+    fixture.service.stop()
     assert left.is_closed
-    assert world.clock.pending == 0
-    assert left.session.session_id in world.store.tree.sessions
+    assert fixture.clock.pending == 0
+    assert left.session.session_id in fixture.store.tree.sessions

@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.mixed_group_world import MixedGroupWorld
+from support.group_coordinators import ConsumerGroupFixture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 @pytest.fixture
-def world() -> Iterator[MixedGroupWorld]:
+def fixture() -> Iterator[ConsumerGroupFixture]:
     """A group coordinator and two topics; its invariants are checked when the test is over."""
-    world = MixedGroupWorld()
-    yield world
-    world.check_invariants()
+    fixture = ConsumerGroupFixture()
+    yield fixture
+    fixture.check_invariants()

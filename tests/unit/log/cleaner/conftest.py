@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.cleaner_world import CleanerWorld
+from support.log_cleaner import CleanerFixture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +18,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[CleanerWorld]:
-    world = CleanerWorld(tmp_path / "data")
-    yield world
-    world.cleaner.stop()
-    world.manager.close()
+def fixture(tmp_path: Path) -> Iterator[CleanerFixture]:
+    fixture = CleanerFixture(tmp_path / "data")
+    yield fixture
+    fixture.cleaner.stop()
+    fixture.manager.close()

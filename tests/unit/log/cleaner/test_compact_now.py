@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.config import CleanerConfig, LogConfig
-from support.cleaner_world import CleanerWorld, fill, offsets, put
+from support.log_cleaner import CleanerFixture, fill, offsets, put
 
 NOT_COMPACTED = "its cleanup.policy does not contain compact, or its log is offline"
 
 
-def test_compact_now(world: CleanerWorld) -> None:
-    log, plain = world.log("t"), world.log("plain", LogConfig())
-    world.config = CleanerConfig(enabled=False, dedupe_buffer_bytes=24 * 3)
+def test_compact_now(fixture: CleanerFixture) -> None:
+    log, plain = fixture.log("t"), fixture.log("plain", LogConfig())
+    fixture.config = CleanerConfig(enabled=False, dedupe_buffer_bytes=24 * 3)
     for number in range(10):
         put(log, (f"k{number % 5}", "v"))
     put(plain, ("k", "v"))
-    world.cleaner.start()
+    fixture.cleaner.start()
     before = log.size
-    outcomes = world.cleaner.compact([log, plain])
-    world.run(1000)
+    outcomes = fixture.cleaner.compact([log, plain])
+    fixture.run(1000)
     assert [outcome.value for outcome in outcomes] == [
         Compacted("t", 0, before, log.size),
         Compacted(
@@ -30,30 +30,30 @@ def test_compact_now(world: CleanerWorld) -> None:
         ),
     ]
     assert offsets(log) == [5, 6, 7, 8, 9]
-    assert len(world.jobs) > 1, "the map was too small for one round"
+    assert len(fixture.jobs) > 1, "the map was too small for one round"
     assert plain.local.segments.base_offsets == [0]
 
 
-def test_compact_now_says_what_is_wrong(world: CleanerWorld) -> None:
-    log = world.log("t")
+def test_compact_now_says_what_is_wrong(fixture: CleanerFixture) -> None:
+    log = fixture.log("t")
     fill(log)
-    world.files.full = True
-    (outcome,) = world.cleaner.compact([log])
-    world.run(1000)
+    fixture.files.full = True
+    (outcome,) = fixture.cleaner.compact([log])
+    fixture.run(1000)
     assert "No space left" in str(outcome.value.problem)
-    world.files.full = False
-    (outcome,) = world.cleaner.compact([log])
-    world.cleaner.stop()
+    fixture.files.full = False
+    (outcome,) = fixture.cleaner.compact([log])
+    fixture.cleaner.stop()
     assert outcome.value.problem == "the broker stops"
 
 
-def test_compact_now_ends_although_producers_go_on(world: CleanerWorld) -> None:
-    log = world.log("t")
+def test_compact_now_ends_although_producers_go_on(fixture: CleanerFixture) -> None:
+    log = fixture.log("t")
     fill(log)
-    (outcome,) = world.cleaner.compact([log])
+    (outcome,) = fixture.cleaner.compact([log])
     for _ in range(200):
         fill(log, 1)
-        world.run(20)
+        fixture.run(20)
         if outcome.done:
             break
     assert outcome.value.problem is None

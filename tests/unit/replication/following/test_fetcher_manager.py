@@ -66,7 +66,7 @@ class Connection:
         promise.complete(FetchResponse(session_id=7))
 
 
-class World:
+class Fixture:
     def __init__(self, clock: VirtualClock, replicas: ReplicaManager) -> None:
         self.connections: dict[tuple[int, int], list[Connection]] = {}
         self.clock = clock
@@ -86,78 +86,78 @@ class World:
 
 
 @pytest.fixture
-def world(clock: VirtualClock, replicas: ReplicaManager) -> World:
-    return World(clock, replicas)
+def fixture(clock: VirtualClock, replicas: ReplicaManager) -> Fixture:
+    return Fixture(clock, replicas)
 
 
 def following(leader: int, epoch: int = 0) -> Role:
     return Role(leader=leader, leader_epoch=epoch, isr=(leader,), replicas=(ME, LEADER, OTHER))
 
 
-def test_what_one_event_brings_goes_in_one_fetch(world: World, make_partition: MakePartition) -> None:
+def test_what_one_event_brings_goes_in_one_fetch(fixture: Fixture, make_partition: MakePartition) -> None:
     for index in range(3):
         make_partition(index=index, role=following(LEADER))
     make_partition("u", role=following(OTHER))
     make_partition("mine", role=Role(ME, 0, (ME,), (ME, LEADER)))
     make_partition("nobodys", role=Role(-1, 0, (LEADER,), (ME, LEADER)))
-    world.clock.advance(0)
-    assert world.to(LEADER).partitions() == [("t", 0), ("t", 1), ("t", 2)]
-    assert world.to(OTHER).partitions() == [("u", 0)]
-    assert world.connections.keys() == {(LEADER, 0), (OTHER, 0)}
+    fixture.clock.advance(0)
+    assert fixture.to(LEADER).partitions() == [("t", 0), ("t", 1), ("t", 2)]
+    assert fixture.to(OTHER).partitions() == [("u", 0)]
+    assert fixture.connections.keys() == {(LEADER, 0), (OTHER, 0)}
 
 
-def test_one_fetch_follows_the_other(world: World, make_partition: MakePartition) -> None:
+def test_one_fetch_follows_the_other(fixture: Fixture, make_partition: MakePartition) -> None:
     make_partition(role=following(LEADER))
-    world.clock.advance(0)
-    connection = world.to(LEADER)
+    fixture.clock.advance(0)
+    connection = fixture.to(LEADER)
     for count in range(1, 4):
         assert len(connection.asked) == count
         connection.answer()
-    assert world.fetching.lag("t", 0) == -1
-    assert world.fetching.lag("t", 1) is None
+    assert fixture.fetching.lag("t", 0) == -1
+    assert fixture.fetching.lag("t", 1) is None
 
 
 def test_a_new_leader_is_followed_at_once_and_the_old_one_let_go(
-    world: World, make_partition: MakePartition, replicas: ReplicaManager
+    fixture: Fixture, make_partition: MakePartition, replicas: ReplicaManager
 ) -> None:
     make_partition(role=following(LEADER))
-    world.clock.advance(0)
+    fixture.clock.advance(0)
     replicas.take_role("t", 0, following(OTHER, epoch=1))
-    world.clock.advance(0)
-    assert world.to(LEADER).is_closed
-    request = world.to(OTHER).asked[0][0]
+    fixture.clock.advance(0)
+    assert fixture.to(LEADER).is_closed
+    request = fixture.to(OTHER).asked[0][0]
     assert isinstance(request, FetchRequest)
     assert request.topics[0].partitions[0].current_leader_epoch == 1
-    world.to(LEADER).answer()
-    assert len(world.to(LEADER).asked) == 1, "its answer is nothing to anybody"
+    fixture.to(LEADER).answer()
+    assert len(fixture.to(LEADER).asked) == 1, "its answer is nothing to anybody"
 
 
 @pytest.mark.parametrize("change", ["lead", "stop", "remove"])
 def test_who_leads_or_leaves_follows_nobody(
-    world: World, make_partition: MakePartition, replicas: ReplicaManager, change: str
+    fixture: Fixture, make_partition: MakePartition, replicas: ReplicaManager, change: str
 ) -> None:
     make_partition(role=following(LEADER))
-    world.clock.advance(0)
+    fixture.clock.advance(0)
     if change == "lead":
         replicas.take_role("t", 0, Role(ME, 1, (ME,), (ME, LEADER)))
     elif change == "stop":
         replicas.stop("t", 0)
     else:
         replicas.remove("t", 0)
-    world.clock.advance(0)
-    assert world.to(LEADER).is_closed
-    assert world.fetching.lag("t", 0) is None
+    fixture.clock.advance(0)
+    assert fixture.to(LEADER).is_closed
+    assert fixture.fetching.lag("t", 0) is None
 
 
 def test_another_epoch_of_the_same_leader_keeps_the_connection(
-    world: World, make_partition: MakePartition, replicas: ReplicaManager
+    fixture: Fixture, make_partition: MakePartition, replicas: ReplicaManager
 ) -> None:
     """And is followed anew: an epoch that was missed may hide that the logs part (KAFKA-7164)."""
     make_partition(role=following(LEADER))
-    world.clock.advance(0)
+    fixture.clock.advance(0)
     replicas.take_role("t", 0, following(LEADER, epoch=1))
-    world.clock.advance(0)
-    connection = world.to(LEADER)
+    fixture.clock.advance(0)
+    connection = fixture.to(LEADER)
     assert not connection.is_closed
     connection.asked[0][1].complete(FetchResponse(session_id=7))
     request = connection.asked[-1][0]
@@ -165,74 +165,74 @@ def test_another_epoch_of_the_same_leader_keeps_the_connection(
     assert request.topics[0].partitions[0].current_leader_epoch == 1
 
 
-def test_a_long_poll_is_ended_for_who_comes_later(world: World, make_partition: MakePartition) -> None:
+def test_a_long_poll_is_ended_for_who_comes_later(fixture: Fixture, make_partition: MakePartition) -> None:
     """By a request that a leader answers at once; once is enough."""
     make_partition(role=following(LEADER))
-    world.clock.advance(0)
-    connection = world.to(LEADER)
+    fixture.clock.advance(0)
+    connection = fixture.to(LEADER)
     make_partition("u", role=following(LEADER))
     make_partition("v", role=following(LEADER))
-    world.clock.advance(0)
+    fixture.clock.advance(0)
     make_partition("w", role=following(LEADER))
-    world.clock.advance(0)
+    fixture.clock.advance(0)
     (_, polled), (end, ended) = connection.asked
     assert isinstance(end, OffsetForLeaderEpochRequest)
     polled.complete(FetchResponse(session_id=7))
     assert sorted(connection.partitions()) == [("u", 0), ("v", 0), ("w", 0)]
     ended.complete(OffsetForLeaderEpochResponse())
     make_partition("x", role=following(LEADER))
-    world.clock.advance(0)
+    fixture.clock.advance(0)
     assert isinstance(connection.asked[-1][0], OffsetForLeaderEpochRequest)
 
 
-def test_what_fails_is_asked_again_after_a_pause(world: World, make_partition: MakePartition) -> None:
+def test_what_fails_is_asked_again_after_a_pause(fixture: Fixture, make_partition: MakePartition) -> None:
     make_partition(role=following(LEADER))
-    world.clock.advance(0)
-    connection = world.to(LEADER)
+    fixture.clock.advance(0)
+    connection = fixture.to(LEADER)
     connection.asked[0][1].fail(OSError("gone"))
-    world.clock.advance(FIRST_BACKOFF_MS - 1)
+    fixture.clock.advance(FIRST_BACKOFF_MS - 1)
     assert len(connection.asked) == 1
-    world.clock.advance(1)
+    fixture.clock.advance(1)
     assert connection.partitions() == [("t", 0)]
 
 
 def test_the_same_partition_is_always_of_the_same_fetcher(
-    world: World, make_partition: MakePartition
+    fixture: Fixture, make_partition: MakePartition
 ) -> None:
     for index in range(4):
         make_partition(index=index, role=following(LEADER))
-    world.clock.advance(0)
-    world.fetching.configure(replace(FetcherManagerConfig(), fetchers=2))
-    world.clock.advance(0)
-    named = [sorted(world.to(LEADER, number).partitions()) for number in range(2)]
+    fixture.clock.advance(0)
+    fixture.fetching.configure(replace(FetcherManagerConfig(), fetchers=2))
+    fixture.clock.advance(0)
+    named = [sorted(fixture.to(LEADER, number).partitions()) for number in range(2)]
     assert sorted(map(len, named)) == [2, 2]
     assert sorted(named[0] + named[1]) == [("t", index) for index in range(4)]
-    count = len(world.connections[LEADER, 0])
-    world.fetching.configure(replace(FetcherManagerConfig(), fetchers=2))
-    world.clock.advance(0)
-    assert len(world.connections[LEADER, 0]) == count, "nothing has changed"
+    count = len(fixture.connections[LEADER, 0])
+    fixture.fetching.configure(replace(FetcherManagerConfig(), fetchers=2))
+    fixture.clock.advance(0)
+    assert len(fixture.connections[LEADER, 0]) == count, "nothing has changed"
 
 
-def test_after_the_end_nothing_is_asked(world: World, make_partition: MakePartition) -> None:
+def test_after_the_end_nothing_is_asked(fixture: Fixture, make_partition: MakePartition) -> None:
     make_partition(role=following(LEADER))
-    world.clock.advance(0)
-    world.fetching.close()
-    connection = world.connections[LEADER, 0][0]
+    fixture.clock.advance(0)
+    fixture.fetching.close()
+    connection = fixture.connections[LEADER, 0][0]
     assert connection.is_closed
     connection.asked[0][1].fail(OSError("closed"))
-    world.clock.advance(10_000)
+    fixture.clock.advance(10_000)
     assert len(connection.asked) == 1
-    assert world.clock.pending == 0
+    assert fixture.clock.pending == 0
 
 
 @pytest.mark.parametrize("version", [12, 14, 15, 17])
 def test_who_follows_is_said_as_the_version_says_it(
-    world: World, make_partition: MakePartition, version: int
+    fixture: Fixture, make_partition: MakePartition, version: int
 ) -> None:
-    world.connect(LEADER, 0).version = version
+    fixture.connect(LEADER, 0).version = version
     make_partition(role=following(LEADER))
-    world.clock.advance(0)
-    request = world.to(LEADER).asked[0][0]
+    fixture.clock.advance(0)
+    request = fixture.to(LEADER).asked[0][0]
     assert isinstance(request, FetchRequest)
     named = (request.replica_id, request.replica_state.replica_id)
     assert named == ((ME, -1) if version < 15 else (-1, ME))

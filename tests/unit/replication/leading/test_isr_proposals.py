@@ -81,7 +81,7 @@ class Controller:
         promise.complete(response)
 
 
-class World:
+class Fixture:
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.controller = Controller()
@@ -97,17 +97,17 @@ class World:
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def fixture() -> Fixture:
+    return Fixture()
 
 
-def test_what_one_event_brings_goes_in_one_request(world: World) -> None:
+def test_what_one_event_brings_goes_in_one_request(fixture: Fixture) -> None:
     for owner, pending in ((Owner("a"), SHRINK), (Owner("b"), EXPAND), (Owner("a", 1), EXPAND)):
-        world.submit(owner, pending)
-    assert world.count == 0
-    world.clock.advance(0)
-    assert world.controller.rows() == [("a", 0, [ME, THIRD]), ("a", 1, [ME, THIRD]), ("b", 0, [ME, THIRD])]
-    request = world.controller.asked[0][0]
+        fixture.submit(owner, pending)
+    assert fixture.count == 0
+    fixture.clock.advance(0)
+    assert fixture.controller.rows() == [("a", 0, [ME, THIRD]), ("a", 1, [ME, THIRD]), ("b", 0, [ME, THIRD])]
+    request = fixture.controller.asked[0][0]
     assert (request.broker_id, request.broker_epoch) == (ME, 77)
     row = request.topics[0].partitions[1]
     assert (row.leader_epoch, row.partition_epoch, row.leader_recovery_state) == (4, 11, 0)
@@ -119,89 +119,89 @@ def test_what_one_event_brings_goes_in_one_request(world: World) -> None:
 
 
 @pytest.mark.parametrize("by_id", [True, False])
-def test_each_partition_hears_what_became_of_it(world: World, by_id: bool) -> None:
+def test_each_partition_hears_what_became_of_it(fixture: Fixture, by_id: bool) -> None:
     owner = Owner("a")
-    world.submit(owner, SHRINK)
-    world.clock.advance(0)
-    world.controller.answer(by_id=by_id)
+    fixture.submit(owner, SHRINK)
+    fixture.clock.advance(0)
+    fixture.controller.answer(by_id=by_id)
     assert owner.heard == [(4, 11, (ME, THIRD))]
-    world.clock.advance(10 * RETRY_MS)
-    assert (world.count, len(world.proposals)) == (1, 0)
+    fixture.clock.advance(10 * RETRY_MS)
+    assert (fixture.count, len(fixture.proposals)) == (1, 0)
 
 
-def test_one_request_at_a_time(world: World) -> None:
-    world.submit(Owner("a"), SHRINK)
-    world.clock.advance(0)
-    world.submit(Owner("b"), EXPAND)
-    world.clock.advance(1000)
-    assert world.count == 1, "it has no deadline"
-    world.controller.answer()
-    world.clock.advance(0)
-    assert world.controller.rows() == [("b", 0, [ME, THIRD])]
+def test_one_request_at_a_time(fixture: Fixture) -> None:
+    fixture.submit(Owner("a"), SHRINK)
+    fixture.clock.advance(0)
+    fixture.submit(Owner("b"), EXPAND)
+    fixture.clock.advance(1000)
+    assert fixture.count == 1, "it has no deadline"
+    fixture.controller.answer()
+    fixture.clock.advance(0)
+    assert fixture.controller.rows() == [("b", 0, [ME, THIRD])]
 
 
-def refuse_all(world: World) -> None:
-    world.controller.asked[-1][1].complete(AlterPartitionResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
+def refuse_all(fixture: Fixture) -> None:
+    fixture.controller.asked[-1][1].complete(AlterPartitionResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
 
 
-def lose(world: World) -> None:
-    world.controller.asked[-1][1].fail(OSError("gone"))
+def lose(fixture: Fixture) -> None:
+    fixture.controller.asked[-1][1].fail(OSError("gone"))
 
 
 @pytest.mark.parametrize("fail", [refuse_all, lose])
-def test_what_came_to_nothing_is_asked_again_soon(world: World, fail: Callable[[World], None]) -> None:
+def test_what_came_to_nothing_is_asked_again_soon(fixture: Fixture, fail: Callable[[Fixture], None]) -> None:
     owner = Owner("a")
-    world.submit(owner, SHRINK)
+    fixture.submit(owner, SHRINK)
     for attempt in range(1, 4):
-        world.clock.advance(0)
-        assert world.count == attempt
-        world.broker_epoch += 1
-        fail(world)
-        world.clock.advance(RETRY_MS - 1)
-        assert world.count == attempt
-        world.clock.advance(1)
-    assert world.controller.asked[-1][0].broker_epoch == 80
-    world.controller.answer()
+        fixture.clock.advance(0)
+        assert fixture.count == attempt
+        fixture.broker_epoch += 1
+        fail(fixture)
+        fixture.clock.advance(RETRY_MS - 1)
+        assert fixture.count == attempt
+        fixture.clock.advance(1)
+    assert fixture.controller.asked[-1][0].broker_epoch == 80
+    fixture.controller.answer()
     assert owner.heard == [(4, 11, (ME, THIRD))]
 
 
-def test_a_partition_says_whether_it_asks_again(world: World) -> None:
+def test_a_partition_says_whether_it_asks_again(fixture: Fixture) -> None:
     settled, asking = Owner("a"), Owner("b", asks_again=True)
-    world.submit(settled, SHRINK)
-    world.submit(asking, SHRINK)
-    world.clock.advance(0)
-    world.controller.answer(ErrorCode.NOT_CONTROLLER)
+    fixture.submit(settled, SHRINK)
+    fixture.submit(asking, SHRINK)
+    fixture.clock.advance(0)
+    fixture.controller.answer(ErrorCode.NOT_CONTROLLER)
     assert settled.heard == asking.heard == [ErrorCode.NOT_CONTROLLER]
-    world.clock.advance(RETRY_MS)
-    assert world.controller.rows() == [("b", 0, [ME, THIRD])]
+    fixture.clock.advance(RETRY_MS)
+    assert fixture.controller.rows() == [("b", 0, [ME, THIRD])]
 
 
-def test_what_is_left_out_of_an_answer_is_asked_again(world: World) -> None:
-    world.submit(Owner("a"), SHRINK)
-    world.submit(Owner("b"), SHRINK)
-    world.clock.advance(0)
-    world.controller.answer(leaves_out="b")
-    world.clock.advance(RETRY_MS)
-    assert world.controller.rows() == [("b", 0, [ME, THIRD])]
+def test_what_is_left_out_of_an_answer_is_asked_again(fixture: Fixture) -> None:
+    fixture.submit(Owner("a"), SHRINK)
+    fixture.submit(Owner("b"), SHRINK)
+    fixture.clock.advance(0)
+    fixture.controller.answer(leaves_out="b")
+    fixture.clock.advance(RETRY_MS)
+    assert fixture.controller.rows() == [("b", 0, [ME, THIRD])]
 
 
-def test_a_later_proposal_takes_the_place_of_an_earlier(world: World) -> None:
+def test_a_later_proposal_takes_the_place_of_an_earlier(fixture: Fixture) -> None:
     """The partition has had another role since; what was asked before says nothing to it."""
     owner = Owner("a", asks_again=True)
-    world.submit(owner, SHRINK)
-    world.clock.advance(0)
+    fixture.submit(owner, SHRINK)
+    fixture.clock.advance(0)
     owner.role = Role(ME, 5, (ME,), (ME, THIRD), partition_epoch=20)
-    world.submit(owner, EXPAND)
-    world.controller.answer()
-    world.clock.advance(0)
-    row = world.controller.asked[-1][0].topics[0].partitions[0]
-    assert (world.count, row.leader_epoch, row.partition_epoch) == (2, 5, 20)
+    fixture.submit(owner, EXPAND)
+    fixture.controller.answer()
+    fixture.clock.advance(0)
+    row = fixture.controller.asked[-1][0].topics[0].partitions[0]
+    assert (fixture.count, row.leader_epoch, row.partition_epoch) == (2, 5, 20)
 
 
-def test_after_the_end_nothing_is_asked(world: World) -> None:
-    world.submit(Owner("a"), SHRINK)
-    world.clock.advance(0)
-    world.proposals.close()
-    lose(world)
-    world.clock.advance(1000)
-    assert (world.count, world.clock.pending) == (1, 0)
+def test_after_the_end_nothing_is_asked(fixture: Fixture) -> None:
+    fixture.submit(Owner("a"), SHRINK)
+    fixture.clock.advance(0)
+    fixture.proposals.close()
+    lose(fixture)
+    fixture.clock.advance(1000)
+    assert (fixture.count, fixture.clock.pending) == (1, 0)

@@ -15,7 +15,7 @@ from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
 from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kcompat.replication.moving.local_leader import LocalLeader
 from kcompat.replication.throttle import ReplicationThrottle
-from support.moves_world import ME, MovesWorld, append
+from support.replica_moves import ME, MovesFixture, append
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,14 +30,14 @@ class Asking:
     """A log that had records of the epochs 0, 1 and 1, of which the first is deleted, and who shows it."""
 
     def __init__(self, home: Path) -> None:
-        self.world = MovesWorld(home)
-        self.partition = self.world.create()
+        self.fixture = MovesFixture(home)
+        self.partition = self.fixture.create()
         append(self.partition, b"0")
-        self.world.replicas.take_role("t", 0, Role(ME, 1, (ME,), (ME,)))
+        self.fixture.replicas.take_role("t", 0, Role(ME, 1, (ME,), (ME,)))
         append(self.partition, b"1", b"2")
         self.partition.delete_records_before(1)
         self.throttle = ReplicationThrottle()
-        self.leader = LocalLeader(self.world.replicas, self.world.clock, self.throttle)
+        self.leader = LocalLeader(self.fixture.replicas, self.fixture.clock, self.throttle)
         self.answers: list[Any] = []
 
     def ask(self, request: Message) -> None:
@@ -48,7 +48,7 @@ class Asking:
     def fetch(self, *rows: Row, topic: str = "t") -> Any:
         """The rows of the answer."""
         self.ask(FetchRequest(topics=[FetchRequest.FetchTopic(topic, bytes(16), list(rows))]))
-        self.world.clock.advance(0)
+        self.fixture.clock.advance(0)
         (answer,) = self.answers.pop().responses
         assert answer.topic == topic
         return answer.partitions
@@ -58,7 +58,7 @@ class Asking:
 def asking(tmp_path: Path) -> Iterator[Asking]:
     asking = Asking(tmp_path)
     yield asking
-    asking.world.stop()
+    asking.fixture.stop()
 
 
 def row(offset: int, *, epoch: int = 1, last: int = -1, index: int = 0) -> Row:
@@ -67,7 +67,7 @@ def row(offset: int, *, epoch: int = 1, last: int = -1, index: int = 0) -> Row:
 
 def test_records_up_to_the_end_of_the_log_whoever_leads(asking: Asking) -> None:
     for leader in (ME, 2):
-        asking.world.replicas.take_role("t", 0, Role(leader, leader + 1, (leader,), (ME, 2)))
+        asking.fixture.replicas.take_role("t", 0, Role(leader, leader + 1, (leader,), (ME, 2)))
         (answer,) = asking.fetch(row(2, epoch=leader + 1, last=1))
         assert (answer.error_code, answer.log_start_offset, answer.high_watermark) == (0, 1, 3)
         assert len(answer.records)
@@ -102,7 +102,7 @@ def test_where_an_epoch_ended(asking: Asking) -> None:
 
 
 def test_one_partition_at_a_time(asking: Asking) -> None:
-    append(asking.world.create(index=1), b"one")
+    append(asking.fixture.create(index=1), b"one")
     rows = [row(0, epoch=0, index=1), row(1)]
     assert [answer.partition_index for answer in asking.fetch(*rows)] == [0], "the first by name"
     assert [answer.partition_index for answer in asking.fetch(rows[0])] == [1]
@@ -115,7 +115,7 @@ def test_both_ends_of_a_log(asking: Asking) -> None:
         for index, epoch, timestamp in ((0, 1, -1), (0, 1, -2), (0, 0, -1), (7, 1, -1))
     ]
     asking.ask(ListOffsetsRequest(topics=[ListOffsetsRequest.ListOffsetsTopic("t", asked)]))
-    asking.world.clock.advance(0)
+    asking.fixture.clock.advance(0)
     (topic,) = asking.answers.pop().topics
     answers = [(answer.error_code, answer.offset) for answer in topic.partitions]
     assert answers[:2] == [(0, 3), (0, 1)]
@@ -127,17 +127,17 @@ def test_both_ends_of_a_log(asking: Asking) -> None:
 
 def test_a_fetch_waits_while_too_much_was_copied_and_nothing_else_does(asking: Asking) -> None:
     asking.throttle.configure(10, 2, 1000)
-    asking.throttle.record(11, asking.world.clock.now_ms())
+    asking.throttle.record(11, asking.fixture.clock.now_ms())
     asking.ask(FetchRequest())
     asking.ask(OffsetForLeaderEpochRequest())
-    asking.world.clock.advance(500)
+    asking.fixture.clock.advance(500)
     assert len(asking.answers) == 1
-    asking.world.clock.advance(2000)
+    asking.fixture.clock.advance(2000)
     assert len(asking.answers) == 2
 
 
 def test_nothing_is_answered_any_more_after_the_end(asking: Asking) -> None:
     asking.ask(FetchRequest())
     asking.leader.disconnect()
-    asking.world.clock.advance(1000)
+    asking.fixture.clock.advance(1000)
     assert asking.answers == []

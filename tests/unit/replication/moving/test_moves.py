@@ -14,7 +14,7 @@ from kcompat.replication.following.follower_partition import FollowerPartition
 from kcompat.replication.partition import Partition
 from kcompat.replication.reading import ANY_CONSUMER, FetchSpec
 from kcompat.replication.waiting.delayed_progress import DelayedProgress
-from support.moves_world import (
+from support.replica_moves import (
     FAST,
     FOLLOWS,
     ME,
@@ -23,7 +23,7 @@ from support.moves_world import (
     SLOW,
     THREE,
     TWO,
-    MovesWorld,
+    MovesFixture,
     all_records,
     append,
     begun,
@@ -35,29 +35,29 @@ if TYPE_CHECKING:
 
 
 def test_a_replica_is_copied_and_then_served_from_the_other_directory(tmp_path: Path) -> None:
-    world = MovesWorld(tmp_path)
-    partition = world.create()
+    fixture = MovesFixture(tmp_path)
+    partition = fixture.create()
     append(partition, ONE, TWO, THREE)
     before, epochs = all_records(partition), partition.log.epochs.cache.entries
-    assert world.moves.move("t", 0, world.b) == ErrorCode.NONE
-    assert world.names() == ["a/t-0", "b/t-0 future"]
-    world.clock.advance(1000)
-    assert world.names() == ["a/t-0 delete", "b/t-0"]
-    assert (partition.log.context.path, partition.log) == (world.b, world.logs.get("t", 0))
+    assert fixture.moves.move("t", 0, fixture.b) == ErrorCode.NONE
+    assert fixture.names() == ["a/t-0", "b/t-0 future"]
+    fixture.clock.advance(1000)
+    assert fixture.names() == ["a/t-0 delete", "b/t-0"]
+    assert (partition.log.context.path, partition.log) == (fixture.b, fixture.logs.get("t", 0))
     assert (all_records(partition), partition.log.epochs.cache.entries) == (before, epochs)
     assert (partition.high_watermark, partition.is_leader, partition.future) == (3, True, None)
     append(partition, b"more")
     assert values_of(partition) == [ONE, TWO, THREE, b"more"]
-    world.check(partition)
-    world.clock.advance(60_000)
-    assert world.names() == ["b/t-0"]
-    world.stop()
-    again = MovesWorld(tmp_path)
+    fixture.check(partition)
+    fixture.clock.advance(60_000)
+    assert fixture.names() == ["b/t-0"]
+    fixture.stop()
+    again = MovesFixture(tmp_path)
     assert values_of(again.create()) == [ONE, TWO, THREE, b"more"]
     again.stop()
 
 
-def test_what_is_written_during_the_move_comes_along(slow: MovesWorld) -> None:
+def test_what_is_written_during_the_move_comes_along(slow: MovesFixture) -> None:
     partition = slow.create()
     append(partition, ONE, TWO)
     begun(slow, partition)
@@ -71,19 +71,19 @@ def test_what_is_written_during_the_move_comes_along(slow: MovesWorld) -> None:
 
 
 def test_who_waits_for_records_gets_those_that_come_after_the_move(tmp_path: Path) -> None:
-    world = MovesWorld(tmp_path)
-    partition = world.create()
+    fixture = MovesFixture(tmp_path)
+    partition = fixture.create()
     append(partition, ONE)
     spec = FetchSpec(1, 1000)
     assert not len(partition.fetch(spec, ANY_CONSUMER, 1000, min_one_batch=True).records)
-    world.moves.move("t", 0, world.b)
-    world.clock.advance(1000)
+    fixture.moves.move("t", 0, fixture.b)
+    fixture.clock.advance(1000)
     append(partition, TWO)
     assert len(partition.fetch(spec, ANY_CONSUMER, 1000, min_one_batch=True).records)
-    world.stop()
+    fixture.stop()
 
 
-def test_the_rate_of_all_moves_together_is_limited(slow: MovesWorld) -> None:
+def test_the_rate_of_all_moves_together_is_limited(slow: MovesFixture) -> None:
     partitions = [slow.create(index=index) for index in range(2)]
     for partition in partitions:
         append(partition, ONE, TWO)
@@ -96,7 +96,7 @@ def test_the_rate_of_all_moves_together_is_limited(slow: MovesWorld) -> None:
     slow.stop()
 
 
-def test_one_replica_after_the_other_is_copied_in_the_order_of_their_names(slow: MovesWorld) -> None:
+def test_one_replica_after_the_other_is_copied_in_the_order_of_their_names(slow: MovesFixture) -> None:
     for index in (2, 1, 0):
         append(slow.create(index=index), ONE, TWO)
     for index, to in ((2, slow.b), (0, slow.b), (1, slow.c)):
@@ -111,34 +111,34 @@ def test_as_many_replicas_as_there_are_copiers_are_copied_at_a_time(
     tmp_path: Path, copiers: int, ends: list[int]
 ) -> None:
     """The rate allows two batches."""
-    world = MovesWorld(tmp_path, bytes_per_second=250, copiers=copiers)
+    fixture = MovesFixture(tmp_path, bytes_per_second=250, copiers=copiers)
     for index in range(3):
-        append(world.create(index=index), ONE, TWO, THREE)
-    for index, to in enumerate((world.b, world.c, world.a)):
-        world.moves.move("t", index, to)
-    world.clock.advance(0)
-    assert [log.log_end_offset for log in world.logs.futures] == ends
-    world.stop()
+        append(fixture.create(index=index), ONE, TWO, THREE)
+    for index, to in enumerate((fixture.b, fixture.c, fixture.a)):
+        fixture.moves.move("t", index, to)
+    fixture.clock.advance(0)
+    assert [log.log_end_offset for log in fixture.logs.futures] == ends
+    fixture.stop()
 
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_an_empty_or_shortened_log_moves_as_well(tmp_path: Path, count: int) -> None:
     """One that nothing was ever written to, and one whose records are all deleted."""
-    world = MovesWorld(tmp_path)
-    partition = world.create()
+    fixture = MovesFixture(tmp_path)
+    partition = fixture.create()
     append(partition, *[ONE] * count)
     partition.delete_records_before(-1)
-    world.moves.move("t", 0, world.c)
-    world.clock.advance(1000)
-    assert partition.log.context.path == world.c
+    fixture.moves.move("t", 0, fixture.c)
+    fixture.clock.advance(1000)
+    assert partition.log.context.path == fixture.c
     assert (partition.log.log_start_offset, partition.log.log_end_offset) == (count, count)
     append(partition, TWO)
     assert partition.log.log_end_offset == count + 1
-    world.check(partition)
-    world.stop()
+    fixture.check(partition)
+    fixture.stop()
 
 
-def test_records_that_are_deleted_during_the_move_are_not_copied(slow: MovesWorld) -> None:
+def test_records_that_are_deleted_during_the_move_are_not_copied(slow: MovesFixture) -> None:
     settled: list[ErrorCode] = []
     partition = slow.create(segment_bytes="200", retention_ms="-1")
     append(partition, ONE, TWO, THREE)
@@ -161,8 +161,8 @@ def test_records_that_are_deleted_during_the_move_are_not_copied(slow: MovesWorl
 
 
 def test_producers_are_known_after_the_move(tmp_path: Path) -> None:
-    world = MovesWorld(tmp_path)
-    partition = world.create()
+    fixture = MovesFixture(tmp_path)
+    partition = fixture.create()
     batch = bytes(build_batch([Record(0, 1000, None, ONE)], producer_id=7, producer_epoch=0, base_sequence=0))
 
     def produce() -> tuple[int, bool]:
@@ -172,26 +172,26 @@ def test_producers_are_known_after_the_move(tmp_path: Path) -> None:
         return result.base_offset, result.duplicate
 
     assert produce() == (0, False)
-    world.moves.move("t", 0, world.b)
-    world.clock.advance(1000)
-    assert partition.log.context.path == world.b
+    fixture.moves.move("t", 0, fixture.b)
+    fixture.clock.advance(1000)
+    assert partition.log.context.path == fixture.b
     assert produce() == (0, True)
-    world.stop()
+    fixture.stop()
 
 
 def test_an_epoch_without_records_is_known_after_the_move(tmp_path: Path) -> None:
-    world = MovesWorld(tmp_path)
-    partition = world.create()
+    fixture = MovesFixture(tmp_path)
+    partition = fixture.create()
     append(partition, ONE)
-    world.replicas.take_role("t", 0, Role(ME, 4, (ME,), (ME,)))
-    world.moves.move("t", 0, world.b)
-    world.clock.advance(1000)
-    assert partition.log.context.path == world.b
+    fixture.replicas.take_role("t", 0, Role(ME, 4, (ME,), (ME,)))
+    fixture.moves.move("t", 0, fixture.b)
+    fixture.clock.advance(1000)
+    assert partition.log.context.path == fixture.b
     assert partition.end_offset_for_epoch(4, -1) == (ErrorCode.NONE, 4, 1)
-    world.stop()
+    fixture.stop()
 
 
-def test_a_move_goes_on_in_each_new_epoch(slow: MovesWorld) -> None:
+def test_a_move_goes_on_in_each_new_epoch(slow: MovesFixture) -> None:
     partition = slow.create()
     append(partition, ONE, TWO)
     begun(slow, partition)
@@ -203,7 +203,7 @@ def test_a_move_goes_on_in_each_new_epoch(slow: MovesWorld) -> None:
 
 
 @pytest.mark.parametrize("kept", [0, 1, 2])
-def test_a_follower_that_is_cut_cuts_its_copy(slow: MovesWorld, kept: int) -> None:
+def test_a_follower_that_is_cut_cuts_its_copy(slow: MovesFixture, kept: int) -> None:
     partition = slow.create(role=FOLLOWS)
     append(partition, ONE, TWO, THREE, epoch=0)
     begun(slow, partition)
@@ -218,7 +218,7 @@ def test_a_follower_that_is_cut_cuts_its_copy(slow: MovesWorld, kept: int) -> No
     slow.stop()
 
 
-def test_a_follower_that_begins_anew_has_its_copy_begin_anew(slow: MovesWorld) -> None:
+def test_a_follower_that_begins_anew_has_its_copy_begin_anew(slow: MovesFixture) -> None:
     partition = slow.create(role=FOLLOWS)
     append(partition, ONE, TWO, epoch=0)
     begun(slow, partition)
@@ -230,7 +230,7 @@ def test_a_follower_that_begins_anew_has_its_copy_begin_anew(slow: MovesWorld) -
     slow.stop()
 
 
-def test_to_stay_where_it_is_ends_the_move(slow: MovesWorld) -> None:
+def test_to_stay_where_it_is_ends_the_move(slow: MovesFixture) -> None:
     partition = slow.create()
     append(partition, ONE, TWO)
     begun(slow, partition)
@@ -242,7 +242,7 @@ def test_to_stay_where_it_is_ends_the_move(slow: MovesWorld) -> None:
     slow.stop()
 
 
-def test_a_move_that_is_sent_elsewhere_begins_anew(slow: MovesWorld) -> None:
+def test_a_move_that_is_sent_elsewhere_begins_anew(slow: MovesFixture) -> None:
     partition = slow.create()
     append(partition, ONE, TWO)
     begun(slow, partition)
@@ -256,15 +256,15 @@ def test_a_move_that_is_sent_elsewhere_begins_anew(slow: MovesWorld) -> None:
 
 @pytest.mark.parametrize("is_clean", [True, False])
 def test_a_move_goes_on_after_a_restart(tmp_path: Path, is_clean: bool) -> None:
-    world = MovesWorld(tmp_path, bytes_per_second=SLOW)
-    partition = world.create()
+    fixture = MovesFixture(tmp_path, bytes_per_second=SLOW)
+    partition = fixture.create()
     append(partition, ONE, TWO, THREE)
-    begun(world, partition)
+    begun(fixture, partition)
     if is_clean:
-        world.stop()
+        fixture.stop()
     else:
-        world.crash()
-    again = MovesWorld(tmp_path)
+        fixture.crash()
+    again = MovesFixture(tmp_path)
     assert again.names() == ["a/t-0", "b/t-0 future"]
     future = again.logs.futures.get("t", 0)
     assert future is not None
@@ -278,22 +278,22 @@ def test_a_move_goes_on_after_a_restart(tmp_path: Path, is_clean: bool) -> None:
 
 
 def test_a_copy_of_another_topic_of_this_name_is_set_aside(tmp_path: Path) -> None:
-    world = MovesWorld(tmp_path, bytes_per_second=SLOW)
-    partition = world.create()
+    fixture = MovesFixture(tmp_path, bytes_per_second=SLOW)
+    partition = fixture.create()
     append(partition, ONE)
-    begun(world, partition)
-    world.crash()
+    begun(fixture, partition)
+    fixture.crash()
     (tmp_path / "b").joinpath(next(path.name for path in (tmp_path / "b").glob("t-0*"))).joinpath(
         "partition.metadata"
     ).write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ")
-    again = MovesWorld(tmp_path)
+    again = MovesFixture(tmp_path)
     partition = again.create(role=Role(ME, 1, (ME,), (ME,)))
     again.clock.advance(1000)
     assert (again.names(), partition.future) == (["a/t-0", "b/t-0 stray"], None)
     again.stop()
 
 
-def test_a_topic_that_is_deleted_takes_its_copy_along(slow: MovesWorld) -> None:
+def test_a_topic_that_is_deleted_takes_its_copy_along(slow: MovesFixture) -> None:
     partition = slow.create()
     append(partition, ONE, TWO)
     begun(slow, partition)
@@ -306,7 +306,7 @@ def test_a_topic_that_is_deleted_takes_its_copy_along(slow: MovesWorld) -> None:
     slow.stop()
 
 
-def test_a_replica_that_is_stopped_keeps_its_copy_for_its_next_role(slow: MovesWorld) -> None:
+def test_a_replica_that_is_stopped_keeps_its_copy_for_its_next_role(slow: MovesFixture) -> None:
     partition = slow.create()
     append(partition, ONE, TWO)
     begun(slow, partition)

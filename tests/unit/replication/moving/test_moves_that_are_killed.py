@@ -10,7 +10,7 @@ import pytest
 from kcompat.cluster.news import Role
 from kcompat.log.errors import LogDirectoryError
 from kcompat.log.files import Files
-from support.moves_world import ME, ONE, THREE, TWO, MovesWorld, append, values_of
+from support.replica_moves import ME, ONE, THREE, TWO, MovesFixture, append, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,26 +58,26 @@ def test_the_log_is_found_whole_but_between_two_renamings_where_it_is_found_twic
     for number in count():
         home = tmp_path / str(number)
         files = KilledFiles()
-        world = MovesWorld(home, files=files)
-        partition = world.create(segment_bytes="250")
+        fixture = MovesFixture(home, files=files)
+        partition = fixture.create(segment_bytes="250")
         append(partition, ONE, TWO, THREE)
         files.left = number
         try:
-            world.moves.move("t", 0, world.b)
-            world.clock.advance(60_000)
+            fixture.moves.move("t", 0, fixture.b)
+            fixture.clock.advance(60_000)
         except KilledError:
             files.left = None
-            world.crash()
+            fixture.crash()
         else:
             files.left = None
-            world.stop()
+            fixture.stop()
             break
         if all((home / name / "t-0").is_dir() for name in "ab"):
             with pytest.raises(LogDirectoryError, match="only one can be the partition's log"):
-                MovesWorld(home, seed=1)
+                MovesFixture(home, seed=1)
             refused.append(files.killed_before)
             continue
-        again = MovesWorld(home, seed=1)
+        again = MovesFixture(home, seed=1)
         partition = again.create(role=Role(ME, 1, (ME,), (ME,)))
         again.clock.advance(61_000)
         assert values_of(partition) == [ONE, TWO, THREE], files.killed_before

@@ -13,75 +13,87 @@ from kcompat.cluster.news import Role
 from kcompat.log.errors import StorageError
 from kcompat.log.files import Files
 from kcompat.protocol.errors import ErrorCode
-from support.broker_world import LazyWorker
-from support.moves_world import FAST, ME, ONE, OTHER, SLOW, THREE, TWO, MovesWorld, append, begun, values_of
+from support.replica_moves import (
+    FAST,
+    ME,
+    ONE,
+    OTHER,
+    SLOW,
+    THREE,
+    TWO,
+    MovesFixture,
+    append,
+    begun,
+    values_of,
+)
+from support.storage_workers import LazyWorker
 
 if TYPE_CHECKING:
     from kcompat.log.files import Readable
 
 
 def test_what_cannot_be_moved_is_refused(tmp_path: Path) -> None:
-    world = MovesWorld(tmp_path)
-    partition = world.create()
+    fixture = MovesFixture(tmp_path)
+    partition = fixture.create()
     long = "t" * 213
     infos = {0: PartitionInfo(OTHER, 0, (OTHER,), (OTHER,))}
     topics = [TopicImage("elsewhere", bytes(16), infos)]
-    world.cluster.update(ClusterImage("cluster").with_topics(topics))
-    assert world.moves.move("t", 0, f"{world.b}/") == ErrorCode.LOG_DIR_NOT_FOUND
-    assert world.moves.move("none", 0, world.b) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert world.moves.move("elsewhere", 0, world.b) == ErrorCode.REPLICA_NOT_AVAILABLE
-    assert world.moves.move("elsewhere", 1, world.b) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert world.moves.move(f"{long}t", 0, "nowhere") == ErrorCode.INVALID_TOPIC_EXCEPTION
-    assert world.moves.move(long, 0, "nowhere") == ErrorCode.LOG_DIR_NOT_FOUND
-    assert world.moves.move("t", 0, world.a) == ErrorCode.NONE
-    assert (world.names(), partition.future) == (["a/t-0"], None)
-    world.stop()
+    fixture.cluster.update(ClusterImage("cluster").with_topics(topics))
+    assert fixture.moves.move("t", 0, f"{fixture.b}/") == ErrorCode.LOG_DIR_NOT_FOUND
+    assert fixture.moves.move("none", 0, fixture.b) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert fixture.moves.move("elsewhere", 0, fixture.b) == ErrorCode.REPLICA_NOT_AVAILABLE
+    assert fixture.moves.move("elsewhere", 1, fixture.b) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert fixture.moves.move(f"{long}t", 0, "nowhere") == ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert fixture.moves.move(long, 0, "nowhere") == ErrorCode.LOG_DIR_NOT_FOUND
+    assert fixture.moves.move("t", 0, fixture.a) == ErrorCode.NONE
+    assert (fixture.names(), partition.future) == (["a/t-0"], None)
+    fixture.stop()
 
 
 def test_a_replica_that_is_not_here_yet_is_made_where_it_was_asked_for(tmp_path: Path) -> None:
-    world = MovesWorld(tmp_path)
-    world.moves.move("t", 0, world.c)
-    world.moves.move("t", 1, world.c)
-    world.moves.move("t", 1, world.b)
-    world.create(index=0)
-    world.create(index=1)
-    assert world.names() == ["b/t-1", "c/t-0"]
-    world.logs.delete("t", 0)
-    world.create(index=0)
-    assert world.names() == ["a/t-0", "b/t-1", "c/t-0 delete"], "it was asked for once"
-    world.stop()
+    fixture = MovesFixture(tmp_path)
+    fixture.moves.move("t", 0, fixture.c)
+    fixture.moves.move("t", 1, fixture.c)
+    fixture.moves.move("t", 1, fixture.b)
+    fixture.create(index=0)
+    fixture.create(index=1)
+    assert fixture.names() == ["b/t-1", "c/t-0"]
+    fixture.logs.delete("t", 0)
+    fixture.create(index=0)
+    assert fixture.names() == ["a/t-0", "b/t-1", "c/t-0 delete"], "it was asked for once"
+    fixture.stop()
 
 
-def fault(world: MovesWorld, path: str, number: int = errno.EIO) -> None:
-    directory = world.logs.directory(path)
+def fault(fixture: MovesFixture, path: str, number: int = errno.EIO) -> None:
+    directory = fixture.logs.directory(path)
     assert directory is not None
     directory.fault(OSError(number, "it has failed"))
 
 
 def test_nothing_moves_to_or_from_a_failed_directory(tmp_path: Path) -> None:
     """Nor anywhere else, as a copy may be there already; but to stay is no move."""
-    world = MovesWorld(tmp_path)
-    partition = world.create()
-    fault(world, world.b)
-    assert world.moves.move("t", 0, world.b) == ErrorCode.KAFKA_STORAGE_ERROR
-    assert world.moves.move("t", 0, world.c) == ErrorCode.KAFKA_STORAGE_ERROR
-    assert world.moves.move("t", 0, world.a) == ErrorCode.NONE
+    fixture = MovesFixture(tmp_path)
+    partition = fixture.create()
+    fault(fixture, fixture.b)
+    assert fixture.moves.move("t", 0, fixture.b) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert fixture.moves.move("t", 0, fixture.c) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert fixture.moves.move("t", 0, fixture.a) == ErrorCode.NONE
     assert partition.future is None
-    fault(world, world.a)
-    assert world.moves.move("t", 0, world.a) == ErrorCode.KAFKA_STORAGE_ERROR
-    world.stop()
+    fault(fixture, fixture.a)
+    assert fixture.moves.move("t", 0, fixture.a) == ErrorCode.KAFKA_STORAGE_ERROR
+    fixture.stop()
 
 
 def test_a_replica_is_not_made_elsewhere_than_where_it_was_asked_for(tmp_path: Path) -> None:
-    world = MovesWorld(tmp_path)
-    assert world.moves.move("t", 0, world.c) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    fault(world, world.c)
+    fixture = MovesFixture(tmp_path)
+    assert fixture.moves.move("t", 0, fixture.c) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    fault(fixture, fixture.c)
     with pytest.raises(StorageError):
-        world.create()
-    world.stop()
+        fixture.create()
+    fixture.stop()
 
 
-def test_a_copy_whose_disk_fails_is_forgotten(slow: MovesWorld) -> None:
+def test_a_copy_whose_disk_fails_is_forgotten(slow: MovesFixture) -> None:
     partition = slow.create()
     append(partition, ONE, TWO)
     begun(slow, partition)
@@ -97,17 +109,17 @@ def test_a_copy_whose_disk_fails_is_forgotten(slow: MovesWorld) -> None:
 
 
 def test_a_copy_whose_original_fails_waits_for_it(tmp_path: Path) -> None:
-    world = MovesWorld(tmp_path, bytes_per_second=SLOW)
-    partition = world.create()
+    fixture = MovesFixture(tmp_path, bytes_per_second=SLOW)
+    partition = fixture.create()
     append(partition, ONE, TWO)
-    begun(world, partition)
-    fault(world, world.a)
-    world.allow(FAST)
-    world.moves.look_after()
-    assert (partition.future, partition.log.context.path) == (None, world.a)
-    assert world.moves.move("t", 0, world.c) == ErrorCode.KAFKA_STORAGE_ERROR
-    world.crash()
-    again = MovesWorld(tmp_path)
+    begun(fixture, partition)
+    fault(fixture, fixture.a)
+    fixture.allow(FAST)
+    fixture.moves.look_after()
+    assert (partition.future, partition.log.context.path) == (None, fixture.a)
+    assert fixture.moves.move("t", 0, fixture.c) == ErrorCode.KAFKA_STORAGE_ERROR
+    fixture.crash()
+    again = MovesFixture(tmp_path)
     partition = again.create(role=Role(ME, 1, (ME,), (ME,)))
     again.clock.advance(1000)
     assert (partition.log.context.path, values_of(partition)) == (again.b, [ONE, TWO])
@@ -130,20 +142,20 @@ class FullDisk(Files):
 
 def test_a_full_disk_passes(tmp_path: Path) -> None:
     files = FullDisk(str(tmp_path / "b"))
-    world = MovesWorld(tmp_path, files=files)
-    partition = world.create()
+    fixture = MovesFixture(tmp_path, files=files)
+    partition = fixture.create()
     append(partition, ONE, TWO)
-    assert world.moves.move("t", 0, world.b) == ErrorCode.NONE
+    assert fixture.moves.move("t", 0, fixture.b) == ErrorCode.NONE
     files.is_full = True
-    world.clock.advance(1000)
-    world.moves.look_after()
-    world.clock.advance(1000)
-    assert (partition.log.context.path, values_of(partition)) == (world.a, [ONE, TWO])
+    fixture.clock.advance(1000)
+    fixture.moves.look_after()
+    fixture.clock.advance(1000)
+    assert (partition.log.context.path, values_of(partition)) == (fixture.a, [ONE, TWO])
     files.is_full = False
-    world.moves.look_after()
-    world.clock.advance(1000)
-    assert (partition.log.context.path, values_of(partition)) == (world.b, [ONE, TWO])
-    world.stop()
+    fixture.moves.look_after()
+    fixture.clock.advance(1000)
+    assert (partition.log.context.path, values_of(partition)) == (fixture.b, [ONE, TWO])
+    fixture.stop()
 
 
 class Faulty(Files):
@@ -161,49 +173,49 @@ class Faulty(Files):
 
 
 def test_a_copy_that_cannot_be_renamed_takes_its_directory_offline_alone(tmp_path: Path) -> None:
-    world = MovesWorld(tmp_path, files=Faulty("b/t-0"))
-    partition = world.create()
+    fixture = MovesFixture(tmp_path, files=Faulty("b/t-0"))
+    partition = fixture.create()
     append(partition, ONE)
-    world.moves.move("t", 0, world.b)
-    world.clock.advance(1000)
-    world.moves.look_after()
-    assert (partition.log.context.path, partition.future) == (world.a, None)
+    fixture.moves.move("t", 0, fixture.b)
+    fixture.clock.advance(1000)
+    fixture.moves.look_after()
+    assert (partition.log.context.path, partition.future) == (fixture.a, None)
     append(partition, TWO)
     assert values_of(partition) == [ONE, TWO]
-    assert [directory.offline is None for directory in world.logs.directories] == [True, False, True]
-    world.stop()
+    assert [directory.offline is None for directory in fixture.logs.directories] == [True, False, True]
+    fixture.stop()
 
 
 def test_an_original_that_cannot_be_renamed_is_replaced_all_the_same(tmp_path: Path) -> None:
-    world = MovesWorld(tmp_path, files=Faulty("-delete"))
-    partition = world.create()
+    fixture = MovesFixture(tmp_path, files=Faulty("-delete"))
+    partition = fixture.create()
     append(partition, ONE)
-    world.moves.move("t", 0, world.b)
-    world.clock.advance(1000)
-    assert partition.log.context.path == world.b
+    fixture.moves.move("t", 0, fixture.b)
+    fixture.clock.advance(1000)
+    assert partition.log.context.path == fixture.b
     append(partition, TWO)
     assert values_of(partition) == [ONE, TWO]
-    assert [directory.offline is None for directory in world.logs.directories] == [False, True, True]
-    world.stop()
+    assert [directory.offline is None for directory in fixture.logs.directories] == [False, True, True]
+    fixture.stop()
 
 
 def test_a_copy_is_on_the_device_before_it_takes_the_place_of_the_log(tmp_path: Path) -> None:
     worker = LazyWorker()
-    world = MovesWorld(tmp_path, worker=worker)
-    partition = world.create()
+    fixture = MovesFixture(tmp_path, worker=worker)
+    partition = fixture.create()
     append(partition, ONE, TWO)
-    world.moves.move("t", 0, world.b)
-    world.clock.advance(500)
-    future = world.logs.futures.get("t", 0)
+    fixture.moves.move("t", 0, fixture.b)
+    fixture.clock.advance(500)
+    future = fixture.logs.futures.get("t", 0)
     assert future is not None
     assert (future.log_end_offset, future.recovery_point) == (2, 0)
     append(partition, THREE)
-    world.clock.advance(500)
+    fixture.clock.advance(500)
     assert partition.log is not future
-    assert partition.log.context.path == world.a
+    assert partition.log.context.path == fixture.a
     worker.work()
-    world.clock.advance(500)
-    assert partition.log.context.path == world.b
+    fixture.clock.advance(500)
+    assert partition.log.context.path == fixture.b
     assert partition.log.recovery_point == 2
     assert values_of(partition) == [ONE, TWO, THREE]
-    world.stop()
+    fixture.stop()

@@ -10,7 +10,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import StateBatch
 from kcompat.share.coordinator.config import ShareCoordinatorConfig
 from kcompat.share.persisting import UNINITIALIZED_SUMMARY, Outcome, StateRead, StateSummary, StateWrite
-from support.share_world import KEY, TOPIC, TOPIC_PARTITIONS, ShareWorld
+from support.share_coordinators import KEY, TOPIC, TOPIC_PARTITIONS, ShareCoordinatorFixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,20 +27,20 @@ ANSWERED = (ErrorCode.NONE, None)
 
 
 @pytest.fixture
-def world() -> ShareWorld:
-    return ShareWorld()
+def fixture() -> ShareCoordinatorFixture:
+    return ShareCoordinatorFixture()
 
 
-def initialize(world: ShareWorld, state_epoch: int = 0, start_offset: int = 0) -> Outcome:
-    return world.coordinator.initialize(KEY, state_epoch, start_offset).value
+def initialize(fixture: ShareCoordinatorFixture, state_epoch: int = 0, start_offset: int = 0) -> Outcome:
+    return fixture.coordinator.initialize(KEY, state_epoch, start_offset).value
 
 
-def read(world: ShareWorld, leader_epoch: int = 0) -> StateRead:
-    return world.coordinator.read(KEY, leader_epoch).value
+def read(fixture: ShareCoordinatorFixture, leader_epoch: int = 0) -> StateRead:
+    return fixture.coordinator.read(KEY, leader_epoch).value
 
 
-def summary(world: ShareWorld) -> StateSummary:
-    return world.coordinator.summary(KEY, 0).value
+def summary(fixture: ShareCoordinatorFixture) -> StateSummary:
+    return fixture.coordinator.summary(KEY, 0).value
 
 
 QUESTIONS: dict[str, Callable[[ShareCoordinator, SharePartitionKey], Answer]] = {
@@ -53,8 +53,8 @@ QUESTIONS: dict[str, Callable[[ShareCoordinator, SharePartitionKey], Answer]] = 
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_a_negative_partition_is_refused(world: ShareWorld, question: str) -> None:
-    answer = QUESTIONS[question](world.coordinator, KEY._replace(partition=-1)).value
+def test_a_negative_partition_is_refused(fixture: ShareCoordinatorFixture, question: str) -> None:
+    answer = QUESTIONS[question](fixture.coordinator, KEY._replace(partition=-1)).value
     assert answer[:2] == (ErrorCode.INVALID_REQUEST, "The partition id cannot be a negative number.")
 
 
@@ -63,167 +63,175 @@ def test_a_negative_partition_is_refused(world: ShareWorld, question: str) -> No
     "key", [KEY._replace(partition=TOPIC_PARTITIONS), KEY._replace(topic_id=b"\7" * 16)], ids=["index", "id"]
 )
 def test_a_partition_that_is_not_there_is_refused(
-    world: ShareWorld, question: str, key: SharePartitionKey
+    fixture: ShareCoordinatorFixture, question: str, key: SharePartitionKey
 ) -> None:
-    world.topics[key.topic_id] = TOPIC_PARTITIONS + 1
-    assert world.coordinator.initialize(key, 0, 0).value == ANSWERED
-    world.topics = {TOPIC: TOPIC_PARTITIONS}
-    answer = QUESTIONS[question](world.coordinator, key).value
+    fixture.topics[key.topic_id] = TOPIC_PARTITIONS + 1
+    assert fixture.coordinator.initialize(key, 0, 0).value == ANSWERED
+    fixture.topics = {TOPIC: TOPIC_PARTITIONS}
+    answer = QUESTIONS[question](fixture.coordinator, key).value
     assert answer[0] == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_what_nobody_initialised_is_neither_read_nor_written(world: ShareWorld) -> None:
-    assert read(world).message == "Read operation on uninitialized share partition not allowed."
-    assert read(world).error == world.write() == ErrorCode.INVALID_REQUEST
-    assert summary(world) == UNINITIALIZED_SUMMARY
-    assert world.coordinator.delete(KEY).value == ANSWERED
-    assert world.log.batch_count(0) == 0
+def test_what_nobody_initialised_is_neither_read_nor_written(fixture: ShareCoordinatorFixture) -> None:
+    assert read(fixture).message == "Read operation on uninitialized share partition not allowed."
+    assert read(fixture).error == fixture.write() == ErrorCode.INVALID_REQUEST
+    assert summary(fixture) == UNINITIALIZED_SUMMARY
+    assert fixture.coordinator.delete(KEY).value == ANSWERED
+    assert fixture.log.batch_count(0) == 0
 
 
 @pytest.mark.parametrize(("start_offset", "counted"), [(-1, -1), (0, 0), (7, 0)])
-def test_an_initialised_partition_starts_there(world: ShareWorld, start_offset: int, counted: int) -> None:
-    assert initialize(world, 3, start_offset) == ANSWERED
-    assert read(world) == StateRead(state_epoch=3, start_offset=start_offset)
-    assert summary(world) == StateSummary(
+def test_an_initialised_partition_starts_there(
+    fixture: ShareCoordinatorFixture, start_offset: int, counted: int
+) -> None:
+    assert initialize(fixture, 3, start_offset) == ANSWERED
+    assert read(fixture) == StateRead(state_epoch=3, start_offset=start_offset)
+    assert summary(fixture) == StateSummary(
         state_epoch=3, leader_epoch=0, start_offset=start_offset, delivery_complete_count=counted
     )
 
 
-def test_initialisation_forgets_what_was_delivered(world: ShareWorld) -> None:
-    initialize(world)
-    world.write(DELIVERED)
-    assert initialize(world, 1, 20) == ANSWERED
-    assert read(world) == StateRead(state_epoch=1, start_offset=20)
-    assert world.states()[KEY].snapshot_epoch == 1
+def test_initialisation_forgets_what_was_delivered(fixture: ShareCoordinatorFixture) -> None:
+    initialize(fixture)
+    fixture.write(DELIVERED)
+    assert initialize(fixture, 1, 20) == ANSWERED
+    assert read(fixture) == StateRead(state_epoch=1, start_offset=20)
+    assert fixture.states()[KEY].snapshot_epoch == 1
 
 
-def test_what_has_begun_does_not_begin_again_when_somebody_asks_twice(world: ShareWorld) -> None:
-    initialize(world, 3, -1)
-    world.write(DELIVERED, state_epoch=3)
-    known, written = world.states()[KEY], world.log.batch_count(0)
-    assert initialize(world, 3, -1) == ANSWERED
-    assert (world.states()[KEY], world.log.batch_count(0)) == (known, written)
-    assert initialize(world, 4, -1) == ANSWERED
-    assert read(world) == StateRead(state_epoch=4, start_offset=-1)
+def test_what_has_begun_does_not_begin_again_when_somebody_asks_twice(
+    fixture: ShareCoordinatorFixture,
+) -> None:
+    initialize(fixture, 3, -1)
+    fixture.write(DELIVERED, state_epoch=3)
+    known, written = fixture.states()[KEY], fixture.log.batch_count(0)
+    assert initialize(fixture, 3, -1) == ANSWERED
+    assert (fixture.states()[KEY], fixture.log.batch_count(0)) == (known, written)
+    assert initialize(fixture, 4, -1) == ANSWERED
+    assert read(fixture) == StateRead(state_epoch=4, start_offset=-1)
 
 
 @pytest.mark.parametrize(
     ("state_epoch", "error"),
     [(2, ErrorCode.FENCED_STATE_EPOCH), (3, ErrorCode.NONE), (4, ErrorCode.NONE), (-1, ErrorCode.NONE)],
 )
-def test_state_epochs_fence(world: ShareWorld, state_epoch: int, error: ErrorCode) -> None:
-    initialize(world, 3)
-    assert world.write(DELIVERED, state_epoch=state_epoch) == error
-    assert initialize(world, state_epoch).error == error
+def test_state_epochs_fence(fixture: ShareCoordinatorFixture, state_epoch: int, error: ErrorCode) -> None:
+    initialize(fixture, 3)
+    assert fixture.write(DELIVERED, state_epoch=state_epoch) == error
+    assert initialize(fixture, state_epoch).error == error
 
 
 @pytest.mark.parametrize(
     ("leader_epoch", "error"),
     [(4, ErrorCode.FENCED_LEADER_EPOCH), (5, ErrorCode.NONE), (6, ErrorCode.NONE), (-1, ErrorCode.NONE)],
 )
-def test_leader_epochs_fence_writes(world: ShareWorld, leader_epoch: int, error: ErrorCode) -> None:
-    initialize(world)
-    assert read(world, 5).error == ErrorCode.NONE
-    assert world.write(DELIVERED, leader_epoch=leader_epoch) == error
+def test_leader_epochs_fence_writes(
+    fixture: ShareCoordinatorFixture, leader_epoch: int, error: ErrorCode
+) -> None:
+    initialize(fixture)
+    assert read(fixture, 5).error == ErrorCode.NONE
+    assert fixture.write(DELIVERED, leader_epoch=leader_epoch) == error
 
 
 @pytest.mark.parametrize(
     ("leader_epoch", "error"),
     [(4, ErrorCode.FENCED_LEADER_EPOCH), (-1, ErrorCode.FENCED_LEADER_EPOCH), (5, ErrorCode.NONE)],
 )
-def test_leader_epochs_fence_reads(world: ShareWorld, leader_epoch: int, error: ErrorCode) -> None:
-    initialize(world)
-    read(world, 5)
-    assert read(world, leader_epoch).error == error
+def test_leader_epochs_fence_reads(
+    fixture: ShareCoordinatorFixture, leader_epoch: int, error: ErrorCode
+) -> None:
+    initialize(fixture)
+    read(fixture, 5)
+    assert read(fixture, leader_epoch).error == error
 
 
-def test_a_fence_outlives_initialisation(world: ShareWorld) -> None:
-    initialize(world)
-    read(world, 5)
-    initialize(world, 1)
-    assert summary(world).leader_epoch == 0
-    assert world.write(DELIVERED, state_epoch=1, leader_epoch=4) == ErrorCode.FENCED_LEADER_EPOCH
+def test_a_fence_outlives_initialisation(fixture: ShareCoordinatorFixture) -> None:
+    initialize(fixture)
+    read(fixture, 5)
+    initialize(fixture, 1)
+    assert summary(fixture).leader_epoch == 0
+    assert fixture.write(DELIVERED, state_epoch=1, leader_epoch=4) == ErrorCode.FENCED_LEADER_EPOCH
 
 
-def test_the_leader_epoch_is_checked_before_the_state_epoch(world: ShareWorld) -> None:
-    initialize(world, 3)
-    read(world, 5)
-    assert world.write(state_epoch=2, leader_epoch=4) == ErrorCode.FENCED_LEADER_EPOCH
+def test_the_leader_epoch_is_checked_before_the_state_epoch(fixture: ShareCoordinatorFixture) -> None:
+    initialize(fixture, 3)
+    read(fixture, 5)
+    assert fixture.write(state_epoch=2, leader_epoch=4) == ErrorCode.FENCED_LEADER_EPOCH
 
 
-def test_a_read_by_a_new_leader_is_written_and_by_the_same_is_not(world: ShareWorld) -> None:
-    initialize(world)
-    world.write(DELIVERED, start_offset=5, delivery_complete_count=5)
-    before = world.log.batch_count(0)
+def test_a_read_by_a_new_leader_is_written_and_by_the_same_is_not(fixture: ShareCoordinatorFixture) -> None:
+    initialize(fixture)
+    fixture.write(DELIVERED, start_offset=5, delivery_complete_count=5)
+    before = fixture.log.batch_count(0)
     for _ in range(2):
-        assert read(world, 5) == StateRead(state_epoch=0, start_offset=5, batches=(DELIVERED,))
-    assert world.log.batch_count(0) == before + 1
-    assert summary(world) == StateSummary(leader_epoch=5, start_offset=5, delivery_complete_count=5)
+        assert read(fixture, 5) == StateRead(state_epoch=0, start_offset=5, batches=(DELIVERED,))
+    assert fixture.log.batch_count(0) == before + 1
+    assert summary(fixture) == StateSummary(leader_epoch=5, start_offset=5, delivery_complete_count=5)
 
 
-def test_writes_add_up(world: ShareWorld) -> None:
-    initialize(world)
-    world.write(DELIVERED, delivery_complete_count=5)
-    world.write(StateBatch(0, 4, ACKNOWLEDGED, 1), delivery_complete_count=10)
-    assert read(world).batches == (StateBatch(0, 9, ACKNOWLEDGED, 1),)
-    world.write(start_offset=7, delivery_complete_count=3)
-    assert read(world) == StateRead(start_offset=7, batches=(StateBatch(7, 9, ACKNOWLEDGED, 1),))
-    world.write(start_offset=-1)
-    assert read(world).start_offset == 7
+def test_writes_add_up(fixture: ShareCoordinatorFixture) -> None:
+    initialize(fixture)
+    fixture.write(DELIVERED, delivery_complete_count=5)
+    fixture.write(StateBatch(0, 4, ACKNOWLEDGED, 1), delivery_complete_count=10)
+    assert read(fixture).batches == (StateBatch(0, 9, ACKNOWLEDGED, 1),)
+    fixture.write(start_offset=7, delivery_complete_count=3)
+    assert read(fixture) == StateRead(start_offset=7, batches=(StateBatch(7, 9, ACKNOWLEDGED, 1),))
+    fixture.write(start_offset=-1)
+    assert read(fixture).start_offset == 7
 
 
 @pytest.mark.parametrize("updates_per_snapshot", [0, 500])
 def test_a_late_write_does_not_take_the_start_back(updates_per_snapshot: int) -> None:
-    world = ShareWorld(ShareCoordinatorConfig(updates_per_snapshot=updates_per_snapshot))
-    initialize(world)
-    world.write(StateBatch(0, 4, ACKNOWLEDGED, 1), start_offset=12, delivery_complete_count=1)
+    fixture = ShareCoordinatorFixture(ShareCoordinatorConfig(updates_per_snapshot=updates_per_snapshot))
+    initialize(fixture)
+    fixture.write(StateBatch(0, 4, ACKNOWLEDGED, 1), start_offset=12, delivery_complete_count=1)
     late = StateBatch(0, 4, ACKNOWLEDGED, 1), StateBatch(10, 14, ACKNOWLEDGED, 1)
-    assert world.write(*late, start_offset=0, delivery_complete_count=10) == ErrorCode.NONE
-    assert read(world) == StateRead(start_offset=12, batches=(StateBatch(12, 14, ACKNOWLEDGED, 1),))
-    assert summary(world) == StateSummary(start_offset=12, delivery_complete_count=1)
+    assert fixture.write(*late, start_offset=0, delivery_complete_count=10) == ErrorCode.NONE
+    assert read(fixture) == StateRead(start_offset=12, batches=(StateBatch(12, 14, ACKNOWLEDGED, 1),))
+    assert summary(fixture) == StateSummary(start_offset=12, delivery_complete_count=1)
 
 
-def test_overlapping_news_are_written_as_one(world: ShareWorld) -> None:
-    initialize(world)
-    world.write(DELIVERED, StateBatch(0, 6, ACKNOWLEDGED, 1))
-    assert read(world).batches == (StateBatch(0, 9, ACKNOWLEDGED, 1),)
+def test_overlapping_news_are_written_as_one(fixture: ShareCoordinatorFixture) -> None:
+    initialize(fixture)
+    fixture.write(DELIVERED, StateBatch(0, 6, ACKNOWLEDGED, 1))
+    assert read(fixture).batches == (StateBatch(0, 9, ACKNOWLEDGED, 1),)
 
 
 @pytest.mark.parametrize("limit", [0, 1, 3])
 def test_after_enough_updates_comes_a_snapshot(limit: int) -> None:
-    world = ShareWorld(ShareCoordinatorConfig(updates_per_snapshot=limit))
-    initialize(world)
+    fixture = ShareCoordinatorFixture(ShareCoordinatorConfig(updates_per_snapshot=limit))
+    initialize(fixture)
     epochs = []
     for offset in range(2 * (limit + 1)):
-        world.write(StateBatch(offset, offset, ACKNOWLEDGED, 1), start_offset=-1)
-        epochs.append(world.states()[KEY].snapshot_epoch)
+        fixture.write(StateBatch(offset, offset, ACKNOWLEDGED, 1), start_offset=-1)
+        epochs.append(fixture.states()[KEY].snapshot_epoch)
     assert epochs == [0] * limit + [1] * (limit + 1) + [2]
-    assert read(world) == StateRead(batches=(StateBatch(0, 2 * limit + 1, ACKNOWLEDGED, 1),))
+    assert read(fixture) == StateRead(batches=(StateBatch(0, 2 * limit + 1, ACKNOWLEDGED, 1),))
 
 
-def test_what_is_deleted_is_forgotten_with_its_epochs(world: ShareWorld) -> None:
-    initialize(world, 3)
-    read(world, 5)
-    assert world.coordinator.delete(KEY).value == ANSWERED
-    assert summary(world) == UNINITIALIZED_SUMMARY
-    assert initialize(world, 0) == ANSWERED
-    assert read(world, 0).error == ErrorCode.NONE
+def test_what_is_deleted_is_forgotten_with_its_epochs(fixture: ShareCoordinatorFixture) -> None:
+    initialize(fixture, 3)
+    read(fixture, 5)
+    assert fixture.coordinator.delete(KEY).value == ANSWERED
+    assert summary(fixture) == UNINITIALIZED_SUMMARY
+    assert initialize(fixture, 0) == ANSWERED
+    assert read(fixture, 0).error == ErrorCode.NONE
 
 
-def test_readers_are_told_of_what_is_written_once_it_is_committed(world: ShareWorld) -> None:
-    initialize(world)
-    read(world, 1)
-    world.log.hold()
+def test_readers_are_told_of_what_is_written_once_it_is_committed(fixture: ShareCoordinatorFixture) -> None:
+    initialize(fixture)
+    read(fixture, 1)
+    fixture.log.hold()
     other = KEY._replace(partition=1)
     asked: list[Promise[Any]] = [
-        world.coordinator.write(KEY, StateWrite(0, 1, 4, 0, (DELIVERED,))),
-        world.coordinator.read(KEY, 1),
-        world.coordinator.initialize(other, 0, 7),
-        world.coordinator.read(other, 1),
-        world.coordinator.summary(other, 0),
+        fixture.coordinator.write(KEY, StateWrite(0, 1, 4, 0, (DELIVERED,))),
+        fixture.coordinator.read(KEY, 1),
+        fixture.coordinator.initialize(other, 0, 7),
+        fixture.coordinator.read(other, 1),
+        fixture.coordinator.summary(other, 0),
     ]
     assert not any(each.done for each in asked)
-    world.log.release()
+    fixture.log.release()
     delivered = StateRead(start_offset=4, batches=(DELIVERED,))
     *others, told = [each.value for each in asked]
     assert others == [ANSWERED, delivered, ANSWERED, StateRead(start_offset=7)]

@@ -8,7 +8,7 @@ from kcompat.share.batches import StateBatch
 from kcompat.share.partition.in_flight import Change
 from kcompat.share.partition.share_partition import DamagedStateError, SharePartition
 from support.current import current
-from support.share_partition_world import ACCEPT, LOCK_MS, RELEASE, SharePartitionWorld
+from support.share_partitions import ACCEPT, LOCK_MS, RELEASE, SharePartitionFixture
 
 AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
 
@@ -46,44 +46,44 @@ def test_what_cannot_be_stored_is_not_believed(stored: list[StateBatch]) -> None
 
 
 def test_locks_end_one_after_the_other() -> None:
-    world = SharePartitionWorld(delivery_count_limit=2)
-    world.fetch((0, 4))
-    world.now_ms = 100
-    world.fetch((5, 9))
-    assert world.partition.expire(world.limits, LOCK_MS - 1) == []
-    assert world.partition.expire(world.limits, LOCK_MS) == [StateBatch(0, 4, AVAILABLE, 1)]
-    assert current(world.partition.lock_ends_ms) == LOCK_MS + 100
-    world.now_ms = LOCK_MS
-    world.fetch((0, 4))
-    stored = world.partition.expire(world.limits, 2 * LOCK_MS)
+    fixture = SharePartitionFixture(delivery_count_limit=2)
+    fixture.fetch((0, 4))
+    fixture.now_ms = 100
+    fixture.fetch((5, 9))
+    assert fixture.partition.expire(fixture.limits, LOCK_MS - 1) == []
+    assert fixture.partition.expire(fixture.limits, LOCK_MS) == [StateBatch(0, 4, AVAILABLE, 1)]
+    assert current(fixture.partition.lock_ends_ms) == LOCK_MS + 100
+    fixture.now_ms = LOCK_MS
+    fixture.fetch((0, 4))
+    stored = fixture.partition.expire(fixture.limits, 2 * LOCK_MS)
     assert stored == [StateBatch(0, 4, ARCHIVED, 2), StateBatch(5, 9, AVAILABLE, 1)]
-    assert (world.partition.start_offset, world.partition.lock_ends_ms) == (5, None)
+    assert (fixture.partition.start_offset, fixture.partition.lock_ends_ms) == (5, None)
 
 
 def test_records_below_the_log_start_are_done_with() -> None:
-    world = SharePartitionWorld()
-    world.fetch((0, 4))
-    world.fetch((5, 9))
-    world.say(3, 4, RELEASE)
-    under_way = world.begin(5, 6, RELEASE)
-    world.partition.log_starts_at(6)
-    world.partition.check_invariants()
-    assert (world.partition.start_offset, world.partition.end_offset) == (6, 10)
-    assert world.partition.next_fetch_offset == 10
+    fixture = SharePartitionFixture()
+    fixture.fetch((0, 4))
+    fixture.fetch((5, 9))
+    fixture.say(3, 4, RELEASE)
+    under_way = fixture.begin(5, 6, RELEASE)
+    fixture.partition.log_starts_at(6)
+    fixture.partition.check_invariants()
+    assert (fixture.partition.start_offset, fixture.partition.end_offset) == (6, 10)
+    assert fixture.partition.next_fetch_offset == 10
     assert isinstance(under_way, Change)
-    world.settle(under_way)
-    assert world.partition.next_fetch_offset == 6
-    world.partition.log_starts_at(3)
-    assert world.partition.start_offset == 6
-    world.partition.log_starts_at(50)
-    assert (world.partition.start_offset, world.partition.next_fetch_offset) == (50, 50)
+    fixture.settle(under_way)
+    assert fixture.partition.next_fetch_offset == 6
+    fixture.partition.log_starts_at(3)
+    assert fixture.partition.start_offset == 6
+    fixture.partition.log_starts_at(50)
+    assert (fixture.partition.start_offset, fixture.partition.next_fetch_offset) == (50, 50)
 
 
 def test_a_log_start_beside_what_is_done_with_is_passed() -> None:
-    world = SharePartitionWorld()
-    world.fetch((0, 9))
-    world.say(5, 7, ACCEPT)
-    world.partition.log_starts_at(4)
-    assert world.partition.start_offset == 4
-    world.partition.log_starts_at(5)
-    assert world.partition.start_offset == 8
+    fixture = SharePartitionFixture()
+    fixture.fetch((0, 9))
+    fixture.say(5, 7, ACCEPT)
+    fixture.partition.log_starts_at(4)
+    assert fixture.partition.start_offset == 4
+    fixture.partition.log_starts_at(5)
+    assert fixture.partition.start_offset == 8

@@ -10,7 +10,7 @@ from kcompat.group.kinds.consumer.pace import LEAST_MS, NEW_MS, interval_ms
 from kcompat.group.modern.group import Header
 
 if TYPE_CHECKING:
-    from support.consumer_group_world import ConsumerGroupWorld
+    from support.group_coordinators import ConsumerGroupFixture
 
 SETTING_MS, NOW_MS = 5_000, 1_000_000
 
@@ -36,11 +36,11 @@ def test_a_short_setting_is_kept() -> None:
     assert interval_ms(100, Header(), 2, 1, NOW_MS) == 100
 
 
-def test_who_is_there_already_hurries_when_another_comes(world: ConsumerGroupWorld) -> None:
-    world.enter("a")
-    world.clock.advance(NEW_MS)
-    assert world.beat("a").heartbeat_interval_ms == SETTING_MS
-    assert world.enter("b").heartbeat_interval_ms == LEAST_MS
-    assert world.report("a").heartbeat_interval_ms == LEAST_MS
-    world.clock.advance(NEW_MS)
-    assert world.report("a").heartbeat_interval_ms == SETTING_MS
+def test_who_is_there_already_hurries_when_another_comes(fixture: ConsumerGroupFixture) -> None:
+    fixture.enter("a")
+    fixture.clock.advance(NEW_MS)
+    assert fixture.beat("a").heartbeat_interval_ms == SETTING_MS
+    assert fixture.enter("b").heartbeat_interval_ms == LEAST_MS
+    assert fixture.report("a").heartbeat_interval_ms == LEAST_MS
+    fixture.clock.advance(NEW_MS)
+    assert fixture.report("a").heartbeat_interval_ms == SETTING_MS

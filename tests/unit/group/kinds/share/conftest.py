@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.share_group_world import ShareGroupWorld
+from support.share_groups import ShareGroupFixture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 @pytest.fixture
-def world() -> Iterator[ShareGroupWorld]:
+def fixture() -> Iterator[ShareGroupFixture]:
     """Coordinators and two topics; their invariants are checked when the test is over."""
-    world = ShareGroupWorld()
-    yield world
-    world.check_invariants()
+    fixture = ShareGroupFixture()
+    yield fixture
+    fixture.check_invariants()

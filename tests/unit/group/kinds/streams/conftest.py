@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.streams_group_world import StreamsGroupWorld
+from support.streams_groups import StreamsGroupFixture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 @pytest.fixture
-def world() -> Iterator[StreamsGroupWorld]:
+def fixture() -> Iterator[StreamsGroupFixture]:
     """A coordinator and two topics; its invariants are checked when the test is over."""
-    world = StreamsGroupWorld()
-    yield world
-    world.check_invariants()
+    fixture = StreamsGroupFixture()
+    yield fixture
+    fixture.check_invariants()

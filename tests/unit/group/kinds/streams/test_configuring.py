@@ -9,7 +9,7 @@ from kcompat.group.kinds.streams.configured import ConfiguredTopology, InternalT
 from kcompat.group.kinds.streams.configuring import configure
 from kcompat.group.kinds.streams.partition_counts import InvalidTopologyError
 from kcompat.group.kinds.streams.topology import CopartitionGroup, Subtopology, TopicInfo, Topology
-from support.streams_group_world import reads, topology
+from support.streams_groups import reads, topology
 
 LEADS = PartitionInfo(leader=1, leader_epoch=0, isr=(1,), replicas=(1,))
 BOTH_SOURCES = (CopartitionGroup(source_topics=(0, 1)),)

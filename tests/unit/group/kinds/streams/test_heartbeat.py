@@ -16,15 +16,8 @@ from kcompat.group.kinds.streams.roster import StreamsState
 from kcompat.group.kinds.streams.tasks import HeldTasks
 from kcompat.group.modern.streams_settings import StreamsGroupConfig
 from kcompat.protocol.errors import ErrorCode
-from support.streams_group_world import (
-    GROUP,
-    IN_TWO_STEPS,
-    REBALANCE_MS,
-    STATEFUL,
-    StreamsGroupWorld,
-    active,
-    codes,
-)
+from support.group_coordinators import GROUP, REBALANCE_MS
+from support.streams_groups import IN_TWO_STEPS, STATEFUL, StreamsGroupFixture, active, codes
 
 SESSION_MS = 45_000
 
@@ -32,89 +25,89 @@ SESSION_MS = 45_000
 # --- one member
 
 
-def test_a_member_has_a_task_for_each_partition(world: StreamsGroupWorld) -> None:
-    assert world.enter_streams("a") == StreamsHeartbeatAnswer(
+def test_a_member_has_a_task_for_each_partition(fixture: StreamsGroupFixture) -> None:
+    assert fixture.enter_streams("a") == StreamsHeartbeatAnswer(
         member_id="a",
         member_epoch=2,
         heartbeat_interval_ms=5_000,
         tasks=HeldTasks({"0": {0: 2, 1: 2, 2: 2}}),
     )
-    assert world.described().state is StreamsState.STABLE
+    assert fixture.described().state is StreamsState.STABLE
 
 
-def test_a_heartbeat_without_news_writes_nothing_and_tells_nothing(world: StreamsGroupWorld) -> None:
-    world.enter_streams("a")
-    appends = world.log.appends
-    assert world.report_tasks("a") == StreamsHeartbeatAnswer(
+def test_a_heartbeat_without_news_writes_nothing_and_tells_nothing(fixture: StreamsGroupFixture) -> None:
+    fixture.enter_streams("a")
+    appends = fixture.log.appends
+    assert fixture.report_tasks("a") == StreamsHeartbeatAnswer(
         member_id="a", member_epoch=2, heartbeat_interval_ms=5_000
     )
-    assert world.log.appends == appends
+    assert fixture.log.appends == appends
 
 
-def test_what_a_member_is_may_change(world: StreamsGroupWorld) -> None:
-    world.enter_streams("a")
-    answer = world.enter_streams("a", rack_id="r", client_tags={"k": "v"})
+def test_what_a_member_is_may_change(fixture: StreamsGroupFixture) -> None:
+    fixture.enter_streams("a")
+    answer = fixture.enter_streams("a", rack_id="r", client_tags={"k": "v"})
     assert (answer.member_epoch, active(answer)) == (3, {"0": [0, 1, 2]})
-    (member,) = world.described().members
+    (member,) = fixture.described().members
     assert (member.rack_id, member.client_tags, member.process_id) == ("r", {"k": "v"}, "process of a")
-    assert world.enter_streams("a", rack_id="r").member_epoch == 3, "nothing has changed"
+    assert fixture.enter_streams("a", rack_id="r").member_epoch == 3, "nothing has changed"
 
 
-def test_a_member_that_says_nothing_is_out(world: StreamsGroupWorld) -> None:
-    world.enter_streams("a")
-    world.clock.advance(SESSION_MS - 1)
-    world.stream("a")
-    world.clock.advance(SESSION_MS)
-    assert world.stream("a").error == ErrorCode.UNKNOWN_MEMBER_ID
-    assert world.described().state is StreamsState.EMPTY
+def test_a_member_that_says_nothing_is_out(fixture: StreamsGroupFixture) -> None:
+    fixture.enter_streams("a")
+    fixture.clock.advance(SESSION_MS - 1)
+    fixture.stream("a")
+    fixture.clock.advance(SESSION_MS)
+    assert fixture.stream("a").error == ErrorCode.UNKNOWN_MEMBER_ID
+    assert fixture.described().state is StreamsState.EMPTY
 
 
-def test_a_member_is_taken_out_as_soon_as_that_can_be_written(world: StreamsGroupWorld) -> None:
-    world.enter_streams("a")
-    world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
-    world.clock.advance(SESSION_MS)
-    assert len(world.streamers().members)
-    world.log.error = ErrorCode.NONE
-    world.clock.advance(500)
-    assert not len(world.streamers().members)
+def test_a_member_is_taken_out_as_soon_as_that_can_be_written(fixture: StreamsGroupFixture) -> None:
+    fixture.enter_streams("a")
+    fixture.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    fixture.clock.advance(SESSION_MS)
+    assert len(fixture.streamers().members)
+    fixture.log.error = ErrorCode.NONE
+    fixture.clock.advance(500)
+    assert not len(fixture.streamers().members)
 
 
 def test_a_member_whose_leaving_could_not_be_written_is_out_when_its_session_ends(
-    world: StreamsGroupWorld,
+    fixture: StreamsGroupFixture,
 ) -> None:
     """It does not ask again: it is gone."""
-    world.enter_streams("a")
-    world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
-    assert world.leave_streams("a").error
-    world.log.error = ErrorCode.NONE
-    assert len(world.streamers().members)
-    world.clock.advance(SESSION_MS)
-    assert not len(world.streamers().members)
+    fixture.enter_streams("a")
+    fixture.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    assert fixture.leave_streams("a").error
+    fixture.log.error = ErrorCode.NONE
+    assert len(fixture.streamers().members)
+    fixture.clock.advance(SESSION_MS)
+    assert not len(fixture.streamers().members)
 
 
-def test_the_answer_to_the_last_heartbeat_may_have_been_lost(world: StreamsGroupWorld) -> None:
-    world.enter_streams("a")
-    world.enter_streams("b")
-    world.settle_streams("a", "b")
-    (held, _) = world.has["a"]
-    epoch = world.epochs["a"]
-    world.report_tasks("a")
-    previous = world.streamers().members.latest["a"].previous_member_epoch
+def test_the_answer_to_the_last_heartbeat_may_have_been_lost(fixture: StreamsGroupFixture) -> None:
+    fixture.enter_streams("a")
+    fixture.enter_streams("b")
+    fixture.settle_streams("a", "b")
+    (held, _) = fixture.has["a"]
+    epoch = fixture.epochs["a"]
+    fixture.report_tasks("a")
+    previous = fixture.streamers().members.latest["a"].previous_member_epoch
     assert previous < epoch
     tasks = {name: frozenset(numbers) for name, numbers in held.items()}
-    assert not world.stream("a", previous, active=tasks, standby={}, warmup={}).error
+    assert not fixture.stream("a", previous, active=tasks, standby={}, warmup={}).error
     strange = {"active": {"0": frozenset({0, 1, 2})}, "standby": {}, "warmup": {}}
-    assert world.stream("a", previous, **strange).error == ErrorCode.FENCED_MEMBER_EPOCH
-    assert world.stream("a", previous).error == ErrorCode.FENCED_MEMBER_EPOCH
-    assert world.stream("a", epoch + 7).error == ErrorCode.FENCED_MEMBER_EPOCH
+    assert fixture.stream("a", previous, **strange).error == ErrorCode.FENCED_MEMBER_EPOCH
+    assert fixture.stream("a", previous).error == ErrorCode.FENCED_MEMBER_EPOCH
+    assert fixture.stream("a", epoch + 7).error == ErrorCode.FENCED_MEMBER_EPOCH
 
 
-def test_who_is_not_known(world: StreamsGroupWorld) -> None:
+def test_who_is_not_known(fixture: StreamsGroupFixture) -> None:
     for epoch in (1, -1):
-        assert world.stream("a", epoch).error == ErrorCode.GROUP_ID_NOT_FOUND
-    world.enter_streams("a")
+        assert fixture.stream("a", epoch).error == ErrorCode.GROUP_ID_NOT_FOUND
+    fixture.enter_streams("a")
     for epoch in (1, -1):
-        assert world.stream("stranger", epoch).error == ErrorCode.UNKNOWN_MEMBER_ID
+        assert fixture.stream("stranger", epoch).error == ErrorCode.UNKNOWN_MEMBER_ID
 
 
 @pytest.mark.parametrize(
@@ -132,184 +125,184 @@ def test_who_is_not_known(world: StreamsGroupWorld) -> None:
     ],
 )
 def test_tasks_that_there_are_not(
-    world: StreamsGroupWorld, tasks: dict[str, frozenset[int]], message: str
+    fixture: StreamsGroupFixture, tasks: dict[str, frozenset[int]], message: str
 ) -> None:
-    world.enter_streams("a")
+    fixture.enter_streams("a")
     for role in ("active", "standby"):
         said: dict[str, Any] = {"active": {}, "standby": {}, "warmup": {}, role: tasks}
-        answer = world.stream("a", **said)
+        answer = fixture.stream("a", **said)
         assert (answer.error, answer.message) == (ErrorCode.INVALID_REQUEST, message)
 
 
 # --- several
 
 
-def test_tasks_are_given_up_before_others_have_them(world: StreamsGroupWorld) -> None:
-    world.enter_streams("a")
-    assert active(world.enter_streams("b")) == {}
-    assert world.described().state is StreamsState.RECONCILING
-    told = world.report_tasks("a")
+def test_tasks_are_given_up_before_others_have_them(fixture: StreamsGroupFixture) -> None:
+    fixture.enter_streams("a")
+    assert active(fixture.enter_streams("b")) == {}
+    assert fixture.described().state is StreamsState.RECONCILING
+    told = fixture.report_tasks("a")
     assert active(told) == {"0": [0, 1]}
     assert told.member_epoch == 2, "the epoch of what it still has"
-    assert active(world.report_tasks("b")) is None
-    assert active(world.report_tasks("a")) is None
-    assert world.epochs["a"] == 3
-    assert active(world.report_tasks("b")) == {"0": [2]}
-    assert world.described().state is StreamsState.STABLE
+    assert active(fixture.report_tasks("b")) is None
+    assert active(fixture.report_tasks("a")) is None
+    assert fixture.epochs["a"] == 3
+    assert active(fixture.report_tasks("b")) == {"0": [2]}
+    assert fixture.described().state is StreamsState.STABLE
 
 
-def test_what_a_member_leaves_others_have_at_once(world: StreamsGroupWorld) -> None:
-    world.enter_streams("a")
-    world.enter_streams("b")
-    world.settle_streams("a", "b")
-    assert world.leave_streams("a") == StreamsHeartbeatAnswer(member_id="a", member_epoch=-1)
-    world.settle_streams("b")
-    assert world.has["b"] == ({"0": [0, 1, 2]}, {})
+def test_what_a_member_leaves_others_have_at_once(fixture: StreamsGroupFixture) -> None:
+    fixture.enter_streams("a")
+    fixture.enter_streams("b")
+    fixture.settle_streams("a", "b")
+    assert fixture.leave_streams("a") == StreamsHeartbeatAnswer(member_id="a", member_epoch=-1)
+    fixture.settle_streams("b")
+    assert fixture.has["b"] == ({"0": [0, 1, 2]}, {})
 
 
-def test_a_member_that_does_not_give_up_is_out(world: StreamsGroupWorld) -> None:
-    world.enter_streams("a", rebalance_timeout_ms=10_000)
-    world.enter_streams("b")
-    beat = partial(world.stream, "a", active={"0": frozenset({0, 1, 2})}, standby={}, warmup={})
+def test_a_member_that_does_not_give_up_is_out(fixture: StreamsGroupFixture) -> None:
+    fixture.enter_streams("a", rebalance_timeout_ms=10_000)
+    fixture.enter_streams("b")
+    beat = partial(fixture.stream, "a", active={"0": frozenset({0, 1, 2})}, standby={}, warmup={})
     beat()
-    world.clock.advance(9_999)
+    fixture.clock.advance(9_999)
     assert not beat().error
-    world.clock.advance(1)
+    fixture.clock.advance(1)
     assert beat().error == ErrorCode.UNKNOWN_MEMBER_ID
-    world.settle_streams("b")
-    assert world.has["b"] == ({"0": [0, 1, 2]}, {})
+    fixture.settle_streams("b")
+    assert fixture.has["b"] == ({"0": [0, 1, 2]}, {})
 
 
-def test_who_is_giving_up_may_be_asked_for_more(world: StreamsGroupWorld) -> None:
-    world.make("t", 4)
-    world.enter_streams("a")
-    world.enter_streams("b")
-    world.report_tasks("a")
+def test_who_is_giving_up_may_be_asked_for_more(fixture: StreamsGroupFixture) -> None:
+    fixture.make("t", 4)
+    fixture.enter_streams("a")
+    fixture.enter_streams("b")
+    fixture.report_tasks("a")
     for member_id in "cd":
-        world.enter_streams(member_id)
-    told = world.report_tasks("a")
+        fixture.enter_streams(member_id)
+    told = fixture.report_tasks("a")
     assert (told.member_epoch, active(told)) == (3, {"0": [0]}), "one step on, and less"
-    world.settle_streams(*"abcd")
-    had = [number for name in "abcd" for number in world.has[name][0].get("0", [])]
+    fixture.settle_streams(*"abcd")
+    had = [number for name in "abcd" for number in fixture.has[name][0].get("0", [])]
     assert sorted(had) == [0, 1, 2, 3]
 
 
 def test_standby_tasks_are_in_other_processes() -> None:
     settings = StreamsGroupConfig(initial_delay_ms=0, assignment_interval_ms=0, standby_replicas=1)
-    world = StreamsGroupWorld(GroupCoordinatorConfig(streams=settings))
-    world.enter_streams("a", STATEFUL)
-    world.settle_streams("a")
-    assert world.has["a"] == ({"0": [0, 1, 2]}, {}), "there is no other process yet"
-    world.enter_streams("b", STATEFUL)
-    world.settle_streams("a", "b")
+    fixture = StreamsGroupFixture(GroupCoordinatorConfig(streams=settings))
+    fixture.enter_streams("a", STATEFUL)
+    fixture.settle_streams("a")
+    assert fixture.has["a"] == ({"0": [0, 1, 2]}, {}), "there is no other process yet"
+    fixture.enter_streams("b", STATEFUL)
+    fixture.settle_streams("a", "b")
     for one, other in (("a", "b"), ("b", "a")):
-        assert world.has[one][0] == world.has[other][1]
-    world.leave_streams("a")
-    world.settle_streams("b", rounds=6)
-    assert world.has["b"] == ({"0": [0, 1, 2]}, {}), "what was a copy is active"
+        assert fixture.has[one][0] == fixture.has[other][1]
+    fixture.leave_streams("a")
+    fixture.settle_streams("b", rounds=6)
+    assert fixture.has["b"] == ({"0": [0, 1, 2]}, {}), "what was a copy is active"
 
 
-def test_a_group_may_ask_for_standby_tasks_later(world: StreamsGroupWorld) -> None:
+def test_a_group_may_ask_for_standby_tasks_later(fixture: StreamsGroupFixture) -> None:
     for member_id in "ab":
-        world.enter_streams(member_id, STATEFUL)
-    world.settle_streams("a", "b")
-    assert [world.has[member_id][1] for member_id in "ab"] == [{}, {}]
-    world.show(world.image.with_configs({(GROUPS, GROUP): {"streams.num.standby.replicas": "1"}}))
-    world.settle_streams("a", "b")
-    assert all(world.has[member_id][1] for member_id in "ab")
+        fixture.enter_streams(member_id, STATEFUL)
+    fixture.settle_streams("a", "b")
+    assert [fixture.has[member_id][1] for member_id in "ab"] == [{}, {}]
+    fixture.show(fixture.image.with_configs({(GROUPS, GROUP): {"streams.num.standby.replicas": "1"}}))
+    fixture.settle_streams("a", "b")
+    assert all(fixture.has[member_id][1] for member_id in "ab")
 
 
 def test_a_full_group() -> None:
     settings = StreamsGroupConfig(max_size=1)
-    world = StreamsGroupWorld(GroupCoordinatorConfig(streams=settings))
-    world.enter_streams("a")
-    assert world.enter_streams("b").error == ErrorCode.GROUP_MAX_SIZE_REACHED
-    assert world.enter_streams("a").error == ErrorCode.GROUP_MAX_SIZE_REACHED, "as in Kafka"
-    assert not world.stream("a").error
+    fixture = StreamsGroupFixture(GroupCoordinatorConfig(streams=settings))
+    fixture.enter_streams("a")
+    assert fixture.enter_streams("b").error == ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert fixture.enter_streams("a").error == ErrorCode.GROUP_MAX_SIZE_REACHED, "as in Kafka"
+    assert not fixture.stream("a").error
 
 
 # --- waiting
 
 
 def test_the_first_target_waits_for_more_members() -> None:
-    world = StreamsGroupWorld(GroupCoordinatorConfig())
-    joined = world.enter_streams("a")
+    fixture = StreamsGroupFixture(GroupCoordinatorConfig())
+    joined = fixture.enter_streams("a")
     assert (joined.member_epoch, active(joined), codes(joined)) == (1, {}, [StatusCode.ASSIGNMENT_DELAYED])
-    world.enter_streams("b")
-    world.clock.advance(2_999)
-    assert codes(world.report_tasks("a")) == [StatusCode.ASSIGNMENT_DELAYED]
-    world.clock.advance(1)
-    assert world.described().assignment_epoch == 3, "nobody had to ask"
-    world.settle_streams("a", "b")
-    assert sorted(world.has["a"][0]["0"] + world.has["b"][0]["0"]) == [0, 1, 2]
+    fixture.enter_streams("b")
+    fixture.clock.advance(2_999)
+    assert codes(fixture.report_tasks("a")) == [StatusCode.ASSIGNMENT_DELAYED]
+    fixture.clock.advance(1)
+    assert fixture.described().assignment_epoch == 3, "nobody had to ask"
+    fixture.settle_streams("a", "b")
+    assert sorted(fixture.has["a"][0]["0"] + fixture.has["b"][0]["0"]) == [0, 1, 2]
 
 
 def test_nothing_is_assigned_to_who_has_left_meanwhile() -> None:
-    world = StreamsGroupWorld(GroupCoordinatorConfig())
-    world.enter_streams("a")
-    world.leave_streams("a")
-    world.clock.advance(3_000)
-    assert world.described().assignment_epoch == 1
-    world.enter_streams("a")
-    world.coordinator.delete(GROUP)
-    world.clock.advance(3_000)
+    fixture = StreamsGroupFixture(GroupCoordinatorConfig())
+    fixture.enter_streams("a")
+    fixture.leave_streams("a")
+    fixture.clock.advance(3_000)
+    assert fixture.described().assignment_epoch == 1
+    fixture.enter_streams("a")
+    fixture.coordinator.delete(GROUP)
+    fixture.clock.advance(3_000)
 
 
 def test_a_target_lasts_for_a_while() -> None:
     settings = StreamsGroupConfig(initial_delay_ms=0)
-    world = StreamsGroupWorld(GroupCoordinatorConfig(streams=settings))
-    world.enter_streams("a")
-    joined = world.enter_streams("b")
+    fixture = StreamsGroupFixture(GroupCoordinatorConfig(streams=settings))
+    fixture.enter_streams("a")
+    joined = fixture.enter_streams("b")
     assert (active(joined), codes(joined)) == ({}, [StatusCode.ASSIGNMENT_DELAYED])
-    world.clock.advance(1_000)
-    world.settle_streams("a", "b")
-    assert sorted(world.has["a"][0]["0"] + world.has["b"][0]["0"]) == [0, 1, 2]
+    fixture.clock.advance(1_000)
+    fixture.settle_streams("a", "b")
+    assert sorted(fixture.has["a"][0]["0"] + fixture.has["b"][0]["0"]) == [0, 1, 2]
 
 
-def test_a_group_obeys_its_own_settings(world: StreamsGroupWorld) -> None:
+def test_a_group_obeys_its_own_settings(fixture: StreamsGroupFixture) -> None:
     own = {
         "streams.heartbeat.interval.ms": "7000",
         "streams.session.timeout.ms": "60000",
         "streams.initial.rebalance.delay.ms": "100",
     }
-    world.show(world.image.with_configs({(GROUPS, GROUP): own}))
-    joined = world.enter_streams("a")
+    fixture.show(fixture.image.with_configs({(GROUPS, GROUP): own}))
+    joined = fixture.enter_streams("a")
     assert (joined.heartbeat_interval_ms, codes(joined)) == (7_000, [StatusCode.ASSIGNMENT_DELAYED])
-    world.clock.advance(SESSION_MS + 1)
-    assert not world.stream("a").error
+    fixture.clock.advance(SESSION_MS + 1)
+    assert not fixture.stream("a").error
     own = {"streams.heartbeat.interval.ms": "99999", "streams.num.standby.replicas": "9"}
-    world.show(world.image.with_configs({(GROUPS, GROUP): own}))
-    assert world.stream("a").heartbeat_interval_ms == 15_000, "within bounds that are younger"
-    assert world.streamers().basis.assignment_configs == {"num.standby.replicas": "2"}
+    fixture.show(fixture.image.with_configs({(GROUPS, GROUP): own}))
+    assert fixture.stream("a").heartbeat_interval_ms == 15_000, "within bounds that are younger"
+    assert fixture.streamers().basis.assignment_configs == {"num.standby.replicas": "2"}
 
 
 # --- the log
 
 
-def test_all_of_it_is_found_in_the_log(world: StreamsGroupWorld) -> None:
-    world.enter_streams("a", IN_TWO_STEPS, rack_id="r", endpoint=Endpoint("h", 1), client_tags={"k": "v"})
-    world.enter_streams("b", IN_TWO_STEPS)
-    world.report_tasks("a")
-    before = world.streamers()
-    world.restart()
-    after = world.streamers()
+def test_all_of_it_is_found_in_the_log(fixture: StreamsGroupFixture) -> None:
+    fixture.enter_streams("a", IN_TWO_STEPS, rack_id="r", endpoint=Endpoint("h", 1), client_tags={"k": "v"})
+    fixture.enter_streams("b", IN_TWO_STEPS)
+    fixture.report_tasks("a")
+    before = fixture.streamers()
+    fixture.restart()
+    after = fixture.streamers()
     assert after is not before
     assert dict(after.members.items()) == dict(before.members.items())
     assert dict(after.targets.items()) == dict(before.targets.items())
     assert (after.header, after.basis, after.topology) == (before.header, before.basis, before.topology)
-    world.settle_streams("a", "b")
-    assert world.described().state is StreamsState.STABLE
-    world.clock.advance(REBALANCE_MS)
-    assert world.stream("a").error == ErrorCode.UNKNOWN_MEMBER_ID
+    fixture.settle_streams("a", "b")
+    assert fixture.described().state is StreamsState.STABLE
+    fixture.clock.advance(REBALANCE_MS)
+    assert fixture.stream("a").error == ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_who_was_giving_up_has_its_time_again_after_a_restart(world: StreamsGroupWorld) -> None:
-    world.enter_streams("a", rebalance_timeout_ms=10_000)
-    world.enter_streams("b")
-    beat = partial(world.stream, "a", active={"0": frozenset({0, 1, 2})}, standby={}, warmup={})
+def test_who_was_giving_up_has_its_time_again_after_a_restart(fixture: StreamsGroupFixture) -> None:
+    fixture.enter_streams("a", rebalance_timeout_ms=10_000)
+    fixture.enter_streams("b")
+    beat = partial(fixture.stream, "a", active={"0": frozenset({0, 1, 2})}, standby={}, warmup={})
     beat()
-    world.restart()
-    world.clock.advance(9_999)
+    fixture.restart()
+    fixture.clock.advance(9_999)
     assert not beat().error
-    world.clock.advance(1)
+    fixture.clock.advance(1)
     assert beat().error == ErrorCode.UNKNOWN_MEMBER_ID

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kcompat.protocol.errors import ErrorCode
-from support.streams_group_world import STATEFUL, STATELESS, StreamsGroupWorld, reads, topology
+from support.streams_groups import STATEFUL, STATELESS, StreamsGroupFixture, reads, topology
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ from support.streams_group_world import STATEFUL, STATELESS, StreamsGroupWorld, 
     ],
 )
 def test_what_makes_no_sense_is_refused(
-    world: StreamsGroupWorld, fields: dict[str, Any], message: str
+    fixture: StreamsGroupFixture, fields: dict[str, Any], message: str
 ) -> None:
     wanted = {
         "member_id": "a",
@@ -49,13 +49,13 @@ def test_what_makes_no_sense_is_refused(
         "warmup": {},
         **fields,
     }
-    answer = world.stream(**wanted)
+    answer = fixture.stream(**wanted)
     assert (answer.error, answer.message) == (ErrorCode.INVALID_REQUEST, message)
 
 
-def test_a_changelog_does_not_say_how_many_partitions(world: StreamsGroupWorld) -> None:
+def test_a_changelog_does_not_say_how_many_partitions(fixture: StreamsGroupFixture) -> None:
     (log,) = STATEFUL.subtopologies["0"].state_changelog_topics
     wrong = topology(reads("t", state_changelog_topics=(type(log)("log", 3),)))
-    answer = world.enter_streams("a", wrong)
+    answer = fixture.enter_streams("a", wrong)
     assert answer.error == ErrorCode.STREAMS_INVALID_TOPOLOGY
     assert answer.message == "Changelog topic log must have an undefined partition count, but it is set to 3."

@@ -1,20 +1,17 @@
-"""Classic consumers and members of KIP-848 in one group, on a coordinator in memory."""
+"""A consumer of the classic protocol, which joins a group of a `ConsumerGroupFixture`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.group.kinds.classic.group import ClassicGroup
-from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.protocol.errors import ErrorCode
-from support.consumer_group_world import ConsumerGroupWorld
 from support.consumer_texts import assigned, assignment, subscription
-from support.group_world import GROUP
 
 if TYPE_CHECKING:
     from kcompat.group.requests import JoinAnswer, SyncAnswer
     from kcompat.promise import Promise
     from support.consumer_texts import Partitions
+    from support.group_coordinators import ConsumerGroupFixture
 
 AGAIN = (
     ErrorCode.REBALANCE_IN_PROGRESS,
@@ -22,22 +19,6 @@ AGAIN = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
 )
-
-
-class MixedGroupWorld(ConsumerGroupWorld):
-    """One broker's group coordinator, with the two topics `t` and `u`."""
-
-    def held(self) -> ClassicGroup | ConsumerGroup | None:
-        """The group as it is in memory, whichever kind it is of."""
-        group = next((shard.groups[GROUP] for shard in self.shards if GROUP in shard.groups), None)
-        assert group is None or isinstance(group, (ClassicGroup, ConsumerGroup))
-        return group
-
-    def classic(self) -> ClassicGroup:
-        """The group, which is a classic one."""
-        group = self.held()
-        assert isinstance(group, ClassicGroup)
-        return group
 
 
 class ClassicConsumer:
@@ -48,9 +29,14 @@ class ClassicConsumer:
     """
 
     def __init__(
-        self, world: MixedGroupWorld, topics: str = "t", *, instance_id: str | None = None, eager: bool = True
+        self,
+        fixture: ConsumerGroupFixture,
+        topics: str = "t",
+        *,
+        instance_id: str | None = None,
+        eager: bool = True,
     ) -> None:
-        self.world = world
+        self.fixture = fixture
         self.topics = topics
         self.instance_id = instance_id
         self.eager = eager
@@ -71,7 +57,7 @@ class ClassicConsumer:
         elif not self.is_member:
             self.join()
         else:
-            error = self.world.heartbeat(self.member_id, self.generation, instance_id=self.instance_id)
+            error = self.fixture.heartbeat(self.member_id, self.generation, instance_id=self.instance_id)
             self._note(error)
 
     def join(self) -> None:
@@ -80,7 +66,7 @@ class ClassicConsumer:
             self.owned = frozenset()
         self.is_member = False
         data = subscription(self.topics, self.owned)
-        self.joining = self.world.join(
+        self.joining = self.fixture.join(
             self.member_id,
             instance_id=self.instance_id,
             protocols=(("range", data),),
@@ -93,7 +79,7 @@ class ClassicConsumer:
     def leave(self) -> None:
         """LeaveGroup, or for a static member: stop without a word."""
         if self.instance_id is None and self.member_id:
-            self.world.leave(self.member_id)
+            self.fixture.leave(self.member_id)
         self.forget()
 
     def forget(self) -> None:
@@ -113,7 +99,7 @@ class ClassicConsumer:
         shares: dict[str, bytes] = {}
         if answer.leader == self.member_id:
             shares = self._share_out([member.member_id for member in answer.members])
-        self.syncing = self.world.sync(
+        self.syncing = self.fixture.sync(
             self.member_id,
             self.generation,
             shares,
@@ -127,8 +113,8 @@ class ClassicConsumer:
         everything = [
             (topic, index)
             for topic in sorted(self.topics)
-            if topic in self.world.image.topics
-            for index in self.world.image.topics[topic].partitions
+            if topic in self.fixture.image.topics
+            for index in self.fixture.image.topics[topic].partitions
         ]
         return {
             member_id: assignment(frozenset(everything[place :: len(members)]))

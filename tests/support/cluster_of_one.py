@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from random import Random
 from typing import TYPE_CHECKING, Any, Self
 
 from kcompat.api import create_topics
 from kcompat.api.briefing import PATIENCE_MS, Briefing
 from kcompat.api.coordinator_check import CoordinatorCheck
-from kcompat.cluster.config_watch import ConfigWatch
-from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feature_levels import HIGHEST_LEVELS, SUPPORTED
 from kcompat.cluster.features import FinalizedFeatures
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import ClusterImage
-from kcompat.cluster.news import Reply, UpdateConfigs, UpdateMetadata
 from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.cluster.znodes import (
     CLUSTER_ID,
@@ -34,40 +30,21 @@ from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.config.fixed_size import fit_to_size
 from kcompat.controller import loading
-from kcompat.controller.candidacy import Candidacy
-from kcompat.controller.controller import Controller
-from kcompat.controller.decisions import Decisions
-from kcompat.controller.producer_ids import ProducerIds
 from kcompat.promise import Promise
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.security.authorizer import AllowEverything
 from kcompat.store.interface import Create
 from kcompat.store.process_store import ProcessStore
 from support.asking import context_of, services_of, travelled
+from support.controlled_brokers import FakeBroker
+from support.controllers import ControllingBroker, answer
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from kcompat.cluster.feature_levels import Levels
-    from kcompat.cluster.news import Answered, News
     from kcompat.security.authorizer import Authorizer
-
-
-class Brokerless:
-    """A broker port that takes everything and shows the picture."""
-
-    def __init__(self, cluster: MetadataCache) -> None:
-        self._cluster = cluster
-
-    def give(self, news: News, answered: Answered) -> None:
-        """No role fails, and no log is there to be deleted."""
-        if isinstance(news, UpdateMetadata | UpdateConfigs):
-            self._cluster.hear(news)
-        answered(Reply())
-
-    def close(self) -> None:
-        """A term has ended."""
 
 
 class AskedGroups(list[str]):
@@ -95,7 +72,7 @@ class Ports:
         return broker_id in self.refused
 
 
-class ClusterWorld:
+class ClusterFixture(ControllingBroker):
     """Broker 1 and its cluster; `ask` sends a request to a handler as a client of the PLAINTEXT listener.
 
     `authorizer` decides what that client may do. `keeps_metadata` says whether the store is the broker's own.
@@ -104,7 +81,7 @@ class ClusterWorld:
     authorizer: Authorizer = AllowEverything()
     keeps_metadata = True
 
-    def __init__(self, broker: type[Brokerless] = Brokerless, /, **settings: str) -> None:
+    def __init__(self, broker: type[FakeBroker] = FakeBroker, /, **settings: str) -> None:
         """`settings` are config keys with "_" for ".". No broker joins without `zookeeper_connect`."""
         config = BrokerConfig({key.replace("_", "."): value for key, value in settings.items()})
         self.config = config if config.get("zookeeper.connect") else fit_to_size(config, 1)
@@ -120,31 +97,20 @@ class ClusterWorld:
         return self.ports
 
     async def __aenter__(self) -> Self:
-        clock = self.clock
-        self.store = ProcessStore.in_memory(clock.now_ms)
-        self.session = session = await self.store.session()
+        self.store = ProcessStore.in_memory(self.clock.now_ms)
+        session = await self.store.session()
         await loading.prepare(session, HIGHEST_LEVELS)
         self.features = FinalizedFeatures(session)
         await self.features.start()
         await session.create(CLUSTER_ID, encode_cluster_id("the-cluster"))
-        feed = ConfigFeed(self.config)
-        controller = Controller(1, session, lambda _: self.broker, clock, feed, self.cluster)
-        self.candidacy = Candidacy(1, session, controller, clock)
-        self.decisions = Decisions(self.candidacy.submit, 1, feed, Random(1))
-        self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
-        self.configs = EntityConfigs(session, self.cluster)
-        self.config_watch = ConfigWatch(session, self.configs, clock.now_ms)
-        await self.config_watch.start()
         registration = BrokerRegistration(
             {"PLAINTEXT": ("advertised", 9092)}, {"PLAINTEXT": "PLAINTEXT"}, "r1", SUPPORTED
         )
-        await Registration(session, 1, Forgetful(), clock).start(registration)
-        await self.candidacy.start()
+        await self.stand(session, lambda _: self.broker, ConfigFeed(self.config), self.cluster, registration)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.candidacy.stop()
-        await self.config_watch.stop()
+        await self.withdraw()
         self.features.stop()
         await self.store.close()
 
@@ -224,7 +190,5 @@ class ClusterWorld:
         )
         response = module.handle(context_of(services, version), travelled(request, version))
         if isinstance(response, Promise):
-            future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-            response.then(future.set_result, future.set_exception)
-            response = await asyncio.wait_for(future, 10)
+            response = await answer(response)
         return travelled(response, version)

@@ -68,7 +68,7 @@ class Helpers:
         self.waiting.popleft()[2].fail(ZeroDivisionError("a bug"))
 
 
-class LogWorld:
+class TopicsFixture:
     """Topics on disk and requests to them; as in a connection, a frame is gone once the handler returns."""
 
     def __init__(self, home: Path) -> None:

@@ -44,7 +44,7 @@ class PrunableMemoryLog(MemoryCoordinatorLog):
         return self._starts.get(partition, 0)
 
 
-class ShareWorld:
+class ShareCoordinatorFixture:
     """One broker's share coordinator. It knows one topic, of `TOPIC_PARTITIONS` partitions."""
 
     def __init__(self, config: ShareCoordinatorConfig | None = None, state_partitions: int = 1) -> None:

@@ -15,8 +15,7 @@ from kcompat.group.kinds.streams.topology import CopartitionGroup, Subtopology, 
 from kcompat.group.modern.streams_settings import StreamsGroupConfig
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
-from support.consumer_group_world import ConsumerGroupWorld, topic_id
-from support.group_world import GROUP
+from support.group_coordinators import GROUP, REBALANCE_MS, ConsumerGroupFixture
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.streams.configured import StatusCode
     from kcompat.group.kinds.streams.requests import DescribedStreamsGroup, StreamsHeartbeatAnswer
 
-__all__ = ["GROUP", "topic_id"]
-
-REBALANCE_MS = 60_000
 AT_ONCE = GroupCoordinatorConfig(streams=StreamsGroupConfig(initial_delay_ms=0, assignment_interval_ms=0))
 """The first target does not wait for more members, nor the next one for the last."""
 
@@ -60,8 +56,8 @@ IN_TWO_STEPS = topology(
 class TopicMaker:
     """A controller that makes topics a little later, unless it has an error."""
 
-    def __init__(self, world: StreamsGroupWorld) -> None:
-        self._world = world
+    def __init__(self, fixture: StreamsGroupFixture) -> None:
+        self._fixture = fixture
         self.error = ErrorCode.NONE
         self.message: str | None = None
         self.asked: list[TopicSpec] = []
@@ -70,17 +66,17 @@ class TopicMaker:
         """See `Decisions.make_topics`."""
         self.asked += specs
         made: Promise[list[TopicResult]] = Promise()
-        self._world.clock.call_later(0, lambda: self._make(specs, made))
+        self._fixture.clock.call_later(0, lambda: self._make(specs, made))
         return made
 
     def _make(self, specs: Sequence[TopicSpec], made: Promise[list[TopicResult]]) -> None:
         if not self.error:
             for spec in specs:
-                self._world.make(spec.name, spec.num_partitions)
+                self._fixture.make(spec.name, spec.num_partitions)
         made.complete([TopicResult(spec.name, self.error, self.message) for spec in specs])
 
 
-class StreamsGroupWorld(ConsumerGroupWorld):
+class StreamsGroupFixture(ConsumerGroupFixture):
     """One broker's group coordinator, with the topics `t` (3 partitions) and `u` (2)."""
 
     def __init__(self, config: GroupCoordinatorConfig | None = None) -> None:
@@ -168,10 +164,8 @@ class StreamsGroupWorld(ConsumerGroupWorld):
         return self.streams_groups.describe(group_id)
 
     def streamers(self, group_id: str = GROUP) -> StreamsGroup:
-        """The streams group as it is in memory."""
-        group = next(shard.groups[group_id] for shard in self.shards if group_id in shard.groups)
-        assert isinstance(group, StreamsGroup)
-        return group
+        """Return the streams group from the coordinator's memory."""
+        return self.group_in_memory(StreamsGroup, group_id)
 
 
 def active(answer: StreamsHeartbeatAnswer) -> dict[str, list[int]] | None:

@@ -11,9 +11,8 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.share.ends import End
 from kcompat.share.groups import ShareGroups
 from kcompat.share.persisting import Outcome
-from support.consumer_group_world import ConsumerGroupWorld, topic_id
-from support.group_world import GROUP
-from support.share_world import ShareWorld
+from support.group_coordinators import GROUP, ConsumerGroupFixture
+from support.share_coordinators import ShareCoordinatorFixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from kcompat.group.modern.answer import HeartbeatAnswer
     from kcompat.share.key import SharePartitionKey
     from kcompat.share.persisting import StateRead, StateSummary, StateWrite
-
-__all__ = ["GROUP", "topic_id"]
 
 
 class KnownEnds:
@@ -42,8 +39,8 @@ class KnownEnds:
 class FailingPersister:
     """A share coordinator that does nothing while it has an error, and may answer when it is told to."""
 
-    def __init__(self, world: ShareWorld) -> None:
-        self._world = world
+    def __init__(self, fixture: ShareCoordinatorFixture) -> None:
+        self._fixture = fixture
         self.error = ErrorCode.NONE
         self.failing: set[int] = set()
         """Partitions that cannot be begun, by their numbers."""
@@ -57,7 +54,7 @@ class FailingPersister:
         if self.error or key.partition in self.failing:
             error = self.error or ErrorCode.COORDINATOR_NOT_AVAILABLE
             return Promise.resolved(Outcome(error, "told to fail"))
-        answer = self._world.coordinator.initialize(key, state_epoch, start_offset)
+        answer = self._fixture.coordinator.initialize(key, state_epoch, start_offset)
         self.begun()
         return answer
 
@@ -66,26 +63,26 @@ class FailingPersister:
         self.asked.append(("delete", key))
         if self.error:
             return Promise.resolved(Outcome(self.error, "told to fail"))
-        return self._world.coordinator.delete(key)
+        return self._fixture.coordinator.delete(key)
 
     def read(self, key: SharePartitionKey, leader_epoch: int) -> Promise[StateRead]:
         """See `Persister`."""
-        return self._world.coordinator.read(key, leader_epoch)
+        return self._fixture.coordinator.read(key, leader_epoch)
 
     def write(self, key: SharePartitionKey, write: StateWrite) -> Promise[Outcome]:
         """See `Persister`."""
-        return self._world.coordinator.write(key, write)
+        return self._fixture.coordinator.write(key, write)
 
     def summary(self, key: SharePartitionKey, leader_epoch: int) -> Promise[StateSummary]:
         """See `Persister`."""
-        return self._world.coordinator.summary(key, leader_epoch)
+        return self._fixture.coordinator.summary(key, leader_epoch)
 
 
-class ShareGroupWorld(ConsumerGroupWorld):
+class ShareGroupFixture(ConsumerGroupFixture):
     """One broker's group coordinator and share coordinator, with the topics `t` and `u`."""
 
     def __init__(self, config: GroupCoordinatorConfig | None = None) -> None:
-        self.shares = ShareWorld()
+        self.shares = ShareCoordinatorFixture()
         self.shares.topics = {}
         super().__init__(config)
         self.persister = FailingPersister(self.shares)
@@ -99,7 +96,7 @@ class ShareGroupWorld(ConsumerGroupWorld):
         return ShareGroups(self.coordinator, self.persister, self.ends, self, self.clock)
 
     def show(self, image: ClusterImage) -> None:
-        """See `ConsumerGroupWorld.show`."""
+        """See `ConsumerGroupFixture.show`."""
         super().show(image)
         self.shares.topics = {topic.topic_id: len(topic.partitions) for topic in image.topics.values()}
 
@@ -145,7 +142,5 @@ class ShareGroupWorld(ConsumerGroupWorld):
                 self.share(member_id)
 
     def sharers(self, group_id: str = GROUP) -> ShareGroup:
-        """The share group as it is in memory."""
-        group = next(shard.groups[group_id] for shard in self.shards if group_id in shard.groups)
-        assert isinstance(group, ShareGroup)
-        return group
+        """Return the share group from the coordinator's memory."""
+        return self.group_in_memory(ShareGroup, group_id)

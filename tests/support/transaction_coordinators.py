@@ -91,7 +91,7 @@ class MarkedBrokers:
             self._answer(*each)
 
 
-class TransactionWorld:
+class TransactionFixture:
     """One broker's transaction coordinator. Producer ids are 1000, 1001, ... in the order they are given."""
 
     def __init__(self, config: TransactionCoordinatorConfig | None = None) -> None:

@@ -162,7 +162,7 @@ class FakeClient:
         return frame
 
 
-class ZooKeeperWorld:
+class ZooKeeperFixture:
     """A server and its clients."""
 
     def __init__(

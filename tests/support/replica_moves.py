@@ -19,7 +19,7 @@ from kcompat.replication.following.fetch_state import FetcherConfig
 from kcompat.replication.moving.moves import Moves, MovesConfig
 from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.replication.storage_config import log_config
-from support.broker_world import EagerWorker
+from support.storage_workers import EagerWorker
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from kcompat.log.files import Files
     from kcompat.replication.partition import Partition
-    from support.broker_world import LazyWorker
+    from support.storage_workers import LazyWorker
 
 ME, OTHER = 1, 2
 TOPIC_ID = b"i" * 16
@@ -43,7 +43,7 @@ SLOW = 1
 FAST = 1 << 40
 
 
-class MovesWorld:
+class MovesFixture:
     """One life of the broker, from its start to `stop` or `crash`."""
 
     def __init__(
@@ -159,10 +159,10 @@ def values_of(partition: Partition) -> list[bytes]:
     return [value for _, _, value in all_records(partition)]
 
 
-def begun(world: MovesWorld, partition: Partition) -> None:
+def begun(fixture: MovesFixture, partition: Partition) -> None:
     """Begin a move to b, which comes to a halt after the first batch."""
-    assert world.moves.move(partition.topic, partition.index, world.b) == ErrorCode.NONE
-    world.clock.advance(0)
-    future = world.logs.futures.get(partition.topic, partition.index)
+    assert fixture.moves.move(partition.topic, partition.index, fixture.b) == ErrorCode.NONE
+    fixture.clock.advance(0)
+    future = fixture.logs.futures.get(partition.topic, partition.index)
     assert future is not None
     assert future.log_end_offset == min(1, partition.log.log_end_offset)

@@ -10,7 +10,6 @@ from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
 from kcompat.config.broker import BrokerConfig
-from kcompat.faults import contained
 from kcompat.log.cleaner.runners import StepRunner
 from kcompat.log.files import FILES
 from kcompat.net.outbound import Ending
@@ -19,6 +18,7 @@ from kcompat.node.world import World
 from kcompat.store.process_store import ProcessStore
 from kcompat.store.tree import Tree
 from support.disk import Commit
+from support.storage_workers import EagerWorker, LazyWorker
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -43,34 +43,6 @@ T = TypeVar("T")
 
 HOST_NAME = "this-host.example.com"
 """Of the host that the broker is on."""
-
-
-class LazyWorker:
-    """The storage thread, when it is slow: it does nothing before `work` or `close`."""
-
-    def __init__(self) -> None:
-        self.waiting: list[Callable[[], object]] = []
-
-    def submit(self, work: Callable[[], object]) -> None:
-        """See `Worker.submit`."""
-        self.waiting.append(work)
-
-    def work(self) -> None:
-        """Do what was submitted so far, and what follows from it."""
-        while self.waiting:
-            with contained("work of a thread"):
-                self.waiting.pop(0)()
-
-    close = work
-
-
-class EagerWorker(LazyWorker):
-    """The storage thread, when it is quick: what is submitted is done at once."""
-
-    def submit(self, work: Callable[[], object]) -> None:
-        """See `Worker.submit`."""
-        self.waiting.append(work)
-        self.work()
 
 
 class ListedTransactions:
@@ -106,7 +78,7 @@ class NoAdministration:
         pass
 
 
-class BrokerWorld:
+class BrokerFixture:
     """A broker whose files are in `home`; what it commits to its metadata store goes to `operations`."""
 
     def __init__(

@@ -46,7 +46,7 @@ class FullDisk(Files):
         super().rename(source, target)
 
 
-class CleanerWorld:
+class CleanerFixture:
     """A manager, a cleaner, and time that moves by hand. Each runner does one step a poll."""
 
     def __init__(self, *paths: Path) -> None:
@@ -139,6 +139,6 @@ def offsets(log: Log) -> list[int]:
     return found
 
 
-def leftovers(world: CleanerWorld) -> list[str]:
+def leftovers(fixture: CleanerFixture) -> list[str]:
     """Files of a cleaning that has not ended."""
-    return [path.name for path in world.path.rglob("*") if path.suffix in (".cleaned", ".swap")]
+    return [path.name for path in fixture.path.rglob("*") if path.suffix in (".cleaned", ".swap")]

@@ -22,7 +22,7 @@ from kcompat.controller.isr_changes import AlterPartition, ProposedIsr
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import ANY_VERSION, Check, Create, Delete, SetData
 from kcompat.store.process_store import ProcessStore
-from support.controller_world import register
+from support.controlled_brokers import register
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class Member:
         self.is_alive = True
 
 
-class ControllersWorld:
+class ControllersFixture:
     """Brokers 1 to `count`."""
 
     def __init__(self, count: int) -> None:

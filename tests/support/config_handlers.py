@@ -50,7 +50,7 @@ class Configs:
         return promise
 
 
-class ConfigWorld:
+class ConfigFixture:
     """A broker with id 1 as the handlers see it."""
 
     def __init__(self) -> None:
