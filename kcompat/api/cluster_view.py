@@ -1,16 +1,19 @@
-"""What Metadata and its relatives show of brokers and partitions."""
+"""Brokers, partitions and leaders as responses show them to a client: Metadata and its relatives, and the
+current leader in Fetch and Produce (KIP-951).
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.protocol.constants import NO_EPOCH, NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
 from kcompat.topics import name_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
     from kcompat.api.context import RequestContext
@@ -87,3 +90,24 @@ def offline_replicas(partition: PartitionInfo, reachable: AbstractSet[int]) -> l
     """The replicas that the client cannot reach, and those that the controller says are offline."""
     offline = partition.offline
     return [replica for replica in partition.replicas if replica not in reachable or replica in offline]
+
+
+def current_leader(context: RequestContext, topic: str, index: int) -> tuple[int, int]:
+    """Return the leader of a partition and its epoch (KIP-951): of the replica here, else of the metadata
+    image; -1 where neither has the partition.
+    """
+    partition = context.services.storage.replicas.find(topic, index)
+    if not isinstance(partition, ErrorCode):
+        return partition.role.leader, partition.role.leader_epoch
+    shown = context.services.cluster.metadata.image.partition(topic, index)
+    return (NO_LEADER, NO_EPOCH) if shown is None else (shown.leader, shown.leader_epoch)
+
+
+def endpoints(context: RequestContext, leaders: Iterable[int]) -> list[Endpoint]:
+    """Return the addresses of those of these brokers that the client can reach."""
+    reachable, brokers = reachable_brokers(context), context.services.cluster.metadata.image.brokers
+    return [
+        (leader, *reachable[leader], brokers[leader].rack)
+        for leader in dict.fromkeys(leaders)
+        if leader in reachable
+    ]

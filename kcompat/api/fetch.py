@@ -29,8 +29,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.api.cluster_view import current_leader, endpoints
 from kcompat.api.context import Interruptible
-from kcompat.api.leaders import current_leader, endpoints
 from kcompat.api.old_fetch import FIRST_WITH_BATCHES, in_old_format
 from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode

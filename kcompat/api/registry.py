@@ -27,7 +27,7 @@ def _handler(key: ApiKey) -> Handler:
 
 
 def _produce_shortcut(services: Services, version: int, read: Reader) -> Shortcut | None:
-    module = importlib.import_module("kcompat.api.repeated_produce")
+    module = importlib.import_module("kcompat.api.produce.repeated")
     shortcut: Shortcut | None = module.shortcut(services, version, read)
     return shortcut
 

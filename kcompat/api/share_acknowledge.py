@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.leaders import current_leader, endpoints
+from kcompat.api.cluster_view import current_leader, endpoints
 from kcompat.api.share_members import SERVED_ELSEWHERE, acknowledge, end_session, refusal_of
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse

@@ -21,8 +21,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcompat.api.cluster_view import current_leader, endpoints
 from kcompat.api.context import Interruptible
-from kcompat.api.leaders import current_leader, endpoints
 from kcompat.api.share_members import (
     FIRST_WITH_RENEWALS,
     SERVED_ELSEWHERE,

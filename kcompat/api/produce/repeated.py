@@ -1,8 +1,8 @@
-"""Produce requests that say what an earlier one has said, but for their batch: most of what a broker serves.
+"""A short way for Produce requests that differ from an earlier one only in their batch, as most do.
 
-What the earlier one meant is remembered by the bytes around its batch, so a request like it is served without
-being read: its batch is checked and appended. Only what is usual is done here. All else is left to
-`kcompat.api.produce`, and nothing is written before that is certain.
+The meaning of the earlier request is remembered by the bytes around its batch, so the next one like it is
+served without being decoded: its batch is checked and appended. Compressed batches, transactions and all else
+that takes more than that are left to `production.py`, before anything is written.
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from kcompat.api.acceptance import FIRST_WITH_BATCHES, accept_plain
 from kcompat.api.context import RequestContext
-from kcompat.api.production import (
+from kcompat.api.produce.acceptance import FIRST_WITH_BATCHES, accept_plain
+from kcompat.api.produce.production import (
     FIRST_WITH_IDS,
-    PartitionAnswer,
     Production,
-    TopicAnswer,
     admit,
     outcome_of,
     place_behind,
     resolve,
 )
+from kcompat.api.produce.refusals import PartitionAnswer, TopicAnswer
 from kcompat.log.append_result import AppendResult
 from kcompat.protocol.compiling import find_single_batch
 from kcompat.protocol.constants import ACKS_NONE
@@ -32,18 +31,18 @@ from kcompat.replication.partition import Partition
 
 if TYPE_CHECKING:
     from kcompat.api.context import Services
-    from kcompat.api.production import AtOnce
+    from kcompat.api.produce.production import AtOnce
     from kcompat.api.served import Reader
     from kcompat.net.answers import Connection
 
 MOST_KNOWN: Final = 1000
 LONGEST_HEAD: Final = 512
-"""How many requests are remembered of a version, and how many bytes around its batch one may have: 2 MB at
-most, with what they mean."""
+"""Requests that are remembered per version, and bytes that one may have around its batch: 2 MB at most, with
+their meaning."""
 
 
 class _Known(Struct):
-    """What a request means, and the response for a batch that was appended, filled in anew each time."""
+    """A decoded request, and the response to it, whose row is filled in anew for each batch."""
 
     client_id: str | None
     request: ProduceRequest
@@ -54,12 +53,12 @@ class _Known(Struct):
 
 
 def shortcut(services: Services, version: int, read: Reader) -> RepeatedProduces | None:
-    """That of a version of Produce; None before there were batches v2."""
+    """Return the short way of a version of Produce, or None for versions before batches v2."""
     return RepeatedProduces(services, version, read) if version >= FIRST_WITH_BATCHES else None
 
 
 class RepeatedProduces:
-    """Those of one version; a `kcompat.api.served.Shortcut`."""
+    """The remembered requests of one version; a `kcompat.api.served.Shortcut`."""
 
     def __init__(self, services: Services, version: int, read: Reader) -> None:
         self._services = services
@@ -69,7 +68,7 @@ class RepeatedProduces:
         self._known: dict[bytes, _Known] = {}
 
     def serve(self, connection: Connection, frame: memoryview) -> AtOnce:
-        """See `Shortcut`."""
+        """Serve a request like one that is remembered; return None for any other."""
         services, version = self._services, self._version
         found = find_single_batch(frame, version)
         if found is None or not services.server.authorizer.allows_everything:
@@ -103,7 +102,7 @@ class RepeatedProduces:
         return Production(context, request, [], [], {}, []).answer(partition, result)
 
     def _learn(self, connection: Connection, frame: memoryview, head: bytes) -> None:
-        """Remember what a request means, if one like it may be served here."""
+        """Remember the meaning of a request, if requests like it can be served here."""
         if len(head) > LONGEST_HEAD:
             return
         services = self._services

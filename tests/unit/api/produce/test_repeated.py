@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from kcompat.api.dispatcher import Dispatcher
+from kcompat.api.produce.repeated import LONGEST_HEAD, MOST_KNOWN
 from kcompat.api.registry import SERVED
-from kcompat.api.repeated_produce import LONGEST_HEAD, MOST_KNOWN
 from kcompat.cluster.image import ClusterImage
 from kcompat.cluster.news import Role
 from kcompat.net.answers import CLOSE, Waiting

@@ -1,10 +1,9 @@
-"""What is stored of a produced batch: found out on the event loop, or by a helper thread where that takes
-long.
+"""The check of a produced batch and the bytes to store of it: on the event loop, or in a helper thread.
 
-What was compressed has to be unpacked to be checked, and maybe compressed again. How long that takes cannot
-be told from its size: a client that wants to keep the loop busy makes 100 MB fit into 100 KB. So a request is
-unpacked on the loop as far as `INLINE` goes. What is left then goes to a helper thread: first to the one that
-unpacks at most `SHORT` bytes of a batch, then to the one where batches take as long as they take.
+A compressed batch has to be unpacked to be checked, and may have to be compressed again. Its size does not
+tell how long that takes: a client that wants to keep the loop busy makes 100 MB fit into 100 KB. So the loop
+unpacks at most `INLINE` bytes of a request. The rest goes to helper threads: first to the one that unpacks
+at most `SHORT` bytes of a batch, then to the one without a limit.
 """
 
 from __future__ import annotations
@@ -35,19 +34,20 @@ if TYPE_CHECKING:
     from kcompat.records.batch import BatchHeader
 
 INLINE = 1536 * 1024
-"""What one request may have unpacked and packed on the loop, as `Allowance` counts: some milliseconds. An
-ordinary batch of 1 MB is quicker done than handed over, unless it is gzip."""
+"""Bytes that one request may have unpacked and packed on the loop, as `Allowance` counts: some milliseconds.
+An ordinary batch of 1 MB is done faster than handed over, unless it is gzip."""
 INLINE_PACKED = INLINE // 2
-"""A compressed batch beyond this is not tried on the loop: hardly any has less than `INLINE` inside."""
+"""Bytes of the largest compressed batch that is tried on the loop: hardly any larger one unpacks to less than
+`INLINE`."""
 SHORT = 16 * 1024 * 1024
-"""As `INLINE`, for one batch in the short lane: some ten milliseconds."""
+"""Bytes that one batch may have unpacked and packed in the short lane: some ten milliseconds."""
 
 FIRST_WITH_BATCHES = 3
 PartitionData = ProduceRequest.PartitionProduceData
 _BATCH_ATTRIBUTES_AT = HEADER_PLACES["attributes"].at + 1  # the lower byte of two
 
 Stored: TypeAlias = "tuple[memoryview, BatchHeader] | Refusal | None"
-"""What to store, why nothing, or None where an old client sent nothing whole."""
+"""The bytes to store, the reason to refuse them, or None where an old client sent no whole message."""
 
 
 class Spent(Enum):
@@ -60,7 +60,7 @@ SPENT: Final = Spent.SPENT
 
 
 def accept(batch: memoryview, api_version: int, config: LogConfig, now_ms: int) -> Stored:
-    """Check a batch as what the topic takes. The bytes to store may be those given or a copy."""
+    """Check a batch against its topic's settings. The bytes to store may be those given or a copy."""
     if api_version < FIRST_WITH_BATCHES:
         return accept_old(batch, config, config.compression, now_ms)
     header = check_produced(batch, api_version, config, now_ms)
@@ -70,8 +70,8 @@ def accept(batch: memoryview, api_version: int, config: LogConfig, now_ms: int) 
 
 
 def accept_plain(batch: memoryview, api_version: int, config: LogConfig, now_ms: int) -> BatchHeader | None:
-    """The header of a batch that is good and stored as it came, as most are; None where it takes a closer
-    look.
+    """Return the header of a batch that is valid and stored as it came, as most are; None for any other,
+    which `accept` decides on.
     """
     if api_version < FIRST_WITH_BATCHES or config.compression is not None:
         return None
@@ -79,7 +79,7 @@ def accept_plain(batch: memoryview, api_version: int, config: LogConfig, now_ms:
 
 
 def is_codec_work(batch: memoryview, api_version: int, config: LogConfig) -> bool:
-    """Whether accepting the batch may unpack something, or compress it."""
+    """Return whether to accept the batch may mean to unpack or to compress it."""
     target = config.compression
     if target is not None and target.codec:
         return True
@@ -90,7 +90,7 @@ def is_codec_work(batch: memoryview, api_version: int, config: LogConfig) -> boo
 
 
 def is_transactional(batch: bytes | memoryview) -> bool:
-    """Whether a batch says that it belongs to a transaction; those before v2 cannot."""
+    """Return whether a batch belongs to a transaction; messages before v2 cannot."""
     has_attributes = len(batch) > _BATCH_ATTRIBUTES_AT and batch[MAGIC_AT] == MAGIC
     return has_attributes and batch[_BATCH_ATTRIBUTES_AT] & TRANSACTIONAL_FLAG != 0
 
@@ -98,7 +98,7 @@ def is_transactional(batch: bytes | memoryview) -> bool:
 def accept_within(
     allowance: Allowance, batch: memoryview, api_version: int, config: LogConfig, now_ms: int
 ) -> Stored | Spent:
-    """As `accept`, or `SPENT` where that would take longer than the allowance says."""
+    """Return what `accept` does, or `SPENT` if that takes more than the allowance."""
     try:
         with allowance:
             return accept(batch, api_version, config, now_ms)
@@ -107,14 +107,14 @@ def accept_within(
 
 
 class Accepted(NamedTuple):
-    """What to store of a batch, and the settings of its topic under which that was found out."""
+    """The bytes to store of a batch, and the settings of its topic under which they were accepted."""
 
     stored: Stored
     config: LogConfig
 
 
 class Acceptance:
-    """A batch to accept in a helper thread, under the settings that its topic had when it was looked at."""
+    """A batch to accept in a helper thread, under the settings that its topic had when the request came."""
 
     __slots__ = ("_api_version", "_config", "_now_ms", "data")
 
@@ -125,23 +125,23 @@ class Acceptance:
         self._now_ms = now_ms
 
     def begin(self, helpers: Helpers) -> Promise[Accepted]:
-        """What to store, later. `data` has left its frame by now."""
-        work = partial(accept_within, Allowance(SHORT), *self._question())
-        stored = helpers.run(Lane.SHORT, work).flat_map(partial(self._tried, helpers))
+        """Promise the bytes to store. `leave_frame` must have copied `data` before."""
+        work = partial(accept_within, Allowance(SHORT), *self._arguments())
+        stored = helpers.run(Lane.SHORT, work).flat_map(partial(self._continue, helpers))
         return stored.map(lambda stored: Accepted(stored, self._config))
 
-    def _question(self) -> tuple[memoryview, int, LogConfig, int]:
+    def _arguments(self) -> tuple[memoryview, int, LogConfig, int]:
         assert isinstance(self.data.records, memoryview)
         return self.data.records, self._api_version, self._config, self._now_ms
 
-    def _tried(self, helpers: Helpers, outcome: Stored | Spent) -> Promise[Stored]:
+    def _continue(self, helpers: Helpers, outcome: Stored | Spent) -> Promise[Stored]:
         if outcome is SPENT:
-            return helpers.run(Lane.LONG, partial(accept, *self._question()))
+            return helpers.run(Lane.LONG, partial(accept, *self._arguments()))
         return Promise.resolved(outcome)
 
 
 def leave_frame(request: ProduceRequest, first: PartitionData) -> int:
-    """Copy the batches from `first` on and forget those before; returns how many bytes were copied."""
+    """Copy the batches from `first` on out of the frame, forget those before, and return the bytes copied."""
     copied = 0
     is_left = False
     for topic in request.topic_data:

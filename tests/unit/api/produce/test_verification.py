@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat.api.claimed import PATIENCE_MS, PAUSE_MS
 from kcompat.api.context import Busy
+from kcompat.api.produce.verification import PATIENCE_MS, PAUSE_MS
 from kcompat.coordinator.claim import Claim
 from kcompat.log.verification import BY_COORDINATOR
 from kcompat.protocol.errors import ErrorCode

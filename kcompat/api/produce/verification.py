@@ -1,7 +1,8 @@
-"""What becomes of the batches of a transaction before they are appended (KIP-890).
+"""Verification of the batches of a transaction before they are appended (KIP-890).
 
-The first batch of a transaction in a partition has to be known to the transaction's coordinator, which is
-asked for all partitions of a request together. Kafka's counterpart: `ReplicaManager.handleProduceAppend`.
+The transaction's coordinator has to know that a partition is part of the transaction before the first batch
+is appended there. One request to it covers all partitions of a Produce. Kafka's counterpart:
+`ReplicaManager.handleProduceAppend`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from kcompat.api.acceptance import is_transactional
+from kcompat.api.produce.acceptance import is_transactional
 from kcompat.coordinator.claim import Claim
 from kcompat.log.verification import BY_CLIENT, WITHOUT_PROOF, AppendTerms, Verification
 from kcompat.promise import Promise
@@ -33,8 +34,9 @@ FIRST_THAT_ADDS: Final = 12
 
 PAUSE_MS: Final = 20
 PATIENCE_MS: Final = 100
-"""How long a partition is asked to be added while the transaction before is ending, and what lies between two
-attempts: the defaults of Kafka 4's `add.partitions.to.txn.retry.backoff.ms` and `.max.ms`."""
+"""Pause in ms between two attempts to add partitions while the transaction before is ending, and the time in
+ms after which no other attempt is made: the defaults of Kafka 4's `add.partitions.to.txn.retry.backoff.ms`
+and `.max.ms`."""
 
 UNABLE: Final = frozenset(
     {
@@ -45,22 +47,24 @@ UNABLE: Final = frozenset(
         ErrorCode.CONCURRENT_TRANSACTIONS,
     }
 )
-"""Told as NOT_ENOUGH_REPLICAS, which all clients retry without asking for metadata first."""
+"""Errors of the coordinator that are answered as NOT_ENOUGH_REPLICAS, which all clients retry without asking
+for metadata first."""
 
 PartitionAnswer = ProduceResponse.PartitionProduceResponse
-Asked = tuple[str, ProduceRequest.PartitionProduceData]
+Writable = tuple[str, ProduceRequest.PartitionProduceData]
 """A partition of a request that may be written, with the name of its topic."""
 
 
-class Claimed(Struct):
-    """What is known of the partitions of a request."""
+class VerifiedPartitions(Struct):
+    """The outcome of the verification of a request: an error, or the terms of the append, by partition."""
 
     adds: bool
+    """Whether the request adds partitions to the transaction, as versions from 12 do."""
     errors: dict[TopicPartition, ErrorCode] = {}
     terms: dict[TopicPartition, AppendTerms] = {}
 
     def refusal(self, topic: str, index: int) -> PartitionAnswer | None:
-        """The answer for a partition that is not in the transaction."""
+        """Return the answer for a partition that is not in the transaction, or None if it is."""
         error = self.errors.get((topic, index))
         if error is None:
             return None
@@ -74,12 +78,12 @@ class Claimed(Struct):
         return PartitionAnswer(index, ErrorCode.NOT_ENOUGH_REPLICAS, -1, error_message=said + error.name)
 
     def terms_of(self, topic: str, index: int) -> AppendTerms:
-        """What its batch is checked by."""
+        """Return the terms by which the log checks the batch of a partition."""
         return self.terms.get((topic, index), BY_CLIENT)
 
 
 def has_transactional(request: ProduceRequest) -> bool:
-    """Whether any batch says that it belongs to a transaction."""
+    """Return whether any batch of the request belongs to a transaction."""
     for topic in request.topic_data:
         for data in topic.partition_data:
             records = data.records
@@ -88,36 +92,38 @@ def has_transactional(request: ProduceRequest) -> bool:
     return False
 
 
-def claim(
-    context: RequestContext, transactional_id: str, asked: Iterable[Asked]
-) -> Promise[Claimed] | ErrorCode:
-    """Begin what has to be verified and have it verified. INVALID_PRODUCER_ID_MAPPING where the batches are
-    of more than one producer.
+def verify(
+    context: RequestContext, transactional_id: str, partitions: Iterable[Writable]
+) -> Promise[VerifiedPartitions] | ErrorCode:
+    """Have the coordinator verify the partitions of a transaction, as far as they are not verified yet.
+
+    Returns INVALID_PRODUCER_ID_MAPPING if the batches are of more than one producer.
     """
-    headers = dict(_headers(asked))
+    headers = dict(_headers(partitions))
     producers = {(header.producer_id, header.producer_epoch) for header in headers.values()}
     if len(producers) > 1:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     version, verifier = context.api_version, context.services.coordinators.verifier
     adds = version >= FIRST_THAT_ADDS
     if not producers or not (adds or verifier.is_required):
-        return Promise.resolved(Claimed(adds, {}, dict.fromkeys(headers, WITHOUT_PROOF)))
+        return Promise.resolved(VerifiedPartitions(adds, {}, dict.fromkeys(headers, WITHOUT_PROOF)))
     ((producer_id, epoch),) = producers
     claim = Claim(transactional_id, producer_id, epoch, adds, version >= FIRST_WITH_ABORTABLE)
-    return _Asking(context, claim, headers).begin()
+    return _Attempts(context, claim, headers).begin()
 
 
-def _headers(asked: Iterable[Asked]) -> Iterator[tuple[TopicPartition, BatchHeader]]:
-    for topic, data in asked:
+def _headers(partitions: Iterable[Writable]) -> Iterator[tuple[TopicPartition, BatchHeader]]:
+    for topic, data in partitions:
         records = data.records
         if records is not None and is_transactional(records) and len(records) >= HEADER_SIZE:
             yield (topic, data.index), read_header(records)
 
 
-class _Asking:
-    """One request that waits for the coordinator. Where partitions are added, the transaction before may
-    still be ending, and it is asked again for a moment: that is quicker than to have the client send all
-    again.
+class _Attempts:
+    """The attempts to verify the partitions of one request.
+
+    Where partitions are added, the transaction before may still be ending. Attempts are then repeated for
+    `PATIENCE_MS`, which is faster than to have the client send everything again.
     """
 
     def __init__(
@@ -126,15 +132,15 @@ class _Asking:
         self._context = context
         self._claim = claim
         self._headers = headers
-        self._promise: Promise[Claimed] = Promise()
+        self._promise: Promise[VerifiedPartitions] = Promise()
         self._until_ms = context.now_ms + PATIENCE_MS
 
-    def begin(self) -> Promise[Claimed]:
-        self._ask()
+    def begin(self) -> Promise[VerifiedPartitions]:
+        self._attempt()
         return self._promise
 
-    def _ask(self) -> None:
-        claimed = Claimed(self._claim.adds, {}, {})
+    def _attempt(self) -> None:
+        verified = VerifiedPartitions(self._claim.adds, {}, {})
         services, claim = self._context.services, self._claim
         now_ms = services.server.clock.now_ms()
         for place, header in self._headers.items():
@@ -145,21 +151,21 @@ class _Asking:
                 claim.producer_id, claim.epoch, header.base_sequence, now_ms, adds=claim.adds
             )
             if isinstance(proof, Verification):
-                claimed.terms[place] = AppendTerms(proof=proof)
+                verified.terms[place] = AppendTerms(proof=proof)
             elif proof:
-                claimed.errors[place] = proof
-        if claimed.terms:
-            services.coordinators.verifier.ask(claim, list(claimed.terms)).then(
-                partial(self._answered, claimed), self._promise.fail
+                verified.errors[place] = proof
+        if verified.terms:
+            services.coordinators.verifier.ask(claim, list(verified.terms)).then(
+                partial(self._answered, verified), self._promise.fail
             )
         else:
-            self._promise.complete(claimed)
+            self._promise.complete(verified)
 
-    def _answered(self, claimed: Claimed, errors: dict[TopicPartition, ErrorCode]) -> None:
+    def _answered(self, verified: VerifiedPartitions, errors: dict[TopicPartition, ErrorCode]) -> None:
         clock = self._context.services.server.clock
         is_ending = self._claim.adds and ErrorCode.CONCURRENT_TRANSACTIONS in errors.values()
         if is_ending and clock.now_ms() < self._until_ms:
-            clock.call_later(PAUSE_MS, self._ask)
+            clock.call_later(PAUSE_MS, self._attempt)
             return
-        claimed.errors |= errors
-        self._promise.complete(claimed)
+        verified.errors |= errors
+        self._promise.complete(verified)

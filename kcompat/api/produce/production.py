@@ -1,15 +1,14 @@
-"""One Produce on its way into the logs, whatever that takes. See `kcompat.api.produce`."""
+"""The way of a Produce request, from its topics' names to the answer; see `kcompat.api.produce`."""
 
 from __future__ import annotations
 
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
-from kcompat.api.acceptance import (
-    FIRST_WITH_BATCHES,
+from kcompat.api.context import Busy
+from kcompat.api.produce.acceptance import (
     INLINE,
     INLINE_PACKED,
     SPENT,
@@ -20,18 +19,28 @@ from kcompat.api.acceptance import (
     is_codec_work,
     leave_frame,
 )
-from kcompat.api.context import Busy
-from kcompat.api.leaders import current_leader, endpoints
+from kcompat.api.produce.refusals import (
+    PartitionAnswer,
+    PartitionData,
+    TopicAnswer,
+    add_current_leader,
+    add_endpoints,
+    close_if_failed,
+    note_refusal,
+    refuse_append,
+    refuse_batch,
+    refuse_request,
+    refuse_unread,
+)
+from kcompat.api.produce.verification import has_transactional, verify
 from kcompat.log.append_result import AppendResult
 from kcompat.log.verification import BY_CLIENT
-from kcompat.net.answers import CLOSE, Close
 from kcompat.net.placing import WORTH_PLACING
 from kcompat.promise import Promise
 from kcompat.protocol.constants import ACKS_ALL, ACKS_LEADER, ACKS_NONE
-from kcompat.protocol.errors import NO_ERROR, ErrorCode, error_of
+from kcompat.protocol.errors import NO_ERROR, ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.records.allowance import Allowance
-from kcompat.records.batch import iter_headers
 from kcompat.replication.partition import Partition
 from kcompat.replication.waiting.delayed_progress import DelayedProgress
 from kcompat.security.authorizer import Resource
@@ -39,61 +48,95 @@ from kcompat.security.operations import Operation
 from kcompat.topics import is_internal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from kcompat.api.acceptance import Accepted, Stored
-    from kcompat.api.claimed import Claimed
     from kcompat.api.context import RequestContext
+    from kcompat.api.produce.acceptance import Accepted, Stored
+    from kcompat.api.produce.verification import VerifiedPartitions
     from kcompat.log.config import LogConfig
-    from kcompat.net.answers import Connection
-    from kcompat.records.validate import Refusal
+    from kcompat.net.answers import Close, Connection
 
-FIRST_WITH_RECORD_ERRORS = 8
-FIRST_WITH_LEADER = 10
 FIRST_WITH_IDS = 13
 TRUSTED_CLIENT_ID = "__admin_client"
 NO_TOPIC = ""
-BEFORE_LOOKING = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-"""Refusals of a topic that must not show which of its partitions there are."""
 
-WITHOUT_LOG_START = (
-    ErrorCode.CORRUPT_MESSAGE,
-    ErrorCode.MESSAGE_TOO_LARGE,
-    ErrorCode.RECORD_LIST_TOO_LARGE,
-)
-"""Refusals of a log beside which Kafka's `appendToLocalLog` does not say where the log starts."""
-
-TopicAnswer = ProduceResponse.TopicProduceResponse
-PartitionAnswer = ProduceResponse.PartitionProduceResponse
 TopicData = ProduceRequest.TopicProduceData
-PartitionData = ProduceRequest.PartitionProduceData
-
 AtOnce: TypeAlias = "ProduceResponse | Promise[ProduceResponse] | Close | None"
 
 
+def handle(
+    context: RequestContext, request: ProduceRequest
+) -> ProduceResponse | Promise[ProduceResponse] | Busy[ProduceResponse] | Close | None:
+    """Append every batch, then answer as `acks` asks."""
+    production = Production(context, request, [], [], {}, [])
+    is_transactional = has_transactional(request)
+    if len(request.topic_data) > 1:
+        request.topic_data = _merge(request.topic_data)
+    if is_transactional:
+        return _handle_transactional(production)
+    return production.begin()
+
+
+def _handle_transactional(
+    production: Production,
+) -> ProduceResponse | Promise[ProduceResponse] | Busy[ProduceResponse] | Close | None:
+    """Append the batches of those partitions that the transaction has, once that is verified."""
+    context, request = production.context, production.request
+    name = request.transactional_id
+    if name is None or not context.may(Operation.WRITE, Resource.transactional_id(name)):
+        return _answer_refused(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    production.admitted = _admit_all(context, request)
+    verified = verify(context, name, _writable(request, production.admitted))
+    if isinstance(verified, ErrorCode):
+        return _answer_refused(request, verified)
+    if not verified.done:
+        return production.begin_when(verified)
+    production.verified = verified.value
+    return production.begin()
+
+
 class Production(Struct):
-    """One request on its way into the logs: names are resolved, topics admitted, batches accepted and then
-    appended; the answer waits for what `acks` asks.
-    """
+    """A request on its way into the logs, and the answers to its partitions so far."""
 
     context: RequestContext
     request: ProduceRequest
     answers: list[TopicAnswer]
     partitions: list[PartitionAnswer]
-    """The answers so far in the topic whose turn it is."""
+    """The answers so far to the partitions of the current topic."""
     waiting: dict[Partition, tuple[int, PartitionAnswer]]
+    """The end offset of each append that `acks` still waits for, and its answer."""
     leaders: list[int]
-    """Brokers that lead what this one was asked to append to."""
+    """Ids of the brokers that lead partitions which this broker does not."""
     allowance: Allowance | None = None
-    claimed: Claimed | None = None
-    """What is known of its transaction, if it has one."""
+    verified: VerifiedPartitions | None = None
+    """The outcome of the verification, for a request with batches of a transaction."""
     admitted: list[tuple[str, ErrorCode]] = []
-    """The name of each topic and with what it is refused, where that has been looked at already."""
+    """The name of each topic and the error that refuses it, for a transactional request; empty otherwise."""
 
-    def go_on(self, accepted: Accepted | None) -> AtOnce | Acceptance:
-        """Take the batches that are left, up to one whose acceptance takes longer; the answer when none does.
+    def begin(self) -> AtOnce | Busy[ProduceResponse]:
+        """Return the answer, or the work of a helper thread that has to be done before."""
+        answer = self._go_on(None)
+        return self._go_on_later(answer) if isinstance(answer, Acceptance) else answer
 
-        `accepted` is what became of that one.
+    def begin_when(self, verified: Promise[VerifiedPartitions]) -> Busy[ProduceResponse]:
+        """Begin once the partitions are verified. The frames behind this one wait, or the batches of a
+        producer would be appended out of order.
+        """
+        outcome: Promise[AtOnce] = Promise()
+        first = next(data for topic in self.request.topic_data for data in topic.partition_data)
+        holds = leave_frame(self.request, first)
+        verified.then(partial(self._begin_verified, outcome), outcome.fail)
+        return Busy(outcome, holds)
+
+    def _begin_verified(self, outcome: Promise[AtOnce], verified: VerifiedPartitions) -> None:
+        self.verified = verified
+        self._resume(outcome, None)
+
+    def _go_on(self, accepted: Accepted | None) -> AtOnce | Acceptance:
+        """Append the batches that are left, up to one that a helper thread has to accept; return the answer
+        when there is none.
+
+        `accepted` is the outcome for the batch at which the last call stopped.
         """
         context, request, answers = self.context, self.request, self.answers
         find = context.services.storage.replicas.find
@@ -105,17 +148,17 @@ class Production(Struct):
                 refusal = admit(context, name, request.acks)
             rows, partitions = topic.partition_data, self.partitions
             if len(rows) > 1:
-                rows = topic.partition_data = once(rows)
+                rows = topic.partition_data = _once(rows)
             for data in rows[len(partitions) :]:
                 partition = find(name, data.index)
                 if refusal or data.records is None or not isinstance(partition, Partition):
-                    answer = _refuse(data, refusal, partition)
+                    answer = refuse_unread(data, refusal, partition)
                     if not refusal and not isinstance(partition, Partition):
-                        self._note_refusal(name, data, answer)
-                    self._say_who_leads(name, answer)
-                elif self.claimed is not None and (denied := self.claimed.refusal(name, data.index)):
+                        note_refusal(context, name, data, answer)
+                    add_current_leader(context, name, answer, self.leaders)
+                elif self.verified is not None and (denied := self.verified.refusal(name, data.index)):
                     answer = denied
-                    self._say_who_leads(name, answer)
+                    add_current_leader(context, name, answer, self.leaders)
                 else:
                     stored = self._accept(data, partition.log.config, accepted)
                     if isinstance(stored, Acceptance):
@@ -128,30 +171,16 @@ class Production(Struct):
         return self._finish()
 
     def _finish(self) -> AtOnce:
-        """The answer, now that all partitions have theirs."""
+        """Return the answer, now that every partition has its row."""
         response = ProduceResponse(self.answers)
         if self.leaders:
-            self._name_leaders(response)
+            add_endpoints(self.context, response, self.leaders)
         if self.request.acks == ACKS_NONE:
             return close_if_failed(response)
         return self._wait(response) if self.waiting else response
 
-    def go_on_when(self, claimed: Promise[Claimed]) -> Busy[ProduceResponse]:
-        """Go on once the transaction is known. What comes behind it on the connection waits, or the batches
-        of a producer would be out of order.
-        """
-        outcome: Promise[AtOnce] = Promise()
-        first = next(data for topic in self.request.topic_data for data in topic.partition_data)
-        holds = leave_frame(self.request, first)
-        claimed.then(partial(self._claimed, outcome), outcome.fail)
-        return Busy(outcome, holds)
-
-    def _claimed(self, outcome: Promise[AtOnce], claimed: Claimed) -> None:
-        self.claimed = claimed
-        self._resume(outcome, None)
-
-    def go_on_later(self, task: Acceptance) -> Busy[ProduceResponse]:
-        """Have helpers do what takes longer. All else is looked at afresh when that is done."""
+    def _go_on_later(self, task: Acceptance) -> Busy[ProduceResponse]:
+        """Have a helper thread accept a batch, then go on: partitions are looked up again after it."""
         outcome: Promise[AtOnce] = Promise()
         holds = leave_frame(self.request, task.data)
         self._await(task, outcome)
@@ -162,7 +191,7 @@ class Production(Struct):
 
     def _resume(self, outcome: Promise[AtOnce], accepted: Accepted | None) -> None:
         self.context.now_ms = self.context.services.server.clock.now_ms()
-        answer = self.go_on(accepted)
+        answer = self._go_on(accepted)
         if isinstance(answer, Acceptance):
             self._await(answer, outcome)
         else:
@@ -171,7 +200,7 @@ class Production(Struct):
     def _accept(
         self, data: PartitionData, config: LogConfig, accepted: Accepted | None
     ) -> Stored | Acceptance:
-        """What to store of a batch, or the work of finding out."""
+        """Return the bytes to store of a batch, or the work that finds them."""
         if accepted is not None and accepted.config == config:
             return accepted.stored
         batch, context = data.records, self.context
@@ -191,19 +220,19 @@ class Production(Struct):
         return Acceptance(data, version, config, now_ms)
 
     def _append(self, partition: Partition, index: int, stored: Stored) -> PartitionAnswer:
-        """Append what was accepted."""
+        """Append the accepted bytes and return the partition's answer."""
         context = self.context
         if not isinstance(stored, tuple):
-            return _refuse_batch(index, stored, partition.log.log_start_offset, context.api_version)
+            return refuse_batch(index, stored, partition.log.log_start_offset, context.api_version)
         batch, header = stored
-        terms = BY_CLIENT if self.claimed is None else self.claimed.terms_of(partition.topic, index)
+        terms = BY_CLIENT if self.verified is None else self.verified.terms_of(partition.topic, index)
         result = partition.append(batch, header, self.request.acks, context.now_ms, terms)
         if isinstance(result, AppendResult) and not result.error and _has_one_batch(self.request):
             place_behind(context.connection, batch, partition)
         return self._appended(partition, index, result)
 
     def answer(self, partition: Partition, result: AppendResult | ErrorCode) -> AtOnce:
-        """The answer where the one batch of the request has been appended already, or refused."""
+        """Return the answer to a request whose only batch was appended, or refused, by `repeated.py`."""
         topic = self.request.topic_data[0]
         rows = [self._appended(partition, topic.partition_data[0].index, result)]
         self.answers.append(TopicAnswer(topic.name, topic.topic_id, rows))
@@ -212,18 +241,11 @@ class Production(Struct):
     def _appended(
         self, partition: Partition, index: int, result: AppendResult | ErrorCode
     ) -> PartitionAnswer:
-        """The answer to an append; notes it in `waiting` if `acks` is not satisfied yet."""
-        if not isinstance(result, AppendResult):  # asking for ErrorCode, an enumeration, takes longer
-            refused = PartitionAnswer(index, result, -1)
-            if result == ErrorCode.NOT_ENOUGH_REPLICAS:
-                refused.log_start_offset = partition.log.log_start_offset
-            self._say_who_leads(partition.topic, refused)
-            return refused
-        if result.error:
-            refused = PartitionAnswer(index, result.error, -1)
-            if result.error not in WITHOUT_LOG_START:
-                refused.log_start_offset = result.log_start_offset
-            self._say_who_leads(partition.topic, refused)
+        """Return the answer to an append, and note it in `waiting` if `acks` is not satisfied yet."""
+        # An isinstance of ErrorCode, an enumeration, would take longer.
+        if not isinstance(result, AppendResult) or result.error:
+            refused = refuse_append(partition, index, result)
+            add_current_leader(self.context, partition.topic, refused, self.leaders)
             return refused
         answer = PartitionAnswer(
             index, NO_ERROR, result.base_offset, result.append_time_ms, result.log_start_offset
@@ -232,37 +254,15 @@ class Production(Struct):
         outcome = outcome_of(partition, end, self.request.acks)
         if outcome is None:
             self.waiting[partition] = (end, answer)
-        elif outcome:  # of a batch that was there already: nothing more comes of it
+        elif outcome:  # a batch that was there already, and can no longer be committed
             answer.error_code, answer.base_offset = outcome, -1
         return answer
 
-    def _note_refusal(self, topic: str, data: PartitionData, answer: PartitionAnswer) -> None:
-        """Have those behind a batch refused as it is, should its partition come here meanwhile."""
-        batch = data.records
-        if isinstance(batch, memoryview) and self.context.api_version >= FIRST_WITH_BATCHES:
-            for _, header in islice(iter_headers(batch), 1):
-                error = error_of(answer.error_code)
-                self.context.services.storage.replicas.note_refusal(topic, data.index, header, error)
-
-    def _say_who_leads(self, topic: str, answer: PartitionAnswer) -> None:
-        """Beside the error that another broker leads, say which (KIP-951)."""
-        if (
-            answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
-            and self.context.api_version >= FIRST_WITH_LEADER
-        ):
-            leader, epoch = current_leader(self.context, topic, answer.index)
-            answer.current_leader = PartitionAnswer.LeaderIdAndEpoch(leader, epoch)
-            self.leaders.append(leader)
-
-    def _name_leaders(self, response: ProduceResponse) -> None:
-        """Say where the leaders are that were named."""
-        found = endpoints(self.context, self.leaders)
-        response.node_endpoints = [ProduceResponse.NodeEndpoint(*each) for each in found]
-
     def _wait(self, response: ProduceResponse) -> Promise[ProduceResponse]:
-        """The response, once each partition is as far as `acks` asks; only acks=all has a timeout. As with
-        Kafka's `DelayedProduce`, an error that comes after the append leaves the offsets in its row. A sync
-        that fails is part of the append in Kafka, so its row has no base offset.
+        """Promise the response for when each partition is as far as `acks` asks; only acks=all has a timeout.
+
+        As with Kafka's `DelayedProduce`, an error after the append leaves the offsets in its row. A failed
+        sync is part of the append in Kafka, so its row has no base offset.
         """
         request, waiting = self.request, self.waiting
 
@@ -272,8 +272,8 @@ class Production(Struct):
                 answer.error_code = error
                 if error is ErrorCode.KAFKA_STORAGE_ERROR:
                     answer.base_offset = -1
-                self._say_who_leads(partition.topic, answer)
-                self._name_leaders(response)
+                add_current_leader(self.context, partition.topic, answer, self.leaders)
+                add_endpoints(self.context, response, self.leaders)
 
         required = {partition: offset for partition, (offset, _) in waiting.items()}
         operation = DelayedProgress(required, settle, response, _done_for(request.acks))
@@ -284,14 +284,14 @@ class Production(Struct):
 
 
 def resolve(context: RequestContext, topic: TopicData) -> str:
-    """The name of a topic; `NO_TOPIC` for an id that no topic has."""
+    """Return the name of a topic, or `NO_TOPIC` for an id that no topic has."""
     if context.api_version < FIRST_WITH_IDS:
         return topic.name
     return context.services.cluster.metadata.image.topic_names.get(topic.topic_id, NO_TOPIC)
 
 
 def admit(context: RequestContext, name: str, acks: int) -> ErrorCode:
-    """The error with which all partitions of a topic are refused; NO_ERROR if they are not."""
+    """Return the error with which all partitions of a topic are refused, or NO_ERROR."""
     if name == NO_TOPIC and context.api_version >= FIRST_WITH_IDS:
         return ErrorCode.UNKNOWN_TOPIC_ID
     if not (
@@ -306,39 +306,21 @@ def admit(context: RequestContext, name: str, acks: int) -> ErrorCode:
     return NO_ERROR
 
 
-def _refuse(data: PartitionData, refusal: ErrorCode, partition: Partition | ErrorCode) -> PartitionAnswer:
-    """The answer for a batch that is not accepted, for the reason that Kafka looks at first."""
-    is_looked_at = refusal not in BEFORE_LOOKING
-    if partition == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_looked_at:
-        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    elif refusal:
-        error = refusal
-    else:
-        error = partition if isinstance(partition, ErrorCode) else ErrorCode.INVALID_RECORD
-    return PartitionAnswer(data.index, error, -1)
-
-
-def close_if_failed(response: ProduceResponse) -> Close | None:
-    """For a client that wants no answer: if a batch failed, a closed connection is how it learns of it."""
-    failed = any(row.error_code for topic in response.responses for row in topic.partition_responses)
-    return CLOSE if failed else None
-
-
 def outcome_of(partition: Partition, end: int, acks: int) -> int | None:
-    """NO_ERROR where what was appended below `end` is as far as `acks` asks, the error where it never will
-    be, None for "not yet".
+    """Return NO_ERROR if the records below `end` are as far as `acks` asks, the error if they never will be,
+    or None if they may be later.
     """
     return NO_ERROR if partition.high_watermark >= end else _done_for(acks)(partition, end)
 
 
 def place_behind(connection: Connection, batch: memoryview, partition: Partition) -> None:
-    """Have the next batch received where it fits behind this one, if it is for the same partition."""
+    """Have the connection receive its next batch into memory that lies behind this one in the log's file."""
     if len(batch) >= WORTH_PLACING:
         connection.place_next(batch, partition.log.write_position)
 
 
 def _done_for(acks: int) -> Callable[[Partition, int], ErrorCode | None]:
-    """The method that says whether a partition is as far as `acks` asks."""
+    """Return the method that tells whether a partition is as far as `acks` asks."""
     return Partition.committed if acks == ACKS_ALL else Partition.stored
 
 
@@ -346,23 +328,40 @@ def _has_one_batch(request: ProduceRequest) -> bool:
     return len(request.topic_data) == len(request.topic_data[0].partition_data) == 1
 
 
-def once(rows: list[PartitionData]) -> list[PartitionData]:
-    """Each partition once, with the batch that came last."""
+def _answer_refused(request: ProduceRequest, error: ErrorCode) -> ProduceResponse | Close | None:
+    response = refuse_request(request, error)
+    return close_if_failed(response) if request.acks == ACKS_NONE else response
+
+
+def _admit_all(context: RequestContext, request: ProduceRequest) -> list[tuple[str, ErrorCode]]:
+    """Return the name of each topic, and the error that refuses it."""
+    names = [resolve(context, topic) for topic in request.topic_data]
+    return [(name, admit(context, name, request.acks)) for name in names]
+
+
+def _writable(
+    request: ProduceRequest, admitted: list[tuple[str, ErrorCode]]
+) -> Iterator[tuple[str, PartitionData]]:
+    """Yield the partitions of topics that the client may write to."""
+    for topic, (name, refusal) in zip(request.topic_data, admitted, strict=True):
+        if not refusal:
+            for data in _once(topic.partition_data):
+                yield name, data
+
+
+def _once(rows: list[PartitionData]) -> list[PartitionData]:
+    """Return each partition once, with the batch that came last."""
     return list({row.index: row for row in rows}.values())
 
 
-def _refuse_batch(
-    index: int, refusal: Refusal | None, log_start_offset: int, api_version: int
-) -> PartitionAnswer:
-    answer = PartitionAnswer(index, NO_ERROR, -1)
-    if refusal is not None:
-        answer.error_code = refusal.error
-        answer.error_message = refusal.message
-        if refusal.is_by_log and refusal.error not in WITHOUT_LOG_START:
-            answer.log_start_offset = log_start_offset
-        if api_version >= FIRST_WITH_RECORD_ERRORS:
-            answer.record_errors = [
-                ProduceResponse.BatchIndexAndErrorMessage(at, message)
-                for at, message in refusal.record_errors
-            ]
-    return answer
+def _merge(topics: list[TopicData]) -> list[TopicData]:
+    """Return each topic once, with all its partitions.
+
+    A partition in two entries would be written twice, and acks=all would wait only for the later batch.
+    """
+    merged: dict[tuple[str, bytes], TopicData] = {}
+    for topic in topics:
+        known = merged.setdefault((topic.name, topic.topic_id), topic)
+        if known is not topic:
+            known.partition_data += topic.partition_data
+    return list(merged.values())

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from kcompat.api.acceptance import Acceptance
 from kcompat.api.context import Busy
+from kcompat.api.produce.acceptance import Acceptance
 from kcompat.cluster.news import Role
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
