@@ -19,15 +19,20 @@ CHECKED: Final = (
     "bench",
     "demo",
     "kcompat/cli",
+    "kcompat/cluster",
     "kcompat/config",
+    "kcompat/coordinator",
     "kcompat/embedded",
     "kcompat/log",
+    "kcompat/migration",
     "kcompat/net",
     "kcompat/protocol",
     "kcompat/records",
     "kcompat/regex",
     "kcompat/security",
+    "kcompat/store",
     "kcompat/testing",
+    "kcompat/zookeeper_server",
 )
 FEWEST_WORDS: Final = 3
 OPENINGS: Final = (

@@ -1,4 +1,4 @@
-"""What has dynamic configs, and how it is named below `/config` and in notifications."""
+"""Entities with dynamic configs, and their names below `/config` and in notifications."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ GROUPS = "groups"
 """The kind of entities that are groups. Kafka with ZooKeeper has none: their node is made with the first."""
 
 KINDS = (TOPICS, BROKERS, GROUPS)
-"""Those that brokers obey today."""
+"""Kinds of entities whose configs brokers obey."""
 
 
 def entity_path(kind: str, name: str) -> str:

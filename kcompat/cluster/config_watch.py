@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class ConfigWatch:
-    """That of one broker, from `start` to `stop`."""
+    """One broker's watch on notifications about changed configs, from `start` to `stop`."""
 
     def __init__(self, store: MetadataStore, configs: EntityConfigs, now_ms: Callable[[], int]) -> None:
         """`now_ms` gives ms since the epoch."""
@@ -123,7 +123,7 @@ def _number(name: str) -> int:
 
 
 def _entity(name: str, data: bytes) -> Entity | None:
-    """What a notification is about; None where that is nothing that brokers obey."""
+    """Return the entity that a notification names; None for one whose configs brokers do not obey."""
     try:
         entity = entity_of(znodes.decode_config_change(data))
     except DamagedZnodeError as error:

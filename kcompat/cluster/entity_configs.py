@@ -44,7 +44,9 @@ _log = logging.getLogger(__name__)
 
 
 class EntityConfigs:
-    """Those of the cluster, for one broker. What it reads and changes, the broker obeys when it is answered.
+    """The dynamic configs of the cluster, read and changed by one broker.
+
+    A caller whose read or change is done can rely on it: the broker obeys the configs by then.
 
     Nothing is read while something is changed, so that what the broker hears never goes back.
     """

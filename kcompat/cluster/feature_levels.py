@@ -45,7 +45,7 @@ SUPPORTED: Final[Mapping[str, Levels]] = {
     SHARE_VERSION: Levels(0, 1),
     STREAMS_VERSION: Levels(0, 1),
 }
-"""What this broker can do. A cluster whose metadata store is kcompat's own begins with the highest levels."""
+"""Levels that this broker supports, by feature. A new cluster on kcompat's own store has the highest."""
 
 HIGHEST_LEVELS: Final[Mapping[str, int]] = {name: levels.highest for name, levels in SUPPORTED.items()}
 
@@ -93,7 +93,7 @@ def supported_payload(supported: Mapping[str, Levels]) -> dict[str, dict[str, in
 
 
 def supported_of(registration: Mapping[str, Any]) -> dict[str, Levels]:
-    """What a registration says of features; nothing in those before version 5."""
+    """Return the supported levels in a broker's registration; those before version 5 have none."""
     features = optional_field(registration, "features", dict[str, dict[str, int]], {})
     return {
         name: Levels(field(versions, "min_version", int), field(versions, "max_version", int))

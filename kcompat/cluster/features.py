@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 class FinalizedFeatures:
-    """What one broker knows of them, from `start` to `stop`."""
+    """The finalized features as one broker knows them, from `start` to `stop`."""
 
     def __init__(self, store: MetadataStore) -> None:
         self._store = store

@@ -27,14 +27,14 @@ _log = logging.getLogger(__name__)
 
 
 class Names(Protocol):
-    """What is asked of a `MetadataStore`."""
+    """The part of a `MetadataStore` that is used here."""
 
     async def children(self, path: str) -> list[str]:
         """The names of a node's children."""
 
 
 class MissedDeletions:
-    """Those of one broker, from when it is made to `stop`."""
+    """Finds topics that were deleted while one broker was not registered, until `stop`."""
 
     def __init__(self, store: Names, cluster: MetadataCache, registration: Registration) -> None:
         self._store = store

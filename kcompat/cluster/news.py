@@ -25,7 +25,7 @@ LEADER_EPOCH_DURING_DELETION = -2
 
 
 class Role(Struct, frozen=True, gc=False):
-    """What the controller decided for a partition: who leads, since which epoch, who is in sync.
+    """The controller's decision about a partition: its leader, the leader epoch, the replicas in sync.
 
     `adding` and `removing` are those of the replicas that a reassignment brings and takes away;
     `leader_recovery_state` is 1 while a leader that was elected uncleanly recovers.
@@ -111,9 +111,7 @@ News = LeaderAndIsr | StopReplica | UpdateMetadata | UpdateConfigs
 
 
 class Reply(Struct, frozen=True):
-    """What a broker answers: an `error` of the whole request, or those of the partitions that failed, by
-    topic and index.
-    """
+    """The answer of a broker: an `error` of the whole request, or errors of partitions by topic and index."""
 
     error: ErrorCode = ErrorCode.NONE
     partitions: Mapping[tuple[str, int], ErrorCode] = {}

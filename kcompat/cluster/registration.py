@@ -68,25 +68,25 @@ class SessionMemory(Protocol):
     """Where a broker keeps the ids of its sessions for its next life."""
 
     def read(self) -> list[int]:
-        """Those that were written last."""
+        """Return the ids that were written last."""
 
     def write(self, session_ids: Iterable[int]) -> None:
         """Keep these, and no others."""
 
 
 class Forgetful:
-    """Of a store whose sessions end with the process: there is nothing to be remembered."""
+    """A `SessionMemory` without content, for a store whose sessions end with the process."""
 
     def read(self) -> list[int]:
-        """No session is left."""
+        """Return no ids: no session is left."""
         return []
 
     def write(self, session_ids: Iterable[int]) -> None:
-        """They need not be kept."""
+        """Do nothing: the ids end with the process."""
 
 
 class Registration:
-    """That of one broker, from `start` to `stop`."""
+    """The registration of one broker in the metadata store, from `start` to `stop`."""
 
     def __init__(self, store: MetadataStore, broker_id: int, memory: SessionMemory, clock: Clock) -> None:
         self._store = store

@@ -84,7 +84,7 @@ class BrokerRegistration(Struct, frozen=True):
     """The levels of features that the broker supports."""
 
     def info(self, broker_id: int) -> BrokerInfo:
-        """What clients are shown of the broker."""
+        """Return the broker as clients see it in Metadata."""
         return BrokerInfo(broker_id, self.rack, self.endpoints, self.security_protocols)
 
 
@@ -262,7 +262,7 @@ def encode_reassignments(wanted: Mapping[tuple[str, int], tuple[int, ...]]) -> b
 
 
 def decode_reassignments(data: bytes) -> dict[tuple[str, int], tuple[int, ...]]:
-    """`/admin/reassign_partitions`."""
+    """Decode `/admin/reassign_partitions`: the wanted replicas by topic and partition."""
     return {
         (field(row, "topic", str), field(row, "partition", int)): field(row, "replicas", tuple[int, ...])
         for row in field(json_object(data), "partitions", list[dict[str, Any]])
@@ -302,17 +302,17 @@ def encode_partition_state(state: PartitionState) -> bytes:
 
 
 def decode_partition_state(data: bytes) -> PartitionState:
-    """`.../partitions/<index>/state`."""
+    """Decode the payload of `.../partitions/<index>/state`."""
     return converted(json_object(data), PartitionState)
 
 
 def encode_config(configs: Mapping[str, str]) -> bytes:
-    """`/config/<kind>/<name>`."""
+    """Encode the payload of `/config/<kind>/<name>`."""
     return _encode({"version": 1, "config": dict(configs)})
 
 
 def decode_config(data: bytes) -> dict[str, str]:
-    """`/config/<kind>/<name>`."""
+    """Decode the payload of `/config/<kind>/<name>`."""
     return field(json_object(data), "config", dict[str, str])
 
 
@@ -342,7 +342,7 @@ def encode_producer_ids(block: ProducerIdBlock) -> bytes:
 
 
 def decode_producer_ids(data: bytes) -> ProducerIdBlock:
-    """`/latest_producer_id_block`."""
+    """Decode the payload of `/latest_producer_id_block`."""
     payload = json_object(data)
     return ProducerIdBlock(
         field(payload, "broker", int), field(payload, "block_start", int), field(payload, "block_end", int)
@@ -355,7 +355,7 @@ def encode_epoch(epoch: int) -> bytes:
 
 
 def decode_epoch(data: bytes) -> int:
-    """`/controller_epoch`."""
+    """Decode the payload of `/controller_epoch`."""
     try:
         return int(data)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What a producer claims that writes in a transaction, and who says whether it is true (KIP-890)."""
+"""The claim of a producer to write in a transaction, and the port that verifies it (KIP-890)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Claim(NamedTuple):
 
 
 class Verifier(Protocol):
-    """Whoever asks the transaction coordinator."""
+    """The port to the transaction coordinator."""
 
     @property
     def is_required(self) -> bool:
-        """`transaction.partition.verification.enable`."""
+        """Whether claims have to be verified: `transaction.partition.verification.enable`."""
 
     def ask(
         self, claim: Claim, partitions: Collection[TopicPartition]

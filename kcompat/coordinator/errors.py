@@ -1,6 +1,4 @@
-"""What became of an append to a coordinator's topic, and what a failed one means to the client, whatever was
-to be written.
-"""
+"""The outcome of an append to a coordinator's topic, and the errors that tell clients of a failed one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a coordinator's operations are made of: a record of its log, and what one operation decides."""
+"""The parts of a coordinator's operations: a record of its log, and the result of one operation."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Settled = Callable[[Any, int, ErrorCode], "Result[None]"]
 
 
 class Result(Struct, Generic[T]):
-    """What an operation decided.
+    """The decision of an operation.
 
     `records` are appended as one batch, replayed, and `response` is given once they are committed; without
     records it is given once all is that the operation may have built on, which mostly is so at once. A

@@ -1,4 +1,4 @@
-"""What the runtime asks of a coordinator's state and of its log."""
+"""The ports of the runtime to a coordinator's state and to its log."""
 
 from __future__ import annotations
 
@@ -66,8 +66,9 @@ class CoordinatorLog(Protocol):
     def begin_verification(
         self, partition: int, producer_id: int, epoch: int, now_ms: int, *, adds: bool
     ) -> Verification | ErrorCode:
-        """What a producer has to prove before it writes in a transaction; NONE where it has done so before,
-        or the error that refuses it.
+        """Return the verification that a producer needs before it writes in a transaction.
+
+        An error code is returned instead: NONE where it was verified before, or the error that refuses it.
         """
 
     def when_committed(self, partition: int, offset: int) -> Promise[ErrorCode]:

@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class _Pending(Generic[T]):
-    """Who waits for records that are appended but not yet committed: their own, or what they build on."""
+    """An operation that waits for appended records to be committed: its own, or those it builds on."""
 
     __slots__ = ("failed", "promise", "result", "timer")
 
@@ -83,7 +83,7 @@ class ShardRunner(Generic[S]):
         self._appended_to = -1
         """The offset of the last record or marker that was appended by this runner."""
         self._committed_to = -1
-        """The same of what is known to be committed."""
+        """The offset of the last record or marker that is known to be committed."""
         self._busy = False
         self._closed = False
 

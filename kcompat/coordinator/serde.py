@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kcompat.protocol.schema import Decoder
 
     _Decoders = tuple[Decoder[Message], Decoder[Message]]
-    """Of a key, and of its value."""
+    """The decoders of a key and of its value."""
 
 _PREFIX = struct.Struct(">h")
 _unpack_prefix = _PREFIX.unpack_from
@@ -63,7 +63,7 @@ class RecordSerde:
         return CoordinatorRecord(parsed_key, read_value(memoryview(value), _PREFIX.size)[0])
 
     def _find_decoders(self, key: bytes, value: bytes | None) -> _Decoders | None:
-        """Those of all records that begin like this one."""
+        """Return the decoders of records whose key and value have the versions of this record's."""
         types = self._types.get(_prefix(key))
         if types is None:
             return None

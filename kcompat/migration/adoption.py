@@ -41,7 +41,7 @@ LARGEST_PRODUCER_ID = 2**48
 """No cluster has ever handed out an id above this one. To go on from such an id would use up the ids."""
 
 KEEP_EVERYTHING = {"retention.ms": "-1", "retention.bytes": "-1"}
-"""What a topic whose configuration is not known is given: nothing is deleted before somebody has said so."""
+"""Configs of an adopted topic whose configuration is not known: nothing is deleted until they are changed."""
 
 
 class AdoptedTopic(Struct, frozen=True):

@@ -76,7 +76,7 @@ class Registration(Struct, frozen=True):
 
     @property
     def assignments(self) -> dict[str, znodes.TopicAssignment]:
-        """What is known of each topic: its id, and the brokers of its partitions."""
+        """The id of each topic, and the brokers of its partitions."""
         return {topic: znodes.decode_topic(self.nodes[znodes.topic_path(topic)]) for topic in self.topics}
 
     @property
@@ -90,8 +90,8 @@ class Registration(Struct, frozen=True):
 
 
 def registration_of(nodes: Mapping[str, Node]) -> Registration:
-    """What a stopped broker's store says: its persistent nodes, without `NOTIFICATIONS` and `SYSTEM`. No
-    feature is finalized any more: a broker of Kafka with ZooKeeper would not start.
+    """Return the metadata in a stopped broker's store: its persistent nodes, without `NOTIFICATIONS` and
+    `SYSTEM`. No feature is finalized in it, as a broker of Kafka with ZooKeeper would not start.
     """
     kept = {
         path: node.data or b""

@@ -30,7 +30,7 @@ TAKEN = frozenset(
         "log_dir_event_notification",
     )
 )
-"""What a broker keeps below its root. Others may have something beside it, such as old consumers."""
+"""Names of the nodes that a broker keeps below its root. Others may stand there, such as old consumers'."""
 
 
 class ReadNode(Struct, frozen=True):
@@ -48,7 +48,7 @@ def to_read_below(path: str, node: ReadNode) -> list[str]:
 
 
 def registration_from(nodes: Mapping[str, ReadNode]) -> Registration:
-    """What the store gets of the nodes, which were read by way of `to_read_below`.
+    """Return the metadata for the store from ZooKeeper's nodes, which were read by way of `to_read_below`.
 
     Raises HandOverRefusedError when they are not those of a cluster whose brokers are all stopped.
     """

@@ -204,7 +204,6 @@ class BorrowedStore:
         self._is_abandoned = False
 
     async def session(self) -> MetadataStore:
-        """See `Sessions`."""
         self._opened = await self._store.session()
         if isinstance(self._opened, ProcessSession):
             self._session = self._opened

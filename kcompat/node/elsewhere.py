@@ -62,7 +62,6 @@ class Elsewhere:
         return made
 
     def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
-        """See `Decisions.allocate_producer_ids`."""
         return self._controller.allocate_producer_ids()
 
 

@@ -104,7 +104,6 @@ class _Link:
     # What the broker does
 
     def send(self, pieces: Sequence[Piece]) -> None:
-        """See `Outbound`."""
         if self._holds:
             pieces = [bytes(piece) for piece in pieces]
         self._do(lambda: self._send(pieces))
@@ -114,7 +113,6 @@ class _Link:
             self.outbound.send(pieces)
 
     def close(self) -> None:
-        """See `Outbound`."""
         self._held.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -125,15 +123,12 @@ class _Link:
     # What the connection tells
 
     def connected(self) -> None:
-        """See `Receiver`."""
         self._do(self._receiver.connected)
 
     def received(self, frame: memoryview) -> None:
-        """See `Receiver`."""
         self._do(lambda: self._receiver.received(frame))
 
     def ended(self, ending: Ending) -> None:
-        """See `Receiver`."""
         self._do(lambda: self._ended(ending))
 
     def _ended(self, ending: Ending) -> None:

@@ -60,7 +60,6 @@ class _StoreOnPort:
         return await self._store.session()
 
     async def close(self) -> None:
-        """See `Sessions`."""
         await self._server.close()
         await self._store.close()
 

@@ -171,7 +171,6 @@ class PeerClient:
             self._seek()
 
     def ready(self) -> None:
-        """See `exchange.Owner`."""
         exchange = self._exchange
         assert exchange is not None
         self._stop_setup()
@@ -187,7 +186,6 @@ class PeerClient:
                 call.miss(PeerFault.ABANDONED)  # whoever made a call before it has ended the connection
 
     def over(self, fault: PeerFault) -> None:
-        """See `exchange.Owner`."""
         exchange = self._exchange
         assert exchange is not None
         lived_ms = self._clock.now_ms() - self._ready_at_ms if self.is_ready else 0
@@ -263,18 +261,15 @@ class _Call:
         self.timer: Timer | None = None
 
     def settle(self, response: Message) -> None:
-        """See `exchange.Call`."""
         self._client.answered()
         self._stop_timer()
         self.promise.complete(response)
 
     def fail(self, error: Exception) -> None:
-        """See `exchange.Call`."""
         self._stop_timer()
         self.promise.fail(error)
 
     def miss(self, fault: PeerFault) -> None:
-        """See `exchange.Call`."""
         self.fail(PeerError(fault, self._client.name))
 
     def _stop_timer(self) -> None:

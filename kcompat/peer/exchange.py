@@ -109,16 +109,13 @@ class Exchange:
     # What the connection tells
 
     def connected(self) -> None:
-        """See `Receiver`."""
         self.is_connected = True
         self._send(_AskVersions(self), FIRST_VERSIONS_VERSION)
 
     def ended(self, ending: Ending) -> None:
-        """See `Receiver`."""
         self._break(FAULT_OF[ending])
 
     def received(self, frame: memoryview) -> None:
-        """See `Receiver`."""
         if not self._in_flight:
             self._break(PeerFault.GARBLED)
             return
@@ -194,12 +191,10 @@ class _AskVersions:
         self._version = 0
 
     def make(self, version: int) -> Message:
-        """See `Call`."""
         self._version = version
         return ApiVersionsRequest(*SOFTWARE)
 
     def settle(self, response: Message) -> None:
-        """See `Call`."""
         assert isinstance(response, ApiVersionsResponse)
         self._exchange.versions(response, self._version)
 

@@ -152,11 +152,11 @@ class Check(Struct, frozen=True, gc=False):
 
 Op = Create | SetData | Delete | Check
 OpResult = str | Stat | None
-"""What an operation answers: Create the path made, SetData the new Stat, the others None."""
+"""Result of an operation: the path made for Create, the new Stat for SetData, None for the others."""
 
 
 class EventType(IntEnum):
-    """What happened to a watched node; the codes are ZooKeeper's."""
+    """Kinds of changes of a watched node; the codes are ZooKeeper's."""
 
     MISSED = -1
     """The session was cut off or has been renewed: whatever happened meanwhile was not reported."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SharedTree(Protocol):
-    """What the sessions of a process have in common: `ProcessStore`."""
+    """The tree that the sessions of a process share, as a session sees it: a `ProcessStore`."""
 
     @property
     def tree(self) -> Tree:
@@ -45,7 +45,7 @@ class ProcessSession(Session):
         self._store = store
         self._watches: Subscriptions[str, WatchEvent] = Subscriptions("a watch of the metadata store")
         self._settled: asyncio.Future[None] | None = None
-        """What calls wait for while the session is suspended."""
+        """Future that calls wait for while the session is suspended; None otherwise."""
         self._is_closed = False
         self._has_lapsed = False
 
@@ -78,7 +78,7 @@ class ProcessSession(Session):
         return sorted(self._store.tree.get(path).children)
 
     async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
-        """One transaction."""
+        """Run `ops` as one transaction."""
         await self._ready()
         results = await self._store.commit(self._session_id, ops)
         await self._ready()  # no answer comes through while cut off

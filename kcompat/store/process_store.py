@@ -78,7 +78,7 @@ class _Waiting:
             self._future.set_result((zxid, result))
 
     def fail(self, error: Exception) -> None:
-        """The same."""
+        """Settle with an error, unless the caller has been cancelled."""
         if not self._future.done():
             self._future.set_exception(error)
 
@@ -157,7 +157,7 @@ class ProcessStore:
         return await self.submit(session_id, work)
 
     def submit(self, session_id: int, work: Callable[[Transaction], T]) -> asyncio.Future[tuple[int, T]]:
-        """The same, to be awaited later."""
+        """Stage a transaction now; the future gives its id and the result of `work` once it is durable."""
         future: asyncio.Future[tuple[int, T]] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(session_id, work, future))
         if self._writer is None:

@@ -1,4 +1,4 @@
-"""What the sessions of every kind of store have in common."""
+"""The base of the sessions of every kind of store."""
 
 from __future__ import annotations
 

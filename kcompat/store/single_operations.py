@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class SingleOperations(ABC):
-    """What `MetadataStore` has beside `multi`: transactions of one operation."""
+    """The methods of `MetadataStore` that are transactions of one operation, built on `multi`."""
 
     @abstractmethod
     async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
-        """All of `ops`, or none."""
+        """Run all of `ops`, or none."""
 
     async def create(
         self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False

@@ -84,7 +84,7 @@ class SqliteJournal:
             raise
 
     def load(self) -> Tree:
-        """All nodes."""
+        """Read all nodes and sessions, and the id of the last transaction."""
         try:
             (zxid,) = self._db.execute("SELECT zxid FROM last_transaction").fetchone()
             rows = self._db.execute(

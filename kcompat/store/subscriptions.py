@@ -1,4 +1,4 @@
-"""Who wants to be told of what, in the order they asked."""
+"""Listeners by the subject that they subscribed to, called in the order of their subscriptions."""
 
 from __future__ import annotations
 

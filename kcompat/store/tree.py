@@ -114,7 +114,7 @@ class StoredSession(Struct, frozen=True, gc=False):
 
 
 class Change(Struct, frozen=True, gc=False):
-    """What happened to a node, and the access list of the node it happened to."""
+    """A change of a node, and the access list of that node."""
 
     event: WatchEvent
     acl: Acl
@@ -165,21 +165,21 @@ class Tree:
 
 
 class Staged(Struct):
-    """What changes: nodes and sessions as they will be, None for those that go."""
+    """The effect of a transaction: nodes and sessions as they will be, None for removed ones."""
 
     nodes: dict[str, Node | None]
     sessions: dict[int, StoredSession | None]
 
     @classmethod
     def nothing(cls) -> Staged:
-        """To begin with."""
+        """Return the effect of an empty transaction."""
         return cls({}, {})
 
     def __bool__(self) -> bool:
         return bool(self.nodes or self.sessions)
 
     def add(self, later: Staged) -> None:
-        """What a later transaction changes as well."""
+        """Add the effect of a later transaction."""
         self.nodes |= later.nodes
         self.sessions |= later.sessions
 

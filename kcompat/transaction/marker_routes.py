@@ -54,7 +54,6 @@ class MarkerRoutes:
         return known.leader if known.leader in image.brokers else -1
 
     def write(self, broker_id: int, markers: Sequence[Marker]) -> Promise[list[Errors]]:
-        """See `MarkerPorts`."""
         if broker_id == self._peers.broker_id:
             return gather([self._here.write(marker) for marker in markers])
         request = WriteTxnMarkersRequest(markers=[_row(marker) for marker in markers])

@@ -49,7 +49,6 @@ class Verification:
 
     @property
     def is_required(self) -> bool:
-        """See `Verifier`."""
         return bool(self._config.current.get("transaction.partition.verification.enable"))
 
     def ask(self, claim: Claim, partitions: Collection[TopicPartition]) -> Promise[Errors]:

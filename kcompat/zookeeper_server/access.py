@@ -26,7 +26,7 @@ Identity = tuple[str, str]
 
 
 class Permission(IntFlag):
-    """What can be allowed."""
+    """Permissions that an access list can give."""
 
     READ = 1
     WRITE = 2

@@ -18,7 +18,7 @@ class Slot:
         self._queue = queue
         self.since_ms = since_ms
         self.bytes = size
-        """Of the request."""
+        """Size of the request in bytes."""
         self.make: Callable[[], bytes] | None = None
         """Gives the answer when its turn has come; None as long as there is none to give."""
         self.finish: Callable[[], object] | None = None
@@ -42,9 +42,9 @@ class AnswerQueue:
         self.is_held = False
         """Whether nothing is to be sent for now."""
         self.held_bytes = 0
-        """Of the requests that wait."""
+        """Bytes of the requests that wait for their answers."""
         self.next_bytes = 0
-        """Of the request that comes next."""
+        """Bytes of the request that is handled next."""
 
     def __len__(self) -> int:
         return len(self._slots)

@@ -51,16 +51,16 @@ MAX_WAITING: Final = 200
 TURN: Final = 50
 """Requests that one connection may ask before others, and those of the broker, have their turn."""
 MAX_WAITING_BYTES: Final = 4 << 20
-"""The same in bytes."""
+"""Bytes of requests that one connection may have waiting; more stay unread in the socket."""
 
 _NOTIFICATION_XID: Final = -1
 _PING_XID: Final = -2
 _CONNECTED: Final = 3
-"""`WatcherEvent.state`."""
+"""`WatcherEvent.state` of a session that is connected."""
 
 
 class Transport(Protocol):
-    """What carries the bytes to the client."""
+    """The port to the client's socket."""
 
     def write(self, data: bytes) -> None:
         """Send, after what was written before."""
@@ -137,23 +137,19 @@ class Connection:
 
     @property
     def session_id(self) -> int:
-        """Of its session; 0 before there is one."""
+        """Id of the connection's session; 0 before there is one."""
         return 0 if self.session is None else self.session.id
 
     def watch(self, kind: Kind, path: str) -> None:
-        """See `Asker`."""
         self._service.watches.add(self, kind, path)
 
     def has_watch(self, kind: Kind, path: str) -> bool:
-        """See `Asker`."""
         return self._service.watches.has(self, kind, path)
 
     def remove_watch(self, kind: Kind, path: str) -> bool:
-        """See `Asker`."""
         return self._service.watches.remove(self, kind, path)
 
     def notify(self, event: EventType, path: str) -> None:
-        """See `Asker`."""
         self._send(frame(ReplyHeader(_NOTIFICATION_XID, -1, Code.OK), WatcherEvent(event, _CONNECTED, path)))
 
     # Frames

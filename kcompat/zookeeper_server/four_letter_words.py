@@ -19,7 +19,7 @@ VERSION: Final = "3.8.4-kcompat, built on 2024-02-12 22:16 UTC"
 
 
 def answer(word: bytes, service: Service) -> str:
-    """What a server says to one of `WORDS`."""
+    """Return the answer of a server to one of `WORDS`."""
     return WORDS[word](service)
 
 

@@ -56,6 +56,6 @@ class FrameBuffer:
         self._taken = 0
 
     def clear(self) -> None:
-        """Free everything."""
+        """Drop all bytes and free their memory."""
         self._data.clear()
         self._taken = 0

@@ -45,7 +45,7 @@ class Reader:
         return len(self._data) - self._position
 
     def number(self, layout: Layout) -> int:
-        """An integer."""
+        """Take an integer. Raises `MalformedError`."""
         if self.left < layout.size:
             raise MalformedError("cut short")
         (value,) = layout.unpack_from(self._data, self._position)
@@ -70,7 +70,7 @@ class Reader:
         return text
 
     def text_or_none(self) -> str | None:
-        """The same; a count of -1 is None."""
+        """Take a text, or None where its count is -1."""
         size = self.number(_INT)
         return None if size == -1 else str(self._take(size), "utf-8", "replace")
 
@@ -102,7 +102,7 @@ class Record(Struct, frozen=True):
         return cls(*[read(reader) for read, _, _ in _fields(cls)])
 
     def encode(self) -> bytes:
-        """Its bytes."""
+        """Return the record as bytes."""
         return b"".join(
             write(getattr(self, name))
             for name, (_, write, _) in zip(self.__struct_fields__, _fields(type(self)), strict=True)

@@ -1,4 +1,4 @@
-"""What clients ask without changing anything but their own watches, with ZooKeeper's checks in its order."""
+"""Requests that change nothing but the client's own watches, with ZooKeeper's checks in its order."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ if TYPE_CHECKING:
 
 
 class Asker(Protocol):
-    """Who asks: a connection."""
+    """The connection on which a request came."""
 
     @property
     def session_id(self) -> int:
-        """Of its session."""
+        """Id of the connection's session."""
 
     @property
     def identities(self) -> tuple[Identity, ...]:
-        """Who it has proved to be."""
+        """Identities that the client has proved."""
 
     def watch(self, kind: Kind, path: str) -> None:
-        """Tell it of changes of a path."""
+        """Add a watch on a path for this connection."""
 
     def has_watch(self, kind: Kind, path: str) -> bool:
-        """Whether it is told."""
+        """Whether the connection has such a watch."""
 
     def remove_watch(self, kind: Kind, path: str) -> bool:
         """Tell it no more; False if it was not told."""

@@ -21,7 +21,7 @@ MAX_BUFFER: Final = 0xFFFFF
 
 
 class OpCode(IntEnum):
-    """What a client asks for: `RequestHeader.type`."""
+    """Kinds of requests: `RequestHeader.type`."""
 
     CREATE = 1
     DELETE = 2
@@ -57,7 +57,7 @@ class OpCode(IntEnum):
 
 
 class Code(IntEnum):
-    """What a reply says of its request (`ReplyHeader.err`), named as in ZooKeeper's `KeeperException`."""
+    """Results of a request (`ReplyHeader.err`), named as in ZooKeeper's `KeeperException`."""
 
     OK = 0
     SYSTEM_ERROR = -1
@@ -98,7 +98,7 @@ class ConnectResponse(Record, frozen=True):
 
 
 class ReadOnly(Record, frozen=True):
-    """What clients since 3.4 have after a `ConnectRequest`, and get after its response."""
+    """The flag that clients since 3.4 send after a `ConnectRequest`, and get after its response."""
 
     read_only: bool
 
@@ -119,7 +119,7 @@ class ReplyHeader(Record, frozen=True):
 
 
 class Stat(Record, frozen=True):
-    """What there is to know of a node beside its data."""
+    """The facts of a node beside its data: versions, transaction ids, times."""
 
     czxid: Long
     mzxid: Long
@@ -142,7 +142,7 @@ class Id(Record, frozen=True):
 
 
 class ACL(Record, frozen=True):
-    """What somebody may do."""
+    """One entry of an access list: permissions of an identity."""
 
     perms: Int
     id: Id
@@ -157,7 +157,7 @@ class WatcherEvent(Record, frozen=True):
 
 
 class AuthPacket(Record, frozen=True):
-    """Who the client is; `type` means nothing."""
+    """A credential of the client; `type` means nothing."""
 
     type: Int
     scheme: str
@@ -239,7 +239,7 @@ class SetWatches(Record, frozen=True):
 
 
 class SetWatches2(SetWatches, frozen=True):
-    """The same, with persistent ones."""
+    """`SetWatches` with the persistent watches of the client."""
 
     persistent_watches: tuple[str, ...]
     persistent_recursive_watches: tuple[str, ...]
@@ -279,7 +279,7 @@ class GetDataResponse(Record, frozen=True):
 
 
 class GetACLResponse(Record, frozen=True):
-    """Who may do what."""
+    """The access list of a node, and its Stat."""
 
     acl: tuple[ACL, ...]
     stat: Stat
@@ -318,7 +318,7 @@ class WhoAmIResponse(Record, frozen=True):
 
 
 class BufferResponse(Record, frozen=True):
-    """For `sasl`."""
+    """The response to `sasl`."""
 
     token: bytes | None
 

@@ -1,4 +1,4 @@
-"""What the server answers instead of doing what it was asked to do."""
+"""Errors as the codes with which the server refuses requests."""
 
 from __future__ import annotations
 

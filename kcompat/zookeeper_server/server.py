@@ -83,11 +83,9 @@ class _Backend:
 
     @property
     def tree(self) -> Tree:
-        """See `Backend`."""
         return self._store.tree
 
     def transact(self, session_id: int, work: Callable[[Transaction], T]) -> Promise[tuple[int, T]]:
-        """See `Backend`."""
         promise: Promise[tuple[int, T]] = Promise()
 
         def settle(future: asyncio.Future[tuple[int, T]]) -> None:

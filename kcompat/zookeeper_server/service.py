@@ -1,4 +1,4 @@
-"""What the connections of one server share."""
+"""The state that the connections of one server share."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
 
 
 class Member(Hashable, Protocol):
-    """What a server knows of a connection."""
+    """A connection as the service sees it."""
 
     host: str
     port: int
@@ -53,17 +53,17 @@ class Member(Hashable, Protocol):
 
     @property
     def session_id(self) -> int:
-        """Of its session; 0 before there is one."""
+        """Id of the connection's session; 0 before there is one."""
 
     @property
     def waiting(self) -> int:
         """Requests not answered yet."""
 
     def notify(self, event: EventType, path: str) -> None:
-        """Tell it of a change that it watches."""
+        """Notify the client of a change that it watches."""
 
     def hang_up(self) -> None:
-        """Close it."""
+        """Close the connection."""
 
 
 class Service:

@@ -46,7 +46,7 @@ class Client(Protocol):
     """The connection that a session is used by."""
 
     def hang_up(self) -> None:
-        """Close it."""
+        """Close the connection."""
 
 
 class Session:

@@ -29,5 +29,5 @@ class Statistics:
 
     @property
     def average_ms(self) -> float:
-        """Of all answers."""
+        """Average time of all answers in ms."""
         return self._total_ms / self.count if self.count else 0.0

@@ -1,4 +1,4 @@
-"""What a client is told of a node beside its data."""
+"""The Stat of a node, as clients get it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who watches which nodes. Pure: it says who is to be told what, and forgets the watches that are used up.
+"""Watches on nodes. Pure: returns the watchers to notify of a change, and removes watches that are used up.
 
 A watch is a data watch (set by `exists` and `getData`) or a child watch (`getChildren`), which are told of
 one change; a persistent one; or a persistent recursive one, which is told of every node below as well.
@@ -68,7 +68,7 @@ class WatchTable(Generic[W]):
             self._forget(watcher, kind, path)
 
     def trigger(self, event: EventType, path: str) -> list[W]:
-        """Who is to be told of a change, each once; their one-shot watches that heard it are used up."""
+        """Return the watchers to notify of a change, each once; one-shot watches among them are removed."""
         told: dict[W, None] = {}
         for kind in _HEARD_BY[event]:
             paths = self._by_path[kind]

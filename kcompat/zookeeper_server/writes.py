@@ -1,4 +1,4 @@
-"""What clients change: each request as work on a transaction, with ZooKeeper's checks in ZooKeeper's order.
+"""Requests that change nodes: each as work on a transaction, with ZooKeeper's checks in ZooKeeper's order.
 
 What is refused raises, and the transaction is dropped as a whole.
 """
@@ -48,7 +48,7 @@ _KNOWN_FLAGS: Final = range(7)
 
 
 class Caller(Struct, frozen=True):
-    """Who asks."""
+    """The client that sent a request: its session, and the identities that it has proved."""
 
     session_id: int
     identities: tuple[Identity, ...]

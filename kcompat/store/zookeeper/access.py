@@ -1,4 +1,4 @@
-"""Who may use the nodes that a broker makes in ZooKeeper. Kafka's counterpart: `ZkData.defaultAcls`."""
+"""Access lists of the nodes that a broker makes in ZooKeeper. Kafka's counterpart: `ZkData.defaultAcls`."""
 
 from __future__ import annotations
 

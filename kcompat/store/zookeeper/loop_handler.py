@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class LoopHandler:
-    """What kazoo asks of a handler (`kazoo.interfaces.IHandler`)."""
+    """A handler of kazoo (`kazoo.interfaces.IHandler`) that puts callbacks on the event loop."""
 
     name = "event_loop_handler"
     timeout_exception = KazooTimeoutError
@@ -66,7 +66,7 @@ class LoopHandler:
         self.put(partial(callback.func, *callback.args))
 
     def async_result(self) -> Any:
-        """What an answer will be put into."""
+        """Return a new object that will hold one answer."""
         return AsyncResult(self)
 
     def select(self, read: list[Any], write: list[Any], other: list[Any], timeout: float) -> Any:
@@ -106,10 +106,10 @@ class LoopHandler:
             raise
 
     def start(self) -> None:
-        """Nothing is needed: the loop runs."""
+        """Do nothing: the loop runs already."""
 
     def stop(self) -> None:
-        """What is put stays put, and is called."""
+        """Do nothing: callbacks that were put are still called."""
 
     def _run(self) -> None:
         self._is_woken = False  # first: what is put from here on wakes the loop again

@@ -39,7 +39,7 @@ class Sent(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """What the store holds now."""
+    """The nodes of the store after a transaction whose answer was lost."""
 
     nodes: Mapping[str, Node]
     """At least those that `paths_to_read` names."""
@@ -55,14 +55,14 @@ class Made(Struct, frozen=True):
 
 
 class Verdict(Enum):
-    """What is known of a transaction that was not made for certain."""
+    """Judgement of a transaction that was not certainly made."""
 
     NOT_MADE = auto()
     UNKNOWN = auto()
 
 
 def paths_to_read(ops: Sequence[Op]) -> list[str]:
-    """Nodes that tell what became of these operations."""
+    """Return the nodes whose state shows whether these operations were made."""
     paths: dict[str, None] = {}
     for op in ops:
         if not (isinstance(op, Create) and op.sequential):
@@ -78,7 +78,7 @@ def sequential_paths(ops: Sequence[Op]) -> list[str]:
 
 
 def judge(sent: Sent, found: Found) -> Made | Verdict:
-    """What became of a transaction."""
+    """Decide by the nodes in the store whether a transaction was made."""
     evidence = [_judge_path(effect, sent, found) for effect in _effects(sent.ops)]
     evidence += [_judge_sequential(op, sent, found) for op in sent.ops if _is_sequential(op)]
     if _NO in evidence:
@@ -100,7 +100,7 @@ _NO, _MAYBE, _GONE = -1, -2, -3
 
 
 class _Effect(Struct):
-    """What a transaction does to one node."""
+    """The effect of a transaction on one node."""
 
     path: str
     create: Create | None = None

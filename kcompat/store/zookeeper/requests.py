@@ -41,10 +41,10 @@ _ENDED = "the session with ZooKeeper has ended"
 
 
 class _Request:
-    """Something asked."""
+    """A request to ZooKeeper that has no answer yet."""
 
     def __init__(self, send: Send, ops: Sequence[Op] | None = None) -> None:
-        """`ops`: of a transaction; None for a read."""
+        """`ops` are the operations of a transaction, None for a read."""
         self.send = send
         self.ops = ops
         self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -53,7 +53,7 @@ class _Request:
 
 
 class Requests:
-    """Those of one session."""
+    """The requests of one session, in order and over lost connections."""
 
     def __init__(self, connection: Connection, translation: Translation, most_in_flight: int) -> None:
         self._connection = connection
@@ -162,7 +162,7 @@ class Requests:
                 request.answer.set_result(answer)
 
     async def _judged(self, request: _Request, ops: Sequence[Op]) -> Any:
-        """What `_Request.answer` takes."""
+        """Judge a transaction whose answer was lost; return or raise the value for `_Request.answer`."""
         found = await self._find(ops)
         judgement = outcome.judge(Sent(ops, request.seen, self._connection.session_id), found)
         if isinstance(judgement, Made):

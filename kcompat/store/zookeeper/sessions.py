@@ -185,7 +185,7 @@ class ZooKeeperSession(Session):
         return [self._node(path, answer) for path, answer in zip(paths, asked, strict=True)]
 
     async def _get_at_once(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
-        """The same, in few requests. Raises `UnimplementedError`."""
+        """Read several nodes with requests of up to `READ_AT_ONCE` paths. Raises `UnimplementedError`."""
         parts = [paths[first : first + READ_AT_ONCE] for first in range(0, len(paths), READ_AT_ONCE)]
         asked = [self._requests.read(self._translation.get_many(part)) for part in parts]
         await asyncio.wait(asked)
@@ -217,7 +217,7 @@ class ZooKeeperSession(Session):
         return sorted(await self._read(path, self._translation.children(path)))
 
     async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
-        """One transaction."""
+        """Run `ops` as one transaction."""
         self._insist()
         if not ops:
             return []

@@ -25,14 +25,14 @@ _VERSIONS = {
 
 
 class Credential(Struct, frozen=True):
-    """What a session tells ZooKeeper of itself; with the scheme "digest" the text is `user:password`."""
+    """A credential that a session gives ZooKeeper; with the scheme "digest" the text is `user:password`."""
 
     scheme: str
     text: str
 
 
 def credentials(environ: Mapping[str, str]) -> list[Credential]:
-    """Those of the environment, `KCOMPAT_ZOOKEEPER_AUTH=digest:USER:PASSWORD`.
+    """Return the credentials of the environment, `KCOMPAT_ZOOKEEPER_AUTH=digest:USER:PASSWORD`.
 
     Raises:
         StoreUnavailableError: it has another form.
@@ -59,7 +59,7 @@ class ZooKeeperTls(Struct, frozen=True):
     checks_revocation: bool = False
 
     def context(self) -> ssl.SSLContext:
-        """What connections are made with. Raises `StoreUnavailableError` with one sentence."""
+        """Return the TLS context of connections. Raises `StoreUnavailableError` with one sentence."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = self.checks_host_name
         try:

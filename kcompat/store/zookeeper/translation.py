@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from kcompat.store.zookeeper.connection import Send
 
 MOST_BYTES = 1_000_000
-"""Of one transaction. ZooKeeper closes a connection that brings more than `jute.maxbuffer`, 1 MiB less 1."""
+"""Bytes of the largest transaction. ZooKeeper closes a connection on which a request has more than
+`jute.maxbuffer`, 1 MiB less 1 byte.
+"""
 
 _ERRORS = {
     kazoo_errors.NoNodeError: interface.NoNodeError,
@@ -42,47 +44,50 @@ _LOG_IN = (
     f"enforce.auth.schemes allow digest or x509 as well, and set {_CREDENTIALS}"
 )
 _OF_OTHERS = (kazoo_errors.RolledBackError, kazoo_errors.RuntimeInconsistency)
-"""What operations answer whose transaction another one has failed."""
+"""Results of operations whose transaction was failed by another operation."""
 
 
 class Translation:
-    """For one chroot and one rule of access."""
+    """Requests to kazoo and results from it, for one chroot and one rule of access lists.
+
+    Most methods return a function that sends a request with a client.
+    """
 
     def __init__(self, chroot: str, *, is_secure: bool) -> None:
         self._chroot = chroot
         self._is_secure = is_secure
 
     def full_path(self, path: str) -> str:
-        """Where ZooKeeper has what we call `path`."""
+        """Return the path in ZooKeeper, below the chroot, of our `path`."""
         return f"{self._chroot}{path}".rstrip("/") or "/"
 
     def get(self, path: str) -> Send:
-        """What asks for a node's data."""
+        """Request a node's data."""
         full = self.full_path(path)
         return lambda client: client.get_async(full)
 
     def get_many(self, paths: Sequence[str]) -> Send:
-        """What asks for the data of several nodes at once; servers before 3.6 do not understand it."""
+        """Request the data of several nodes at once; servers before 3.6 do not understand it."""
         full = [self.full_path(path) for path in paths]
         return lambda client: send_multi_read(client, full)
 
     def exists(self, path: str) -> Send:
-        """What asks for a node's Stat."""
+        """Request a node's Stat."""
         full = self.full_path(path)
         return lambda client: client.exists_async(full)
 
     def children(self, path: str) -> Send:
-        """What asks for the names of a node's children."""
+        """Request the names of a node's children."""
         full = self.full_path(path)
         return lambda client: client.get_children_async(full)
 
     def sync(self) -> Send:
-        """What has a server catch up with the others."""
+        """Request that the server catch up with the others."""
         root = self.full_path("/")
         return lambda client: client.sync_async(root)
 
     def create_chroot(self) -> list[Send]:
-        """What makes the nodes down to the chroot, from the top."""
+        """Return requests that create the nodes down to the chroot, from the top."""
         names = self._chroot.split("/")[1:]
         paths = ["/" + "/".join(names[: depth + 1]) for depth in range(len(names))]
         return [self._create_above(path) for path in paths]
@@ -92,7 +97,7 @@ class Translation:
         return lambda client: client.create_async(path, b"", acl)
 
     def transaction(self, ops: Sequence[Op]) -> Send:
-        """What sends these operations. Raises ValueError, `TransactionTooLargeError`."""
+        """Request these operations as one transaction. Raises ValueError, `TransactionTooLargeError`."""
         size = 0
         for op in ops:
             if isinstance(op, Create | Delete):
@@ -124,7 +129,7 @@ class Translation:
                 transaction.check(path, op.version)
 
     def results(self, ops: Sequence[Op], answer: Sequence[Any]) -> list[OpResult]:
-        """What the operations answered, or the error of the first that failed."""
+        """Return the results of the operations. Raises the error of the first one that failed."""
         for op, value in zip(ops, answer, strict=True):
             if isinstance(value, Exception) and not isinstance(value, _OF_OTHERS):
                 raise our_error(value, op.path)

@@ -72,7 +72,7 @@ class Watches:
         return False
 
     def tell(self, path: str, events: list[EventType]) -> None:
-        """Report."""
+        """Report changes of a node to its listeners, in order."""
         for event in events:
             self._listeners.tell(path, WatchEvent(event, path))
 
@@ -90,12 +90,12 @@ class _Watched:
         self._watches = watches
         self._full_path = full_path
         self._known: tuple[Any] | None = None
-        """What the node was like, in a tuple, as it may not exist; None before that is known."""
+        """Tuple of the node's last known Stat (None: it does not exist); None before that is known."""
         self._number = 0
-        """Of the last time that it was set: late answers of earlier times say nothing."""
+        """Number of times that the watch was set: late answers of earlier times are ignored."""
 
     def set(self) -> None:
-        """Set ZooKeeper's watches, and hear what the node is like."""
+        """Set ZooKeeper's watches, and read the state of the node."""
         self._number += 1
         number, path = self._number, self._full_path
         answers: list[Any] = []
@@ -133,7 +133,7 @@ class _Watched:
 
 
 def differences(before: Any, now: Any) -> list[EventType]:
-    """What happened between two stats of a node (None: it was not there), in the order it happened."""
+    """Return the changes between two stats of a node (None: it did not exist), in their order."""
     if before is None:
         return [] if now is None else [EventType.CREATED]
     if now is None:
