@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from kcompat.group.modern.bounds import INT_MAX
-from kcompat.group.modern.settings import ConsumerGroupConfig
-from kcompat.group.modern.share_settings import ShareGroupConfig
-from kcompat.group.modern.streams_settings import StreamsGroupConfig
+from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
+from kcompat.group.kinds.share.settings import ShareGroupConfig
+from kcompat.group.kinds.streams.settings import StreamsGroupConfig
+from kcompat.group.modern.own_settings import INT_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from hypothesis.stateful import invariant, rule
 
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.consumer.group import ConsumerGroup
-from kcompat.group.modern.settings import ConsumerGroupConfig
+from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
 from kcompat.protocol.errors import ErrorCode
 from support.group_coordinators import GROUP, ConsumerGroupFixture
 from support.group_machine import GroupMachine

@@ -15,7 +15,7 @@ from hypothesis.stateful import invariant, rule
 
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.share.group import ShareGroup
-from kcompat.group.modern.share_settings import ShareGroupConfig
+from kcompat.group.kinds.share.settings import ShareGroupConfig
 from kcompat.protocol.errors import ErrorCode
 from support.group_coordinators import GROUP
 from support.group_machine import GroupMachine

@@ -10,9 +10,9 @@ from kcompat.group.kinds.streams.group import StreamsGroup
 from kcompat.group.kinds.streams.groups import StreamsGroups
 from kcompat.group.kinds.streams.internal_topics import InternalTopics
 from kcompat.group.kinds.streams.requests import StreamsHeartbeatRequest
+from kcompat.group.kinds.streams.settings import StreamsGroupConfig
 from kcompat.group.kinds.streams.tasks import task_sets
 from kcompat.group.kinds.streams.topology import CopartitionGroup, Subtopology, TopicInfo, Topology
-from kcompat.group.modern.streams_settings import StreamsGroupConfig
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from support.group_coordinators import GROUP, REBALANCE_MS, ConsumerGroupFixture

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from kcompat.group.kinds.consumer import progress, sessions
 from kcompat.group.kinds.consumer.member import ClassicMembership, ConsumerMember
 from kcompat.group.kinds.consumer.membership import fenced_instance, take_place
-from kcompat.group.kinds.consumer.own_settings import settings_of
 from kcompat.group.kinds.consumer.roster import CONSUMER
 from kcompat.group.mixed.downgrade import downgrade_for, may_downgrade_for
 from kcompat.group.mixed.embedded import read_subscription
+from kcompat.group.modern.own_settings import settings_of
 from kcompat.group.modern.refusal import Refusal
 from kcompat.group.requests import UNKNOWN_MEMBER, JoinAnswer
 from kcompat.protocol.errors import ErrorCode
@@ -69,7 +69,7 @@ def _join(
         return noted
     if replaced is not None and may_downgrade_for(turn, group, replaced):
         return _downgrade(turn, group, replaced, after, noted, subscription.owned)
-    settings = settings_of(turn.shard, group.group_id)
+    settings = settings_of(turn.shard, turn.shard.config.consumer, group.group_id)
     told = progress.go_on(turn, group, before, after, noted, subscription.owned, settings)
     if not isinstance(told, Refusal):
         turn.once_appended(lambda turn: _wait_for(turn, group.group_id, told))

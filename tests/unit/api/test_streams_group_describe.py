@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kcompat.group.modern.streams_settings import StreamsGroupConfig
+from kcompat.group.kinds.streams.settings import StreamsGroupConfig
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 from kcompat.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest

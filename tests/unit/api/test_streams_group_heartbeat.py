@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kcompat.group.kinds.streams.configured import StatusCode
-from kcompat.group.modern.streams_settings import StreamsGroupConfig
+from kcompat.group.kinds.streams.settings import StreamsGroupConfig
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from kcompat.security.authorizer import CLUSTER, Resource

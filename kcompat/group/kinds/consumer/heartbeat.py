@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from kcompat.group.kinds.consumer import leaving, pace, progress, sessions
 from kcompat.group.kinds.consumer.finding import find_group, find_or_make
 from kcompat.group.kinds.consumer.membership import fenced_instance, find_or_join, unknown_member
-from kcompat.group.kinds.consumer.own_settings import settings_of
 from kcompat.group.modern.answer import HeartbeatAnswer
 from kcompat.group.modern.epochs import JOIN, LEAVE_FOR_A_WHILE
+from kcompat.group.modern.own_settings import settings_of
 from kcompat.group.modern.refusal import Refusal
 from kcompat.protocol.errors import ErrorCode
 
@@ -62,7 +62,7 @@ def _leave(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refu
 
 
 def _go_on(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refusal:
-    settings = settings_of(turn.shard, request.group_id)
+    settings = settings_of(turn.shard, turn.shard.config.consumer, request.group_id)
     group = find_or_make(turn, request.group_id, creates=request.member_epoch == JOIN)
     if isinstance(group, Refusal):
         return group

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn
     from kcompat.group.kinds.consumer.member import ConsumerMember
     from kcompat.group.kinds.consumer.roster import ConsumerRoster
-    from kcompat.group.modern.settings import ConsumerGroupConfig
+    from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
 
 
 class Noted(Struct, frozen=True):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from kcompat.group.kinds.consumer import leaving, timers
 from kcompat.group.kinds.consumer.member import MemberState
-from kcompat.group.kinds.consumer.own_settings import settings_of
 from kcompat.group.kinds.consumer.roster import ConsumerRoster
 from kcompat.group.modern.expiry import expire, revocation_key
+from kcompat.group.modern.own_settings import settings_of
 from kcompat.group.presence import session_key
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def keep_alive(turn: GroupTurn, group_id: str, member_id: str, timeout_ms: int) 
 def watch(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
     """Begin the session of a member anew. One that uses the classic protocol has said how long it is."""
     if member.classic is None:
-        timeout_ms = settings_of(turn.shard, group_id).session_timeout_ms
+        timeout_ms = settings_of(turn.shard, turn.shard.config.consumer, group_id).session_timeout_ms
     else:
         timeout_ms = member.classic.session_timeout_ms
     keep_alive(turn, group_id, member.member_id, timeout_ms)

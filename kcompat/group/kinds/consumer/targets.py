@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from kcompat.group.assignors.spec import GroupSpec, MemberSpec
 from kcompat.group.kinds.consumer import records
+from kcompat.group.kinds.consumer.settings import ASSIGNORS
 from kcompat.group.kinds.consumer.subscriptions import topics_of
-from kcompat.group.modern.settings import ASSIGNORS
 from kcompat.group.modern.target import assign, may_assign_again, news
 from kcompat.group.modern.topics import existing
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn
     from kcompat.group.kinds.consumer.member import ConsumerMember
     from kcompat.group.kinds.consumer.roster import ConsumerRoster
-    from kcompat.group.modern.settings import ConsumerGroupConfig
+    from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
 
 
 def next_target(

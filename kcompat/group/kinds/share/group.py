@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kcompat.group.kinds.share import leaving, records
 from kcompat.group.kinds.share.requests import DescribedShareGroup, DescribedSharer
 from kcompat.group.kinds.share.roster import SHARE, ShareRoster
-from kcompat.group.modern.share_settings import ASSIGNOR
+from kcompat.group.kinds.share.settings import ASSIGNOR
 from kcompat.group.modern.topics import java_order
 from kcompat.group.requests import ListedGroup
 from kcompat.protocol.errors import ErrorCode

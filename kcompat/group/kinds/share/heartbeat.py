@@ -17,12 +17,12 @@ from kcompat.group.kinds.share import leaving, records
 from kcompat.group.kinds.share.finding import find_group, find_or_make
 from kcompat.group.kinds.share.initialization import TopicPartitions, union
 from kcompat.group.kinds.share.member import ShareMember
-from kcompat.group.kinds.share.own_settings import settings_of
 from kcompat.group.kinds.share.requests import Begin, ShareHeartbeatOutcome
 from kcompat.group.kinds.share.roster import SHARE
 from kcompat.group.kinds.share.targets import is_incomplete, next_target
 from kcompat.group.modern.answer import HeartbeatAnswer
 from kcompat.group.modern.epochs import JOIN, epoch_refusal
+from kcompat.group.modern.own_settings import settings_of
 from kcompat.group.modern.refusal import Refusal
 from kcompat.group.modern.subscribed import count_topics
 from kcompat.group.modern.topics import existing, existing_ids
@@ -58,7 +58,7 @@ def _leave(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOut
 
 
 def _go_on(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome | Refusal:
-    settings = settings_of(turn.shard, request.group_id)
+    settings = settings_of(turn.shard, turn.shard.config.share, request.group_id)
     group = _group(turn, request)
     if isinstance(group, Refusal):
         return group

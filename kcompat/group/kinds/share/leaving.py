@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from kcompat.group.kinds.share import records
-from kcompat.group.kinds.share.own_settings import settings_of
 from kcompat.group.kinds.share.roster import ShareRoster
 from kcompat.group.modern.expiry import expire
+from kcompat.group.modern.own_settings import settings_of
 from kcompat.group.modern.subscribed import count_topics
 from kcompat.group.presence import session_key
 
@@ -39,5 +39,5 @@ def keep_alive(turn: GroupTurn, group_id: str, member_id: str) -> None:
         fence(turn, group, member)
         return True
 
-    timeout_ms = settings_of(turn.shard, group_id).session_timeout_ms
+    timeout_ms = settings_of(turn.shard, turn.shard.config.share, group_id).session_timeout_ms
     expire(turn, session_key(group_id, member_id), timeout_ms, take_out)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.group.assignors.spec import GroupSpec, MemberSpec
 from kcompat.group.kinds.share import records
-from kcompat.group.modern.share_settings import ASSIGNOR
+from kcompat.group.kinds.share.settings import ASSIGNOR
 from kcompat.group.modern.target import assign, may_assign_again, news
 from kcompat.group.modern.topics import existing
 

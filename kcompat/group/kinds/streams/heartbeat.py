@@ -18,12 +18,12 @@ from kcompat.group.kinds.streams.endpoints import endpoints
 from kcompat.group.kinds.streams.finding import find_for_member, find_group, find_or_make
 from kcompat.group.kinds.streams.layout import Layout, lay_out, take_topology
 from kcompat.group.kinds.streams.member import StreamsMember
-from kcompat.group.kinds.streams.own_settings import settings_of
 from kcompat.group.kinds.streams.reconciliation import Surroundings, reconcile
 from kcompat.group.kinds.streams.requests import StreamsHeartbeatAnswer
 from kcompat.group.kinds.streams.roster import STREAMS, Basis
 from kcompat.group.kinds.streams.targets import STANDBY_REPLICAS, await_more_members, next_target
 from kcompat.group.modern.epochs import JOIN, epoch_refusal
+from kcompat.group.modern.own_settings import settings_of
 from kcompat.group.modern.refusal import Refusal
 from kcompat.protocol.errors import ErrorCode
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.streams.configured import ConfiguredTopology
     from kcompat.group.kinds.streams.group import StreamsGroup
     from kcompat.group.kinds.streams.requests import StreamsHeartbeatRequest
+    from kcompat.group.kinds.streams.settings import StreamsGroupConfig
     from kcompat.group.kinds.streams.targets import Target
     from kcompat.group.kinds.streams.topology import Topology
-    from kcompat.group.modern.streams_settings import StreamsGroupConfig
 
 
 def heartbeat(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer:
@@ -59,7 +59,7 @@ def _leave(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbea
 
 
 def _go_on(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer | Refusal:
-    settings = settings_of(turn.shard, request.group_id)
+    settings = settings_of(turn.shard, turn.shard.config.streams, request.group_id)
     group = _group(turn, request, settings.max_size)
     if isinstance(group, Refusal):
         return group

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from kcompat.group.kinds.streams import records
 from kcompat.group.kinds.streams.member import MemberState
-from kcompat.group.kinds.streams.own_settings import settings_of
 from kcompat.group.kinds.streams.roster import StreamsRoster
 from kcompat.group.modern.expiry import expire, revocation_key
+from kcompat.group.modern.own_settings import settings_of
 from kcompat.group.presence import session_key
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def fence(turn: GroupTurn, group: StreamsRoster, member: StreamsMember) -> None:
 
 def keep_alive(turn: GroupTurn, group_id: str, member_id: str) -> None:
     """A member gave a sign of life: it is out unless it gives another within its session timeout."""
-    timeout_ms = settings_of(turn.shard, group_id).session_timeout_ms
+    timeout_ms = settings_of(turn.shard, turn.shard.config.streams, group_id).session_timeout_ms
     _expire(turn, session_key(group_id, member_id), timeout_ms, lambda _member: True)
 
 

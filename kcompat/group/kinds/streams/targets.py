@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcompat.coordinator.turn import on_turn
 from kcompat.group.kinds.streams import records
 from kcompat.group.kinds.streams.configured import Status, StatusCode
-from kcompat.group.kinds.streams.own_settings import settings_of
 from kcompat.group.kinds.streams.roster import StreamsRoster
 from kcompat.group.kinds.streams.sessions import delay_key
 from kcompat.group.kinds.streams.sticky import GroupSpec, MemberSpec, TaskCount, assign
 from kcompat.group.kinds.streams.tasks import NO_TASKS, Tasks
+from kcompat.group.modern.own_settings import settings_of
 from kcompat.group.modern.target import may_assign_again, news
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _end_delay(turn: GroupTurn, group_id: str) -> None:
 
 
 def _is_due(turn: GroupTurn, group: StreamsRoster) -> bool:
-    interval_ms = settings_of(turn.shard, group.group_id).assignment_interval_ms
+    interval_ms = settings_of(turn.shard, turn.shard.config.streams, group.group_id).assignment_interval_ms
     return may_assign_again(group.header, interval_ms, turn.now_ms)
 
 

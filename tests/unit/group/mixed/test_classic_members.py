@@ -8,8 +8,8 @@ import pytest
 
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.consumer.member import MemberState
+from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
 from kcompat.group.mixed.policy import MigrationPolicy
-from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.group.requests import JoinAnswer, MemberIdentity
 from kcompat.protocol.errors import ErrorCode
 from support.classic_consumer import ClassicConsumer

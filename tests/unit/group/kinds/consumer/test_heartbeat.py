@@ -9,8 +9,8 @@ import pytest
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.consumer.pace import LEAST_MS, NEW_MS
 from kcompat.group.kinds.consumer.roster import ConsumerState
+from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
 from kcompat.group.modern.answer import HeartbeatAnswer
-from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.protocol.errors import ErrorCode
 from support.group_coordinators import GROUP, REBALANCE_MS, SESSION_MS, ConsumerGroupFixture, topic_id
 

@@ -9,7 +9,7 @@ import pytest
 from kcompat.config.broker import BrokerConfig
 from kcompat.group.kinds.consumer.patterns import ResolvedPattern, is_due
 from kcompat.group.kinds.consumer.roster import ConsumerState
-from kcompat.group.modern.settings import ConsumerGroupConfig
+from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
 from kcompat.protocol.errors import ErrorCode
 from kcompat.regex.parser import MAX_LENGTH
 

@@ -10,8 +10,8 @@ from kcompat.cluster.config_entities import GROUPS
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.share.initialization import Initialization
 from kcompat.group.kinds.share.requests import ShareHeartbeatRequest
+from kcompat.group.kinds.share.settings import ShareGroupConfig
 from kcompat.group.modern.answer import HeartbeatAnswer
-from kcompat.group.modern.share_settings import ShareGroupConfig
 from kcompat.protocol.errors import ErrorCode
 from support.group_coordinators import GROUP, topic_id
 from support.share_groups import ShareGroupFixture

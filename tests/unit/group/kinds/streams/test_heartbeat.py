@@ -13,8 +13,8 @@ from kcompat.group.kinds.streams.configured import StatusCode
 from kcompat.group.kinds.streams.member import Endpoint
 from kcompat.group.kinds.streams.requests import StreamsHeartbeatAnswer
 from kcompat.group.kinds.streams.roster import StreamsState
+from kcompat.group.kinds.streams.settings import StreamsGroupConfig
 from kcompat.group.kinds.streams.tasks import HeldTasks
-from kcompat.group.modern.streams_settings import StreamsGroupConfig
 from kcompat.protocol.errors import ErrorCode
 from support.group_coordinators import GROUP, REBALANCE_MS
 from support.streams_groups import IN_TWO_STEPS, STATEFUL, StreamsGroupFixture, active, codes

@@ -13,7 +13,7 @@ from kcompat.config.group import (
     SHARE_SESSION_TIMEOUT,
 )
 from kcompat.group.assignors.simple import SimpleAssignor
-from kcompat.group.modern.bounds import Bounds, bounds, own_numbers
+from kcompat.group.modern.own_settings import Bounds, bounds, own_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -11,7 +11,7 @@ from kcompat.config.group import ASSIGNMENT_INTERVAL, HEARTBEAT_INTERVAL, SESSIO
 from kcompat.group.assignors.range import RangeAssignor
 from kcompat.group.assignors.uniform import UniformAssignor
 from kcompat.group.mixed.policy import MigrationPolicy
-from kcompat.group.modern.bounds import INT_MAX, own_numbers
+from kcompat.group.modern.own_settings import INT_MAX, own_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

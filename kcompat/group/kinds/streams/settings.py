@@ -14,7 +14,7 @@ from kcompat.config.group import (
     STREAMS_SESSION_TIMEOUT,
     STREAMS_STANDBY_REPLICAS,
 )
-from kcompat.group.modern.bounds import INT_MAX, Bounds, bounds, own_numbers
+from kcompat.group.modern.own_settings import INT_MAX, Bounds, bounds, own_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

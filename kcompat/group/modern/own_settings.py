@@ -1,0 +1,46 @@
+"""The settings of one group: the broker's for its kind, and what the group has set for itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+
+from kcompat.cluster.config_entities import GROUPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from kcompat.group.base import Groups
+
+INT_MAX = 2**31 - 1
+
+Bounds = tuple[int, int]
+"""The least and the greatest value that a group may set for itself."""
+
+C = TypeVar("C", bound="KindConfig")
+
+
+class KindConfig(Protocol):
+    """The broker's settings for one kind of group."""
+
+    def of_group(self, own: Mapping[str, str]) -> Self:
+        """Return the settings of a group with these configs of its own, clamped to the broker's bounds."""
+
+
+def settings_of(shard: Groups, broker: C, group_id: str) -> C:
+    """Return the settings in force for a group, where `broker` are those of its kind."""
+    return broker.of_group(shard.image().configs(GROUPS, group_id))
+
+
+def bounds(get: Callable[[str], Any], kind: str, name: str) -> Bounds:
+    """Return the bounds that the broker sets for a kind of group, by Kafka's names."""
+    return get(f"group.{kind}.min.{name}"), get(f"group.{kind}.max.{name}")
+
+
+def own_numbers(own: Mapping[str, str], limits: Iterable[tuple[str, str, Bounds]]) -> dict[str, int]:
+    """Return the numbers that a group has set, clamped to bounds that may be younger, by their fields.
+
+    `limits` are the names of keys, their fields and their bounds.
+    """
+    return {
+        field: min(max(int(own[name]), least), most) for name, field, (least, most) in limits if name in own
+    }
