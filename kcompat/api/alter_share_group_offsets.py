@@ -23,8 +23,8 @@ from kcompat.share.persisting import Outcome
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
+    from kcompat.group.kinds.share.groups import AlteredOffsets
     from kcompat.promise import Promise
-    from kcompat.share.groups import AlteredOffsets
 
 Asked = AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic
 Topic = AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponseTopic
@@ -55,7 +55,7 @@ def handle(
         rows += [_topic(context, topics[name], ErrorCode.NONE, altered.outcomes) for name in offsets]
         return AlterShareGroupOffsetsResponse(responses=rows)
 
-    return context.services.coordinators.share_groups.alter_offsets(request.group_id, offsets).map(answer)
+    return context.services.coordinators.groups.share.alter_offsets(request.group_id, offsets).map(answer)
 
 
 def _refused(error: ErrorCode, message: str | None = None) -> AlterShareGroupOffsetsResponse:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.api.group_access import HIDDEN_TOPICS, described_groups
 from kcompat.api.group_protocols import serves_consumer_groups
+from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -25,7 +26,7 @@ from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from kcompat.api.context import RequestContext
     from kcompat.group.kinds.consumer.requests import DescribedConsumer, DescribedConsumerGroup
@@ -40,20 +41,9 @@ _Row = ConsumerGroupDescribeResponse.TopicPartitions
 
 def handle(context: RequestContext, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
     """Describe each group."""
-    groups = context.services.coordinators.groups
-
-    def described(group_id: str) -> _Group:
-        return _response(context, groups.describe_consumers(group_id))
-
-    if not serves_consumer_groups(context.services):
-        rows = _refused(request.group_ids, ErrorCode.UNSUPPORTED_VERSION)
-    else:
-        rows = described_groups(context, request, _refused, described)
+    is_served = serves_consumer_groups(context.services)
+    rows = described_groups(context, request, CONSUMER_KIND, _Group, _response, is_served=is_served)
     return ConsumerGroupDescribeResponse(groups=rows)
-
-
-def _refused(group_ids: Sequence[str], error: ErrorCode) -> list[_Group]:
-    return [_Group(group_id=group_id, error_code=error) for group_id in group_ids]
 
 
 def _response(context: RequestContext, group: DescribedConsumerGroup) -> _Group:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.api.group_heartbeats import heartbeat_response
 from kcompat.api.group_protocols import serves_consumer_groups
+from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
 from kcompat.group.kinds.consumer.requests import HeartbeatRequest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_group_heartbeat import (
@@ -68,5 +69,5 @@ def handle(
         needs_member_id=context.api_version >= FIRST_WITH_OWN_MEMBER_IDS,
     )
     groups.heard(context.connection, request.group_id, request.member_id)
-    answered = groups.consumer_heartbeat(heartbeat)
+    answered = groups.modern_heartbeat(CONSUMER_KIND, heartbeat)
     return answered.map(partial(heartbeat_response, ConsumerGroupHeartbeatResponse))

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from kcompat.controller.producer_ids import ProducerIds
     from kcompat.coordinator.claim import Verifier
     from kcompat.group.coordinator import GroupCoordinator
-    from kcompat.group.kinds.streams.groups import StreamsGroups
     from kcompat.log.manager import LogManager
     from kcompat.net.answers import Close, Connection
     from kcompat.net.helpers import Helpers
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from kcompat.replication.waiting.fetch_session import FetchSessions
     from kcompat.security.authorizer import Authorizer, Resource
     from kcompat.security.operations import Operation, ResourceType
-    from kcompat.share.groups import ShareGroups
     from kcompat.share.partitions import SharePartitions
     from kcompat.share.persisting import Persister
     from kcompat.share.sessions import ShareSessions
@@ -86,8 +84,6 @@ class Coordinators(Struct):
     """The coordinators of groups, transactions and share groups, and what their handlers use beside them."""
 
     groups: GroupCoordinator
-    streams_groups: StreamsGroups
-    share_groups: ShareGroups
     share_partitions: SharePartitions
     share_sessions: ShareSessions
     share_coordinator: Persister

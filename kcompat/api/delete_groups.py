@@ -40,4 +40,4 @@ def handle(context: RequestContext, request: DeleteGroupsRequest) -> Promise[Del
 def _delete(context: RequestContext, group_id: str) -> Promise[ErrorCode]:
     if not context.may(Operation.DELETE, Resource.group(group_id)):
         return Promise.resolved(ErrorCode.GROUP_AUTHORIZATION_FAILED)
-    return context.services.coordinators.share_groups.delete(group_id)
+    return context.services.coordinators.groups.delete(group_id)

@@ -21,8 +21,8 @@ from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
+    from kcompat.group.kinds.share.groups import DeletedOffsets
     from kcompat.promise import Promise
-    from kcompat.share.groups import DeletedOffsets
     from kcompat.share.persisting import Outcome
 
 Topic = DeleteShareGroupOffsetsResponse.DeleteShareGroupOffsetsResponseTopic
@@ -48,7 +48,7 @@ def handle(
         return DeleteShareGroupOffsetsResponse(responses=rows + found)
 
     allowed = [name for name in names if name not in denied]
-    return context.services.coordinators.share_groups.delete_offsets(request.group_id, allowed).map(answer)
+    return context.services.coordinators.groups.share.delete_offsets(request.group_id, allowed).map(answer)
 
 
 def _refused(error: ErrorCode, message: str | None = None) -> DeleteShareGroupOffsetsResponse:

@@ -28,7 +28,7 @@ from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
-    from kcompat.share.groups import StartOffset, StartOffsets
+    from kcompat.group.kinds.share.groups import StartOffset, StartOffsets
 
 Asked = DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup
 Group = DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup
@@ -45,7 +45,7 @@ def handle(
 
 
 def _describe(context: RequestContext, asked: Asked) -> Promise[Group]:
-    group_id, share_groups = asked.group_id, context.services.coordinators.share_groups
+    group_id, share_groups = asked.group_id, context.services.coordinators.groups.share
     if not serves_share_groups(context.services):
         return Promise.resolved(Group(group_id, error_code=ErrorCode.UNSUPPORTED_VERSION))
     if not context.may(Operation.DESCRIBE, Resource.group(group_id)):

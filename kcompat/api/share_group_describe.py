@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.api.group_access import HIDDEN_TOPICS, described_groups
 from kcompat.api.group_protocols import serves_share_groups
+from kcompat.group.kinds.share.kind import SHARE_KIND
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.share_group_describe import (
     ShareGroupDescribeRequest,
@@ -22,8 +23,6 @@ from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kcompat.api.context import RequestContext
     from kcompat.group.kinds.share.requests import DescribedShareGroup, DescribedSharer
 
@@ -35,20 +34,9 @@ _Row = ShareGroupDescribeResponse.TopicPartitions
 
 def handle(context: RequestContext, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse:
     """Describe each group."""
-    groups = context.services.coordinators.share_groups
-
-    def described(group_id: str) -> _Group:
-        return _response(context, groups.describe(group_id))
-
-    if not serves_share_groups(context.services):
-        rows = _refused(request.group_ids, ErrorCode.UNSUPPORTED_VERSION)
-    else:
-        rows = described_groups(context, request, _refused, described)
+    is_served = serves_share_groups(context.services)
+    rows = described_groups(context, request, SHARE_KIND, _Group, _response, is_served=is_served)
     return ShareGroupDescribeResponse(groups=rows)
-
-
-def _refused(group_ids: Sequence[str], error: ErrorCode) -> list[_Group]:
-    return [_Group(group_id=group_id, error_code=error) for group_id in group_ids]
 
 
 def _response(context: RequestContext, group: DescribedShareGroup) -> _Group:

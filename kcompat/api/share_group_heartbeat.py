@@ -53,5 +53,5 @@ def handle(
         subscribed_topics=None if names is None else frozenset(names),
     )
     context.services.coordinators.groups.heard(context.connection, request.group_id, request.member_id)
-    answered = context.services.coordinators.share_groups.heartbeat(heartbeat)
+    answered = context.services.coordinators.groups.share.heartbeat(heartbeat)
     return answered.map(partial(heartbeat_response, ShareGroupHeartbeatResponse))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.api.group_access import described_groups
 from kcompat.api.group_protocols import serves_streams_groups
+from kcompat.group.kinds.streams.kind import STREAMS_KIND
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeRequest,
@@ -23,7 +24,7 @@ from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from kcompat.api.context import RequestContext
     from kcompat.group.kinds.streams.requests import (
@@ -42,20 +43,9 @@ _Row = StreamsGroupDescribeResponse.TaskIds
 
 def handle(context: RequestContext, request: StreamsGroupDescribeRequest) -> StreamsGroupDescribeResponse:
     """Describe each group."""
-    groups = context.services.coordinators.streams_groups
-
-    def described(group_id: str) -> _Group:
-        return _response(context, groups.describe(group_id))
-
-    if not serves_streams_groups(context.services):
-        rows = _refused(request.group_ids, ErrorCode.UNSUPPORTED_VERSION)
-    else:
-        rows = described_groups(context, request, _refused, described)
+    is_served = serves_streams_groups(context.services)
+    rows = described_groups(context, request, STREAMS_KIND, _Group, _response, is_served=is_served)
     return _Response(groups=rows)
-
-
-def _refused(group_ids: Sequence[str], error: ErrorCode) -> list[_Group]:
-    return [_Group(group_id=group_id, error_code=error) for group_id in group_ids]
 
 
 def _response(context: RequestContext, group: DescribedStreamsGroup) -> _Group:

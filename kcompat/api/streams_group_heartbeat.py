@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.api.group_protocols import serves_streams_groups
 from kcompat.group.kinds.streams.configured import Status, StatusCode
+from kcompat.group.kinds.streams.kind import STREAMS_KIND
 from kcompat.group.kinds.streams.member import Endpoint
 from kcompat.group.kinds.streams.records import topology_of
 from kcompat.group.kinds.streams.requests import StreamsHeartbeatRequest
@@ -59,7 +60,9 @@ def handle(
         return _response(answer, _make_topics(context, answer))
 
     context.services.coordinators.groups.heard(context.connection, request.group_id, request.member_id)
-    return context.services.coordinators.streams_groups.heartbeat(_heartbeat(context, request)).map(told)
+    return context.services.coordinators.groups.modern_heartbeat(
+        STREAMS_KIND, _heartbeat(context, request)
+    ).map(told)
 
 
 # --- topics that a topology names
@@ -107,7 +110,7 @@ def _make_topics(context: RequestContext, answer: StreamsHeartbeatAnswer) -> tup
         denied = [name for name in names if not context.may(Operation.CREATE, Resource.topic(name))]
         if denied:
             return _with_detail(answer.statuses, f"; Unauthorized to CREATE on topics {', '.join(denied)}.")
-    topics = context.services.coordinators.streams_groups.topics
+    topics = context.services.coordinators.groups.internal_topics
     topics.make(names, 2 * answer.heartbeat_interval_ms)
     failures = list(topics.failures(names).items())
     if not failures:

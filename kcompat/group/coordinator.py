@@ -12,12 +12,10 @@ from kcompat.coordinator.turn import Turn
 from kcompat.group import commits, describe, removal
 from kcompat.group.errors import commit_error, group_error, modern_error
 from kcompat.group.expected import ExpectedMembers
-from kcompat.group.kinds.consumer import describe as consumer_describe
-from kcompat.group.kinds.consumer import heartbeat
-from kcompat.group.kinds.consumer.requests import DescribedConsumerGroup
-from kcompat.group.kinds.consumer.validation import request_refusal
+from kcompat.group.kinds.share import administration
+from kcompat.group.kinds.share.groups import ShareGroups
+from kcompat.group.kinds.streams.internal_topics import InternalTopics
 from kcompat.group.mixed import by_kind
-from kcompat.group.modern.answer import HeartbeatAnswer
 from kcompat.group.presence import Presence, session_key
 from kcompat.group.requests import DescribedGroup, FetchAnswer, JoinAnswer, LeaveAnswer, SyncAnswer
 from kcompat.group.serde import GROUP_SERDE
@@ -27,18 +25,18 @@ from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from collections.abc import Set as AbstractSet
 
     from kcompat.clock import Clock, Timer
-    from kcompat.cluster.image import ClusterImage
-    from kcompat.coordinator.claim import Claim, Verifier
+    from kcompat.coordinator.claim import Claim
     from kcompat.coordinator.ports import CoordinatorLog
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.group.base import Groups, GroupTurn
     from kcompat.group.commits import Errors
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
-    from kcompat.group.kinds.consumer.requests import HeartbeatRequest
+    from kcompat.group.modern.kind import A, D, ModernKind, Q
+    from kcompat.group.ports import GroupPorts
     from kcompat.group.requests import (
         CommitRequest,
         FetchingMember,
@@ -58,30 +56,18 @@ heartbeat in each third (`heartbeat.interval.ms`); the rest is for connecting ag
 
 
 class GroupCoordinator:
-    """All groups of one broker, whose picture of the cluster is `image()`.
+    """All groups of one broker: one service for every kind.
 
-    `partition_count` tells how many partitions `__consumer_offsets` has, 0 while that is not known.
-    `new_uuid` gives the part of a new member's id that nobody can guess, as Java's `UUID.toString` writes it.
-    Partitions come and go with `load` and `unload`.
+    Partitions of `__consumer_offsets` come and go with `load` and `unload`.
     """
 
     def __init__(
-        self,
-        log: CoordinatorLog,
-        clock: Clock,
-        config: GroupCoordinatorConfig,
-        partition_count: Callable[[], int],
-        new_uuid: Callable[[], str],
-        verifier: Verifier,
-        image: Callable[[], ClusterImage],
+        self, log: CoordinatorLog, clock: Clock, config: GroupCoordinatorConfig, ports: GroupPorts
     ) -> None:
         self.config = config
-        self._image = image
         self._log = log
         self._clock = clock
-        self._verifier = verifier
-        self._partition_count = partition_count
-        self._new_uuid = new_uuid
+        self._ports = ports
         self._expected = ExpectedMembers()
         self._presence = Presence(self._hurry)
         self.runtime: Runtime[GroupShard] = Runtime(
@@ -93,9 +79,11 @@ class GroupCoordinator:
             in_bulk=lambda shard: shard.replay_in_bulk,
         )
         self._expiry: Timer | None = None
+        self.share = ShareGroups(self, ports.share_state, ports.ends, ports.image, clock)
+        self.internal_topics = InternalTopics(ports.make_topics, clock)
 
     def _make_shard(self, _partition: int, timers: KeyedTimers) -> GroupShard:
-        return GroupShard(timers, self.config, self._new_uuid, self._image, self._expected)
+        return GroupShard(timers, self.config, self._ports.new_uuid, self._ports.image, self._expected)
 
     # --- life
 
@@ -119,7 +107,7 @@ class GroupCoordinator:
 
     def partition_of(self, group_id: str) -> int:
         """The partition of `__consumer_offsets` that keeps the group."""
-        return partition_for(group_id, self._partition_count())
+        return partition_for(group_id, self._ports.partition_count())
 
     # --- the APIs
 
@@ -216,7 +204,7 @@ class GroupCoordinator:
                 Writer(claim.producer_id, claim.epoch, terms),
             )
 
-        if not self._verifier.is_required and not claim.adds:
+        if not self._ports.verifier.is_required and not claim.adds:
             return write(UNVERIFIED)
         proof = self._log.begin_verification(
             partition, claim.producer_id, claim.epoch, self._clock.now_ms(), adds=claim.adds
@@ -231,7 +219,7 @@ class GroupCoordinator:
                 return Promise.resolved(failed(error))
             return write(AppendTerms(is_client=False, proof=proof))
 
-        return self._verifier.ask(claim, [place]).flat_map(verified)
+        return self._ports.verifier.ask(claim, [place]).flat_map(verified)
 
     def fetch(
         self, asker: FetchingMember, partitions: Iterable[TopicPartition] | None, require_stable: bool
@@ -280,30 +268,35 @@ class GroupCoordinator:
 
     def delete(self, group_id: str) -> Promise[ErrorCode]:
         """DeleteGroups of one group."""
-        return self.write(group_id, lambda turn: removal.delete_group(turn, group_id), group_error)
+
+        def forgotten(error: ErrorCode) -> Promise[ErrorCode]:
+            if error:
+                return Promise.resolved(error)
+            return self.write(group_id, lambda turn: removal.delete_group(turn, group_id), group_error)
+
+        return self.share.forget_before_deletion(group_id).flat_map(forgotten)
 
     def serves(self, kind: str) -> bool:
         """Whether the configuration has groups of this kind served."""
         return kind in self.config.rebalance_protocols
 
-    def consumer_heartbeat(self, request: HeartbeatRequest) -> Promise[HeartbeatAnswer]:
-        """ConsumerGroupHeartbeat of a valid request."""
+    def modern_heartbeat(self, kind: ModernKind[Q, A, D], request: Q) -> Promise[A]:
+        """ConsumerGroupHeartbeat, ShareGroupHeartbeat and StreamsGroupHeartbeat."""
 
-        def failed(error: ErrorCode) -> HeartbeatAnswer:
-            return HeartbeatAnswer(modern_error(error))
+        def failed(error: ErrorCode) -> A:
+            return kind.refused(modern_error(error), None)
 
-        refusal = request_refusal(request, self.config.consumer.assignors)
+        refusal = kind.request_refusal(request, self.config)
         if refusal is not None:
-            return Promise.resolved(HeartbeatAnswer(refusal.error, refusal.message))
-        return self.write(request.group_id, lambda turn: heartbeat.heartbeat(turn, request), failed)
+            return Promise.resolved(kind.refused(refusal.error, refusal.message))
+        return self.write(request.group_id, lambda turn: kind.heartbeat(turn, request), failed)
 
-    def describe_consumers(self, group_id: str) -> DescribedConsumerGroup:
-        """ConsumerGroupDescribe of one group."""
-        assignor = self.config.consumer.assignors[0]
-        return self.runtime.read(
-            self.partition_of(group_id),
-            lambda shard, _: consumer_describe.describe(shard, group_id, assignor),
-            lambda error: DescribedConsumerGroup(group_id, error),
+    def describe_modern(self, kind: ModernKind[Q, A, D], group_id: str) -> D:
+        """ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe of one group."""
+        return self.read(
+            group_id,
+            lambda shard: kind.describe(shard, group_id),
+            lambda error: kind.undescribed(group_id, error, None),
         )
 
     def topics_made(self) -> None:
@@ -316,6 +309,10 @@ class GroupCoordinator:
         """Delete the offsets of partitions that exist no more."""
         for partition in self._active_partitions():
             self._forget(partition, lambda turn: removal.forget_topics(turn, gone))
+
+    def forget_share_partitions(self, topic_ids: Collection[bytes]) -> None:
+        """Delete what share groups have of topics that exist no more."""
+        self.runtime.run_everywhere(lambda turn: administration.forget_topics(turn, topic_ids))
 
     # --- of any group
 
@@ -331,10 +328,6 @@ class GroupCoordinator:
     def read(self, group_id: str, query: Callable[[Groups], T], failed: Callable[[ErrorCode], T]) -> T:
         """Ask the shard of a group at once."""
         return self.runtime.read(self.partition_of(group_id), lambda shard, _: query(shard), failed)
-
-    def write_everywhere(self, decide: Callable[[GroupTurn], None]) -> None:
-        """Run an operation on every shard of this broker; nobody waits for it."""
-        self.runtime.run_everywhere(decide)
 
     # --- inside
 

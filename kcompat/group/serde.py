@@ -11,9 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kcompat.coordinator.serde import RecordSerde
-from kcompat.protocol.messages import consumer_group_records as consumer
-from kcompat.protocol.messages import share_group_records as share
-from kcompat.protocol.messages import streams_group_records as streams
+from kcompat.group.kinds.table import MODERN_KINDS
 from kcompat.protocol.messages.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -44,40 +42,7 @@ GROUP_SERDE: Final = RecordSerde(
         0: (OffsetCommitKey, OffsetCommitValue),
         1: (OffsetCommitKey, OffsetCommitValue),
         2: (GroupMetadataKey, GroupMetadataValue),
-        3: (consumer.ConsumerGroupMetadataKey, consumer.ConsumerGroupMetadataValue),
-        4: (consumer.ConsumerGroupPartitionMetadataKey, consumer.ConsumerGroupPartitionMetadataValue),
-        5: (consumer.ConsumerGroupMemberMetadataKey, consumer.ConsumerGroupMemberMetadataValue),
-        6: (
-            consumer.ConsumerGroupTargetAssignmentMetadataKey,
-            consumer.ConsumerGroupTargetAssignmentMetadataValue,
-        ),
-        7: (
-            consumer.ConsumerGroupTargetAssignmentMemberKey,
-            consumer.ConsumerGroupTargetAssignmentMemberValue,
-        ),
-        8: (
-            consumer.ConsumerGroupCurrentMemberAssignmentKey,
-            consumer.ConsumerGroupCurrentMemberAssignmentValue,
-        ),
-        10: (share.ShareGroupMemberMetadataKey, share.ShareGroupMemberMetadataValue),
-        11: (share.ShareGroupMetadataKey, share.ShareGroupMetadataValue),
-        12: (share.ShareGroupTargetAssignmentMetadataKey, share.ShareGroupTargetAssignmentMetadataValue),
-        13: (share.ShareGroupTargetAssignmentMemberKey, share.ShareGroupTargetAssignmentMemberValue),
-        14: (share.ShareGroupCurrentMemberAssignmentKey, share.ShareGroupCurrentMemberAssignmentValue),
-        15: (share.ShareGroupStatePartitionMetadataKey, share.ShareGroupStatePartitionMetadataValue),
-        16: (consumer.ConsumerGroupRegularExpressionKey, consumer.ConsumerGroupRegularExpressionValue),
-        17: (streams.StreamsGroupMetadataKey, streams.StreamsGroupMetadataValue),
-        19: (streams.StreamsGroupMemberMetadataKey, streams.StreamsGroupMemberMetadataValue),
-        20: (
-            streams.StreamsGroupTargetAssignmentMetadataKey,
-            streams.StreamsGroupTargetAssignmentMetadataValue,
-        ),
-        21: (streams.StreamsGroupTargetAssignmentMemberKey, streams.StreamsGroupTargetAssignmentMemberValue),
-        22: (
-            streams.StreamsGroupCurrentMemberAssignmentKey,
-            streams.StreamsGroupCurrentMemberAssignmentValue,
-        ),
-        23: (streams.StreamsGroupTopologyKey, streams.StreamsGroupTopologyValue),
+        **{key.record_type: (key, value) for kind in MODERN_KINDS for key, value in kind.records.classes},
     },
     _value_version,
 )

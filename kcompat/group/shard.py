@@ -6,22 +6,14 @@ timers and generations not written yet are the rebalance under way, which a rest
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from kcompat.coordinator.timeline import Timeline
 from kcompat.coordinator.turn import Turn
 from kcompat.group import bulk
 from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.kinds.classic.roster import NO_TIMESTAMP
-from kcompat.group.kinds.consumer.group import ConsumerGroup
-from kcompat.group.kinds.consumer.replay import KEYS as CONSUMER_KEYS
-from kcompat.group.kinds.consumer.replay import replay as replay_consumer_group
-from kcompat.group.kinds.share.group import ShareGroup
-from kcompat.group.kinds.share.replay import KEYS as SHARE_KEYS
-from kcompat.group.kinds.share.replay import replay as replay_share_group
-from kcompat.group.kinds.streams.group import StreamsGroup
-from kcompat.group.kinds.streams.replay import KEYS as STREAMS_KEYS
-from kcompat.group.kinds.streams.replay import replay as replay_streams_group
+from kcompat.group.kinds.table import MODERN_KINDS
 from kcompat.group.modern.topics import TopicHashes
 from kcompat.group.offsets import CommittedOffset, GroupOffsets
 from kcompat.protocol.messages.group_records import (
@@ -40,10 +32,11 @@ if TYPE_CHECKING:
     from kcompat.group.base import Group, Groups
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.expected import ExpectedMembers
+    from kcompat.group.modern.kind import ModernKind
     from kcompat.topics import TopicPartition
 
 
-K = TypeVar("K", ConsumerGroup, ShareGroup, StreamsGroup)
+_KIND_OF_KEY: Final = {key: kind for kind in MODERN_KINDS for key, _ in kind.records.classes}
 
 
 class GroupShard:
@@ -98,12 +91,8 @@ class GroupShard:
         elif isinstance(key, GroupMetadataKey):
             assert value is None or isinstance(value, GroupMetadataValue)
             self._replay_group(key.group, value)
-        elif isinstance(key, CONSUMER_KEYS):
-            self._replay_modern(key.group_id, record, position.offset, ConsumerGroup, replay_consumer_group)
-        elif isinstance(key, SHARE_KEYS):
-            self._replay_modern(key.group_id, record, position.offset, ShareGroup, replay_share_group)
-        elif isinstance(key, STREAMS_KEYS):
-            self._replay_modern(key.group_id, record, position.offset, StreamsGroup, replay_streams_group)
+        else:
+            self._replay_modern(_KIND_OF_KEY[type(key)], record, position.offset)
 
     def replay_in_bulk(self, records: memoryview, base_offset: int, before: Callable[[], object]) -> int:
         """Committed offsets, which are most of what a big partition has."""
@@ -168,21 +157,16 @@ class GroupShard:
             group = self.groups[group_id] = ClassicGroup(group_id)
         group.replay(value)
 
-    def _replay_modern(
-        self,
-        group_id: str,
-        record: CoordinatorRecord,
-        offset: int,
-        kind: type[K],
-        replay: Callable[[K, CoordinatorRecord, int], None],
-    ) -> None:
+    def _replay_modern(self, kind: ModernKind[Any, Any, Any], record: CoordinatorRecord, offset: int) -> None:
         """Apply a record of a kind of group that is there as long as the log has anything of it."""
-        group: object = self.groups.get(group_id)
-        if not isinstance(group, kind):
+        group_id: str = record.key.group_id  # type: ignore[attr-defined]
+        group: Any = self.groups.get(group_id)
+        if not isinstance(group, kind.group):
             if record.value is None:
                 return
-            group = self.groups[group_id] = kind(group_id, self.timeline)
-        replay(group, record, offset)
+            group = kind.group(group_id, self.timeline)
+            self.groups[group_id] = group
+        kind.records.replay(group, record, offset)
         if not group.is_stored:
             del self.groups[group_id]
             if group_id in self.offsets:

@@ -34,8 +34,7 @@ from kcompat.controller.log_dir_reports import LogDirReports
 from kcompat.controller.producer_ids import ProducerIds
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
-from kcompat.group.kinds.streams.groups import StreamsGroups
-from kcompat.group.kinds.streams.internal_topics import InternalTopics
+from kcompat.group.ports import GroupPorts
 from kcompat.log.cleaner.cleaner import LogCleaner
 from kcompat.log.manager import LogManager
 from kcompat.log.remembered_sessions import RememberedSessions
@@ -150,14 +149,13 @@ class Parts:
         self.coordinator_topics = CoordinatorTopics(self.cluster, self.replicas.has_topic, self.config)
         self.transactions = self._transactions()
         self.verification = Verification(self.transactions, self.peering.peers, self.cluster, self.config)
-        self.groups = self._groups()
         self.sharing = Sharing(
             config.broker_id,
-            self.groups,
             (self.config, self.cluster, self.replicas, self.peering.peers, world),
             lambda: self.coordinator_topics.partitions(SHARE_GROUP_STATE),
             lambda: self.decisions.ensure_topics([SHARE_GROUP_STATE]),
         )
+        self.groups = self._groups()
         self.cleaner = LogCleaner(
             self.logs,
             clock,
@@ -175,8 +173,6 @@ class Parts:
             ),
             Coordinators(
                 groups=self.groups,
-                streams_groups=StreamsGroups(self.groups, InternalTopics(self.decisions.make_topics, clock)),
-                share_groups=self.sharing.groups,
                 share_partitions=self.sharing.partitions,
                 share_sessions=self.sharing.sessions,
                 share_coordinator=self.sharing.coordinator,
@@ -273,10 +269,15 @@ class Parts:
             log,
             self.world.clock,
             GroupCoordinatorConfig.read(config.get),
-            lambda: self.coordinator_topics.partitions(CONSUMER_OFFSETS),
-            lambda: str(UUID(int=self.world.random.getrandbits(128), version=4)),
-            self.verification,
-            lambda: self.cluster.image,
+            GroupPorts(
+                lambda: self.coordinator_topics.partitions(CONSUMER_OFFSETS),
+                lambda: str(UUID(int=self.world.random.getrandbits(128), version=4)),
+                self.verification,
+                lambda: self.cluster.image,
+                self.sharing.persister,
+                self.sharing.ends,
+                self.decisions.make_topics,
+            ),
         )
         log.on_leadership(groups.load, groups.unload)
         return groups
@@ -333,13 +334,19 @@ class Parts:
             self.local.reconfigure(name for kind, name in changed if kind == "topics")
 
     def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
-        """Have patterns looked up again where there are more topics than before, and internal topics made
-        that waited for brokers.
+        """Have patterns looked up again where there are more topics than before, internal topics made that
+        waited for brokers, and the share partitions of deleted topics forgotten.
         """
         if len(new.topics) > len(old.topics):
             self.groups.topics_made()
         if len(new.brokers) > len(old.brokers):
             self.decisions.brokers_joined()
+        gone = (
+            old.topic_names.keys() - new.topic_names.keys() if old.topic_names is not new.topic_names else ()
+        )
+        if gone:
+            self.sharing.coordinator.forget_topics(gone)
+            self.groups.forget_share_partitions(gone)
 
     def _topics_deleted(self, deleted: frozenset[str]) -> None:
         """Forget the offsets of their partitions."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.group.kinds.share.partition_settings import SharePartitionSettings
 from kcompat.replication.topic_log import TopicLog
 from kcompat.share.coordinator.config import ShareCoordinatorConfig
 from kcompat.share.coordinator.coordinator import ShareCoordinator
 from kcompat.share.ends import PartitionEnds
-from kcompat.share.group_settings import GroupSettings
-from kcompat.share.groups import ShareGroups
 from kcompat.share.partitions import SharePartitions
 from kcompat.share.persister import DistributedPersister
 from kcompat.share.sessions import ShareSessions
@@ -20,9 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kcompat.cluster.feed import MetadataCache
-    from kcompat.cluster.image import ClusterImage
     from kcompat.config.feed import ConfigFeed
-    from kcompat.group.coordinator import GroupCoordinator
     from kcompat.node.world import World
     from kcompat.peer.peers import Peers
     from kcompat.promise import Promise
@@ -33,13 +30,12 @@ if TYPE_CHECKING:
 
 class Sharing:
     """The share coordinator, which follows the leaderships of its topic; the share partitions that are led
-    here, the sessions of their members, and the groups whose coordinator is here.
+    here, and the sessions of their members.
     """
 
     def __init__(
         self,
         broker_id: int,
-        groups: GroupCoordinator,
         neighbours: Neighbours,
         state_partitions: Callable[[], int],
         make_topic: Callable[[], Promise[Any]],
@@ -60,12 +56,10 @@ class Sharing:
         self.persister = DistributedPersister(
             broker_id, self.coordinator, peers, self._cluster, make_topic, world.clock, world.random
         )
-        settings = GroupSettings(self._config, self._cluster)
+        settings = SharePartitionSettings(self._config, self._cluster)
         self.partitions = SharePartitions(replicas, self._cluster, self.persister, world.clock, settings)
         self.sessions = ShareSessions(config.integer("group.share.max.share.sessions"))
-        ends = PartitionEnds(broker_id, replicas, peers, self._cluster)
-        self.groups = ShareGroups(groups, self.persister, ends, self._cluster, world.clock)
-        self._cluster.subscribe(self._image_changed)
+        self.ends = PartitionEnds(broker_id, replicas, peers, self._cluster)
 
     def start(self) -> None:
         """Begin to tidy the share state."""
@@ -81,11 +75,3 @@ class Sharing:
         image = self._cluster.image
         name = image.topic_names.get(topic_id)
         return 0 if name is None else len(image.topics[name].partitions)
-
-    def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
-        """Forget the share partitions of deleted topics."""
-        if old.topic_names is not new.topic_names:
-            gone = old.topic_names.keys() - new.topic_names.keys()
-            if gone:
-                self.coordinator.forget_topics(gone)
-                self.groups.forget_topics(gone)

@@ -63,7 +63,7 @@ class ShareGroupsMachine(GroupMachine):
 
     @rule()
     def delete_group(self) -> None:
-        if self.fixture.share_groups.delete(GROUP).value == ErrorCode.NONE:
+        if self.fixture.coordinator.delete(GROUP).value == ErrorCode.NONE:
             self.group_epoch = 0
 
     # --- what happens to them
@@ -79,7 +79,7 @@ class ShareGroupsMachine(GroupMachine):
         if topic is not None:
             self.fixture.delete(name)
             self.fixture.shares.coordinator.forget_topics({topic.topic_id})
-            self.fixture.share_groups.forget_topics({topic.topic_id})
+            self.fixture.coordinator.forget_share_partitions({topic.topic_id})
 
     @rule(delay_ms=st.sampled_from([0, 1_000, 10_001, RETRY_MS, 46_000]))
     def wait(self, delay_ms: int) -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcompat.coordinator.runtime import Runtime
-from kcompat.group.coordinator import GroupCoordinator
+from kcompat.group.expected import ExpectedMembers
 from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.kinds.share.group import ShareGroup
 from kcompat.group.kinds.streams.group import StreamsGroup
+from kcompat.group.serde import GROUP_SERDE
+from kcompat.group.shard import GroupShard
 from kcompat.share.coordinator.serde import SHARE_STATE_SERDE
 from kcompat.share.coordinator.shard import ShareShard
 from kcompat.transaction.serde import TRANSACTION_SERDE
 from kcompat.transaction.shard import TransactionShard
 from support.coordinator_log import CommittedCopy
-from support.verifiers import Trusting
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from kcompat.coordinator.ports import CoordinatorLog
     from kcompat.group.base import Group
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
-    from kcompat.group.shard import GroupShard
     from kcompat.share.coordinator.config import ShareCoordinatorConfig
 
 _LATEST = 1
@@ -64,10 +64,16 @@ def replayed_groups(
 ) -> GroupShard:
     """The groups that a coordinator has which has just loaded the log."""
     clock = VirtualClock()
-    coordinator = GroupCoordinator(
-        CommittedCopy(log), clock, config, lambda: 1, lambda: "no new member", Trusting(), lambda: image
+    runtime: Runtime[GroupShard] = Runtime(
+        CommittedCopy(log),
+        GROUP_SERDE,
+        clock,
+        lambda _, timers: GroupShard(
+            timers, config, lambda: "no new member", lambda: image, ExpectedMembers()
+        ),
+        in_bulk=lambda shard: shard.replay_in_bulk,
     )
-    shard: GroupShard = _loaded(coordinator.runtime, clock, partition)
+    shard: GroupShard = _loaded(runtime, clock, partition)
     shard.check_invariants()
     return shard
 

@@ -9,8 +9,6 @@ from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
 from kcompat.controller.values import TopicResult
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
-from kcompat.group.kinds.streams.groups import StreamsGroups
-from kcompat.group.kinds.streams.internal_topics import InternalTopics
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode
@@ -21,16 +19,15 @@ from kcompat.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatR
 from kcompat.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
 from kcompat.security.authorizer import AllowEverything
-from kcompat.share.groups import ShareGroups
 from support.asking import Finalized, ask, services_of
-from support.group_coordinators import GroupFixture
+from support.group_coordinators import GroupFixture, KnownEnds
 from support.share_coordinators import ShareCoordinatorFixture
-from support.share_groups import KnownEnds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.controller.values import TopicSpec
+    from kcompat.group.kinds.share.groups import ShareGroups
     from kcompat.protocol.message import Message
     from kcompat.security.authorizer import Authorizer
 
@@ -47,25 +44,26 @@ class GroupHandlers:
 
     def __init__(self, **config: Any) -> None:
         """`config` are settings of the coordinator."""
-        self.fixture = GroupFixture(GroupCoordinatorConfig(**config))
-        self.fixture.image = IMAGE
         self.cluster = MetadataCache("cluster")
         self.cluster.update(IMAGE)
         self.shares = ShareCoordinatorFixture()
         self.shares.topics = {ONE: 2, TWO: 1}
         self.ends = KnownEnds()
-        self.share_groups = ShareGroups(
-            self.fixture.coordinator, self.shares.coordinator, self.ends, self.cluster, self.fixture.clock
-        )
         self.topics_to_make: list[TopicSpec] = []
         """The internal topics of streams applications that the controller was asked for."""
         self.refusal: str | None = None
         """Why it makes none; None while it does not answer."""
-        self.streams_groups = StreamsGroups(
-            self.fixture.coordinator, InternalTopics(self._make, self.fixture.clock)
+        self.fixture = GroupFixture(
+            GroupCoordinatorConfig(**config), self.shares.coordinator, self.ends, self._make
         )
+        self.fixture.image = IMAGE
         self.authorizer: Authorizer = AllowEverything()
         self.features = Finalized(group_version=1, share_version=1, streams_version=1)
+
+    @property
+    def share_groups(self) -> ShareGroups:
+        """The share groups of the coordinator."""
+        return self.fixture.coordinator.share
 
     def _make(self, specs: Sequence[TopicSpec]) -> Promise[list[TopicResult]]:
         self.topics_to_make += specs
@@ -80,8 +78,6 @@ class GroupHandlers:
         module = importlib.import_module(f"kcompat.api.{key.name.lower()}")
         services = services_of(
             groups=self.fixture.coordinator,
-            share_groups=self.share_groups,
-            streams_groups=self.streams_groups,
             metadata=self.cluster,
             authorizer=self.authorizer,
             features=self.features,

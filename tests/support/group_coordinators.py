@@ -12,7 +12,9 @@ from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.kinds.consumer.group import ConsumerGroup
+from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
 from kcompat.group.kinds.consumer.requests import HeartbeatRequest
+from kcompat.group.ports import GroupPorts
 from kcompat.group.requests import (
     CommitRequest,
     FetchingMember,
@@ -22,22 +24,26 @@ from kcompat.group.requests import (
     SyncRequest,
 )
 from kcompat.group.serde import GROUP_SERDE
+from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
+from kcompat.share.ends import End
 from support.coordinator_log import MemoryCoordinatorLog
 from support.coordinator_state import kept_of_groups, replayed_groups
+from support.share_coordinators import ShareCoordinatorFixture
 from support.verifiers import Trusting
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from kcompat.group.commits import Errors
+    from kcompat.group.kinds.streams.internal_topics import MakeTopics
     from kcompat.group.modern.answer import HeartbeatAnswer
     from kcompat.group.requests import FetchedOffset, JoinAnswer, LeaveAnswer, SyncAnswer
     from kcompat.group.shard import GroupShard
-    from kcompat.promise import Promise
     from kcompat.records.control import EndTransactionMarker
+    from kcompat.share.persisting import Persister
 
 G = TypeVar("G", bound=Group)
 
@@ -53,10 +59,28 @@ def topic_id(name: str) -> bytes:
     return name.encode().ljust(16, b".")
 
 
+class KnownEnds:
+    """The ends of partitions, as a test says."""
+
+    def __init__(self) -> None:
+        self.offset = 10
+        self.error = ErrorCode.NONE
+
+    def of(self, _topic: str, _index: int) -> Promise[End]:
+        """Return the end of any partition."""
+        return Promise.resolved(End(self.error, self.offset))
+
+
 class GroupFixture:
     """One broker's group coordinator. Member ids end in 1, 2, 3, ... in the order they are handed out."""
 
-    def __init__(self, config: GroupCoordinatorConfig | None = None) -> None:
+    def __init__(
+        self,
+        config: GroupCoordinatorConfig | None = None,
+        share_state: Persister | None = None,
+        ends: KnownEnds | None = None,
+        make_topics: MakeTopics = lambda _: Promise(),
+    ) -> None:
         self.clock = VirtualClock()
         self.log = MemoryCoordinatorLog()
         self.config = config or GroupCoordinatorConfig()
@@ -66,6 +90,9 @@ class GroupFixture:
         self.partition_count = PARTITIONS
         """What the coordinator is told of them."""
         self.epoch = 0
+        self.ends = ends or KnownEnds()
+        self._share_state = share_state or ShareCoordinatorFixture().coordinator
+        self._make_topics = make_topics
         self.coordinator = self.restart()
 
     def restart(self) -> GroupCoordinator:
@@ -77,10 +104,15 @@ class GroupFixture:
             self.log,
             self.clock,
             self.config,
-            lambda: self.partition_count,
-            lambda: str(next(self._ids)),
-            self.verifier,
-            lambda: self.image,
+            GroupPorts(
+                lambda: self.partition_count,
+                lambda: str(next(self._ids)),
+                self.verifier,
+                lambda: self.image,
+                self._share_state,
+                self.ends,
+                self._make_topics,
+            ),
         )
         for partition in range(PARTITIONS):
             self.coordinator.load(partition, self.epoch)
@@ -256,8 +288,8 @@ class GroupFixture:
 class ConsumerGroupFixture(GroupFixture):
     """One broker's group coordinator, with the two topics `t` and `u`."""
 
-    def __init__(self, config: GroupCoordinatorConfig | None = None) -> None:
-        super().__init__(config)
+    def __init__(self, config: GroupCoordinatorConfig | None = None, **ports: Any) -> None:
+        super().__init__(config, **ports)
         self.image = ClusterImage("cluster", brokers={1: BrokerInfo(1, None, {})})
         self.make("t", 3)
         self.make("u", 2)
@@ -282,7 +314,8 @@ class ConsumerGroupFixture(GroupFixture):
 
     def ask_beat(self, member_id: str, epoch: int = 0, **fields: Any) -> Promise[HeartbeatAnswer]:
         """ConsumerGroupHeartbeat."""
-        return self.coordinator.consumer_heartbeat(
+        return self.coordinator.modern_heartbeat(
+            CONSUMER_KIND,
             HeartbeatRequest(
                 **{
                     "group_id": GROUP,
@@ -293,7 +326,7 @@ class ConsumerGroupFixture(GroupFixture):
                     "may_describe": lambda _topic: True,
                     **fields,
                 }
-            )
+            ),
         )
 
     def beat(self, member_id: str, epoch: int | None = None, **fields: Any) -> HeartbeatAnswer:

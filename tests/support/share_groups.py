@@ -8,8 +8,6 @@ from kcompat.group.kinds.share.group import ShareGroup
 from kcompat.group.kinds.share.requests import ShareHeartbeatRequest
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
-from kcompat.share.ends import End
-from kcompat.share.groups import ShareGroups
 from kcompat.share.persisting import Outcome
 from support.group_coordinators import GROUP, ConsumerGroupFixture
 from support.share_coordinators import ShareCoordinatorFixture
@@ -19,21 +17,10 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.image import ClusterImage
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
+    from kcompat.group.kinds.share.groups import ShareGroups
     from kcompat.group.modern.answer import HeartbeatAnswer
     from kcompat.share.key import SharePartitionKey
     from kcompat.share.persisting import StateRead, StateSummary, StateWrite
-
-
-class KnownEnds:
-    """Where partitions end, as a test says."""
-
-    def __init__(self) -> None:
-        self.offset = 10
-        self.error = ErrorCode.NONE
-
-    def of(self, _topic: str, _index: int) -> Promise[End]:
-        """See `Ends`."""
-        return Promise.resolved(End(self.error, self.offset))
 
 
 class FailingPersister:
@@ -84,16 +71,15 @@ class ShareGroupFixture(ConsumerGroupFixture):
     def __init__(self, config: GroupCoordinatorConfig | None = None) -> None:
         self.shares = ShareCoordinatorFixture()
         self.shares.topics = {}
-        super().__init__(config)
         self.persister = FailingPersister(self.shares)
-        self.ends = KnownEnds()
+        super().__init__(config, share_state=self.persister)
         self.told: dict[str, dict[str, list[int]]] = {}
         """What each member was told last to have, by the names of topics."""
 
     @property
     def share_groups(self) -> ShareGroups:
         """Those of the coordinator that runs now."""
-        return ShareGroups(self.coordinator, self.persister, self.ends, self, self.clock)
+        return self.coordinator.share
 
     def show(self, image: ClusterImage) -> None:
         """See `ConsumerGroupFixture.show`."""

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kcompat.controller.values import TopicResult
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.streams.group import StreamsGroup
-from kcompat.group.kinds.streams.groups import StreamsGroups
-from kcompat.group.kinds.streams.internal_topics import InternalTopics
+from kcompat.group.kinds.streams.kind import STREAMS_KIND
 from kcompat.group.kinds.streams.requests import StreamsHeartbeatRequest
 from kcompat.group.kinds.streams.settings import StreamsGroupConfig
 from kcompat.group.kinds.streams.tasks import task_sets
@@ -80,16 +79,10 @@ class StreamsGroupFixture(ConsumerGroupFixture):
     """One broker's group coordinator, with the topics `t` (3 partitions) and `u` (2)."""
 
     def __init__(self, config: GroupCoordinatorConfig | None = None) -> None:
-        super().__init__(config or AT_ONCE)
         self.maker = TopicMaker(self)
-        self.topics = InternalTopics(self.maker.create, self.clock)
+        super().__init__(config or AT_ONCE, make_topics=self.maker.create)
         self.has: dict[str, tuple[dict[str, list[int]], dict[str, list[int]]]] = {}
         """What each member was told last to have: active and standby tasks."""
-
-    @property
-    def streams_groups(self) -> StreamsGroups:
-        """Those of the coordinator that runs now."""
-        return StreamsGroups(self.coordinator, self.topics)
 
     def stream(self, member_id: str, epoch: int | None = None, **fields: Any) -> StreamsHeartbeatAnswer:
         """StreamsGroupHeartbeat, answered at once; topics that are missing are made.
@@ -106,8 +99,8 @@ class StreamsGroupFixture(ConsumerGroupFixture):
                 **fields,
             }
         )
-        answer = self.streams_groups.heartbeat(request).value
-        self.topics.make(answer.missing, 10_000)
+        answer = self.coordinator.modern_heartbeat(STREAMS_KIND, request).value
+        self.coordinator.internal_topics.make(answer.missing, 10_000)
         self.clock.advance(0)
         if not answer.error:
             self.epochs[answer.member_id] = max(answer.member_epoch, 0)
@@ -161,7 +154,7 @@ class StreamsGroupFixture(ConsumerGroupFixture):
 
     def described(self, group_id: str = GROUP) -> DescribedStreamsGroup:
         """What is told of the group."""
-        return self.streams_groups.describe(group_id)
+        return self.coordinator.describe_modern(STREAMS_KIND, group_id)
 
     def streamers(self, group_id: str = GROUP) -> StreamsGroup:
         """Return the streams group from the coordinator's memory."""

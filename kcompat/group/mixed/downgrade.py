@@ -13,7 +13,8 @@ from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.kinds.classic.member import Member
 from kcompat.group.kinds.classic.restore import restore
 from kcompat.group.kinds.classic.roster import CONSUMER_PROTOCOL, Roster
-from kcompat.group.kinds.consumer import records, timers
+from kcompat.group.kinds.consumer import timers
+from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.mixed.embedded import write_assignment
 from kcompat.group.modern.assignment import NO_PARTITIONS
 from kcompat.protocol.messages.group_records import GroupMetadataKey
@@ -78,7 +79,7 @@ def _convert(
 ) -> None:
     """Bury the consumer group, and write a classic one of its epoch with the targets as assignments."""
     former = list(group.members.latest)
-    records.bury_group(turn, group.group_id, former, group.patterns.latest)
+    RECORDS.bury_all(turn, group.group_id, former, group.patterns.latest)
     roster = Roster(group.group_id, turn.now_ms)
     for member in members:
         roster.add(_classic(member))

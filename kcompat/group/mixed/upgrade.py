@@ -12,10 +12,10 @@ from kcompat.coordinator.timeline import Timeline
 from kcompat.coordinator.turn import Turn
 from kcompat.group.kinds.classic import rebalance
 from kcompat.group.kinds.classic.state import ClassicState
-from kcompat.group.kinds.consumer import records, sessions
+from kcompat.group.kinds.consumer import sessions
 from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.kinds.consumer.member import ClassicMembership, ConsumerMember
-from kcompat.group.kinds.consumer.replay import replay
+from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.mixed.embedded import read_assignment, read_subscription
 from kcompat.group.modern.group import NO_TIMESTAMP
 from kcompat.group.modern.refusal import Refusal
@@ -47,7 +47,7 @@ def upgrade(turn: GroupTurn, group: ClassicGroup) -> ConsumerGroup | Refusal:
     for record in conversion.finish(None).records:
         turn.write(record.key, record.value)
         if not isinstance(record.key, GroupMetadataKey):
-            replay(made, record, 0)
+            RECORDS.replay(made, record, 0)
     made.needs_target = not group.is_in(ClassicState.STABLE)
     turn.once_appended(lambda turn: _take_over(turn, group))
     return made
@@ -107,15 +107,15 @@ def _write(turn: GroupTurn, group: ClassicGroup, members: list[ConsumerMember]) 
     group_id, shard = group.group_id, turn.shard
     turn.write(GroupMetadataKey(group=group_id), None)
     for member in members:
-        records.write_member(turn, group_id, member)
+        RECORDS.write_member(turn, group_id, member)
     names = frozenset(name for member in members for name in member.subscribed_topics)
-    records.write_epoch(turn, group_id, group.generation, shard.hashes.of(names, shard.image()))
+    RECORDS.write_epoch(turn, group_id, group.generation, shard.hashes.of(names, shard.image()))
     for member in members:
         target = {topic: frozenset(epochs) for topic, epochs in member.assigned.items()}
-        records.write_target(turn, group_id, member.member_id, target)
-    records.write_target_epoch(turn, group_id, group.generation, NO_TIMESTAMP)
+        RECORDS.write_target(turn, group_id, member.member_id, target)
+    RECORDS.write_target_epoch(turn, group_id, group.generation, NO_TIMESTAMP)
     for member in members:
-        records.write_current(turn, group_id, member)
+        RECORDS.write_current(turn, group_id, member)
 
 
 def _take_over(turn: GroupTurn, former: ClassicGroup) -> None:

@@ -7,22 +7,25 @@ which is shown. Kafka's counterpart: `ModernGroup`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kcompat.coordinator.timeline import TimelineDict
 from kcompat.group import describe
+from kcompat.group.requests import ListedGroup
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from enum import Enum
 
     from kcompat.cluster.image import ClusterImage, TopicImage
     from kcompat.coordinator.operation import Answer
     from kcompat.coordinator.timeline import Timeline
     from kcompat.group.base import GroupTurn
+    from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.offsets import CommittedOffset
     from kcompat.group.requests import DescribedGroup
 
@@ -84,6 +87,9 @@ class Header(Struct, frozen=True):
 
 class ModernGroup(ABC, Generic[M, T]):
     """One group, as the log says. What topics it depends on each kind of group knows."""
+
+    kind: ClassVar[str]
+    """The protocol type, and the type of group that ListGroups shows."""
 
     def __init__(self, group_id: str, timeline: Timeline) -> None:
         self.group_id = group_id
@@ -173,6 +179,19 @@ class ModernGroup(ABC, Generic[M, T]):
     def described(self) -> DescribedGroup:
         """See `Group.described`."""
         return describe.of_another_kind(self.group_id)
+
+    def listed(self) -> ListedGroup:
+        """See `Group.listed`."""
+        return ListedGroup(self.group_id, self.kind, self.committed_state.value, self.kind)
+
+    @property
+    @abstractmethod
+    def committed_state(self) -> Enum:
+        """The state to show; its value is what clients see."""
+
+    @abstractmethod
+    def described_as_kind(self, config: GroupCoordinatorConfig) -> Any:
+        """Describe the group as the API of its kind shows it."""
 
     # --- replay
 

@@ -1,4 +1,4 @@
-"""Why a heartbeat is refused."""
+"""The refusal of a request, and those that several kinds of groups give."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ class Refusal(Struct, frozen=True):
     message: str | None = None
 
 
-def no_such_group(group_id: str, found: object, kind: str) -> Refusal:
-    """There is no group of this id, or the one that was found is of another kind than this."""
-    what = "not found" if found is None else f"is not a {kind} group"
-    return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {what}.")
+def unknown_member(group_id: str, member_id: str) -> Refusal:
+    """Return the refusal of a member that the group does not have."""
+    return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group_id}.")
+
+
+def full_group(kind: str, max_size: int) -> Refusal:
+    """Return the refusal of one more member."""
+    return Refusal(
+        ErrorCode.GROUP_MAX_SIZE_REACHED,
+        f"The {kind} group has reached its maximum capacity of {max_size} members.",
+    )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kcompat.group.kinds.consumer.pace import LEAST_MS
+from kcompat.group.kinds.consumer.heartbeat import LEAST_INTERVAL_MS
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kcompat.security.authorizer import Resource
@@ -41,7 +41,11 @@ def request(**fields: Any) -> ConsumerGroupHeartbeatRequest:
 def test_joining_going_on_and_leaving(broker: GroupHandlers, version: int) -> None:
     joined = broker.ask(request(), version)
     assert (joined.error_code, joined.error_message) == (0, None)
-    assert (joined.member_id, joined.member_epoch, joined.heartbeat_interval_ms) == ("m", 2, LEAST_MS)
+    assert (joined.member_id, joined.member_epoch, joined.heartbeat_interval_ms) == (
+        "m",
+        2,
+        LEAST_INTERVAL_MS,
+    )
     rows = [(row.topic_id, row.partitions) for row in joined.assignment.topic_partitions]
     assert rows == [(ONE, [0, 1])]
     going_on = ConsumerGroupHeartbeatRequest(

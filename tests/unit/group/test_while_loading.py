@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 
 from kcompat.coordinator.claim import Claim
+from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
+from kcompat.group.kinds.share.kind import SHARE_KIND
+from kcompat.group.kinds.streams.kind import STREAMS_KIND
 from kcompat.group.requests import CommitRequest, FetchingMember, OffsetToCommit
 from kcompat.protocol.errors import ErrorCode
 from support.current import current
@@ -54,13 +57,19 @@ CONSUMER: dict[str, tuple[Ask, ErrorCode]] = {
     "ConsumerGroupHeartbeat, joining": (lambda fixture: fixture.enter("a").error, LOADS),
     "ConsumerGroupHeartbeat": (lambda fixture: fixture.beat("a", 1).error, LOADS),
     "ConsumerGroupHeartbeat, leaving": (lambda fixture: fixture.beat("a", -1).error, LOADS),
-    "ConsumerGroupDescribe": (lambda fixture: fixture.coordinator.describe_consumers(GROUP).error, LOADS),
+    "ConsumerGroupDescribe": (
+        lambda fixture: fixture.coordinator.describe_modern(CONSUMER_KIND, GROUP).error,
+        LOADS,
+    ),
 }
 SHARE: dict[str, tuple[Ask, ErrorCode]] = {
     "ShareGroupHeartbeat, joining": (lambda fixture: fixture.enter_share("a").error, LOADS),
     "ShareGroupHeartbeat": (lambda fixture: fixture.share("a", 1).error, LOADS),
     "ShareGroupHeartbeat, leaving": (lambda fixture: fixture.leave_share("a").error, LOADS),
-    "ShareGroupDescribe": (lambda fixture: fixture.share_groups.describe(GROUP).error, LOADS),
+    "ShareGroupDescribe": (
+        lambda fixture: fixture.coordinator.describe_modern(SHARE_KIND, GROUP).error,
+        LOADS,
+    ),
     "AlterShareGroupOffsets": (
         lambda fixture: fixture.share_groups.alter_offsets(GROUP, {"t": {0: 1}}).value.error,
         LOADS,
@@ -70,13 +79,16 @@ SHARE: dict[str, tuple[Ask, ErrorCode]] = {
         LOADS,
     ),
     "DescribeShareGroupOffsets": (lambda fixture: fixture.share_groups.all_offsets(GROUP).value[0], LOADS),
-    "DeleteGroups": (lambda fixture: fixture.share_groups.delete(GROUP).value, LOADS),
+    "DeleteGroups": (lambda fixture: fixture.coordinator.delete(GROUP).value, LOADS),
 }
 STREAMS: dict[str, tuple[Ask, ErrorCode]] = {
     "StreamsGroupHeartbeat, joining": (lambda fixture: fixture.enter_streams("a").error, LOADS),
     "StreamsGroupHeartbeat": (lambda fixture: fixture.stream("a", 1).error, LOADS),
     "StreamsGroupHeartbeat, leaving": (lambda fixture: fixture.stream("a", -1).error, LOADS),
-    "StreamsGroupDescribe": (lambda fixture: fixture.streams_groups.describe(GROUP).error, LOADS),
+    "StreamsGroupDescribe": (
+        lambda fixture: fixture.coordinator.describe_modern(STREAMS_KIND, GROUP).error,
+        LOADS,
+    ),
 }
 CASES = [
     pytest.param(make, ask, answer, id=name)

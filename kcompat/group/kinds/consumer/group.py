@@ -8,18 +8,19 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.group.kinds.consumer import records, sessions, timers
+from kcompat.group.kinds.consumer import sessions, timers
+from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.kinds.consumer.requests import DescribedConsumer, DescribedConsumerGroup
-from kcompat.group.kinds.consumer.roster import CONSUMER, ConsumerRoster
+from kcompat.group.kinds.consumer.roster import ConsumerRoster
 from kcompat.group.modern.offsets import need_be_no_member, reader
 from kcompat.group.modern.topics import java_order
-from kcompat.group.requests import ListedGroup
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kcompat.group.base import GroupTurn, PartitionJudge
+    from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.kinds.consumer.member import ConsumerMember
     from kcompat.group.requests import CommitRequest
 
@@ -66,23 +67,19 @@ class ConsumerGroup(ConsumerRoster):
         """See `Group.write_tombstones`."""
         for member_id in self.members.latest:
             timers.cancel(turn, self.group_id, member_id)
-        records.bury_group(turn, self.group_id, self.members.latest, self.patterns.latest)
+        RECORDS.bury_all(turn, self.group_id, self.members.latest, self.patterns.latest)
 
     # --- what is told of it
 
-    def listed(self) -> ListedGroup:
-        """See `Group.listed`."""
-        return ListedGroup(self.group_id, CONSUMER, self.committed_state.value, CONSUMER)
-
-    def described_as_consumers(self, default_assignor: str) -> DescribedConsumerGroup:
-        """The group as ConsumerGroupDescribe shows it."""
+    def described_as_kind(self, config: GroupCoordinatorConfig) -> DescribedConsumerGroup:
+        """Describe the group as ConsumerGroupDescribe shows it."""
         header = self.committed_header
         return DescribedConsumerGroup(
             self.group_id,
             state=self.committed_state,
             group_epoch=header.group_epoch,
             assignment_epoch=header.assignment_epoch,
-            assignor=self.committed_assignor() or default_assignor,
+            assignor=self.committed_assignor() or config.consumer.assignors[0],
             members=tuple(
                 _described(member, self.targets.committed(member_id) or {})
                 for member_id, member in self.members.committed_items()

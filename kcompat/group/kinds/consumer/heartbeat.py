@@ -7,39 +7,38 @@ Kafka's counterpart: `GroupMetadataManager.consumerGroupHeartbeat`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from kcompat.group.kinds.consumer import leaving, pace, progress, sessions
-from kcompat.group.kinds.consumer.finding import find_group, find_or_make
-from kcompat.group.kinds.consumer.membership import fenced_instance, find_or_join, unknown_member
+from kcompat.group.kinds.classic.group import ClassicGroup
+from kcompat.group.kinds.consumer import leaving, progress, sessions
+from kcompat.group.kinds.consumer.group import ConsumerGroup
+from kcompat.group.kinds.consumer.membership import fenced_instance, find_or_join
+from kcompat.group.kinds.consumer.roster import CONSUMER
+from kcompat.group.mixed.upgrade import upgrade
 from kcompat.group.modern.answer import HeartbeatAnswer
 from kcompat.group.modern.epochs import JOIN, LEAVE_FOR_A_WHILE
+from kcompat.group.modern.finding import find, find_for_member
 from kcompat.group.modern.own_settings import settings_of
-from kcompat.group.modern.refusal import Refusal
-from kcompat.protocol.errors import ErrorCode
+from kcompat.group.modern.refusal import Refusal, full_group, unknown_member
 
 if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn
     from kcompat.group.kinds.consumer.member import ConsumerMember
     from kcompat.group.kinds.consumer.requests import HeartbeatRequest
+    from kcompat.group.modern.group import Header
 
 
-def heartbeat(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer:
-    """Do what the member asks, and tell it what it has to do next."""
-    outcome = _leave(turn, request) if request.member_epoch < JOIN else _go_on(turn, request)
-    if isinstance(outcome, Refusal):
-        turn.take_back()
-        return HeartbeatAnswer(outcome.error, outcome.message)
-    return outcome
+NEW_TARGET_MS: Final = 5_000
+"""Time in ms for which a target assignment is new."""
+LEAST_INTERVAL_MS: Final = 250
+INTERVAL_PER_MEMBER_MS: Final = 5
 
 
-# --- leaving
-
-
-def _leave(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refusal:
-    group = find_group(turn, request.group_id)
+def leave(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refusal:
+    """Take a member out, or note that a static one is away."""
+    group = find(turn.shard, request.group_id, ConsumerGroup)
     if isinstance(group, Refusal):
         return group
     member: ConsumerMember | None
@@ -58,19 +57,14 @@ def _leave(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refu
     return HeartbeatAnswer(member_id=request.member_id, member_epoch=request.member_epoch)
 
 
-# --- joining and going on
-
-
-def _go_on(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refusal:
+def go_on(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refusal:
+    """Take a member in, or take it a step further."""
     settings = settings_of(turn.shard, turn.shard.config.consumer, request.group_id)
-    group = find_or_make(turn, request.group_id, creates=request.member_epoch == JOIN)
+    group = _group(turn, request)
     if isinstance(group, Refusal):
         return group
     if len(group.members) >= settings.max_size and group.members.get(request.member_id) is None:
-        return Refusal(
-            ErrorCode.GROUP_MAX_SIZE_REACHED,
-            f"The consumer group has reached its maximum capacity of {settings.max_size} members.",
-        )
+        return full_group(CONSUMER, settings.max_size)
     before = find_or_join(turn, group, request, request.member_id or turn.shard.new_uuid())
     if isinstance(before, Refusal):
         return before
@@ -82,10 +76,24 @@ def _go_on(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refu
     if isinstance(told, Refusal):
         return told
     sessions.keep_alive(turn, group.group_id, told.member_id, settings.session_timeout_ms)
-    interval_ms = pace.interval_ms(
+    interval = interval_ms(
         settings.heartbeat_interval_ms, group.header, noted.group_epoch, len(group.members), turn.now_ms
     )
-    return _answer(request, before, told, interval_ms)
+    return _answer(request, before, told, interval)
+
+
+def _group(turn: GroupTurn, request: HeartbeatRequest) -> ConsumerGroup | Refusal:
+    """Find the group. A member that joins makes a new one where there is none, or a classic group without
+    members, or upgrades a classic group; it comes to be when its first records are replayed.
+    """
+    group: object = turn.shard.groups.get(request.group_id)
+    if request.member_epoch != JOIN or not isinstance(group, ClassicGroup | None):
+        return find_for_member(turn.shard, request.group_id, ConsumerGroup)
+    if group is not None and not group.gives_way:
+        return upgrade(turn, group)
+    if group is not None:
+        group.write_tombstones(turn)
+    return ConsumerGroup(request.group_id, turn.shard.timeline)
 
 
 def _as_it_wants(member: ConsumerMember, request: HeartbeatRequest) -> ConsumerMember:
@@ -123,3 +131,15 @@ def _answer(
         if tells
         else None,
     )
+
+
+def interval_ms(setting_ms: int, header: Header, group_epoch: int, members: int, now_ms: int) -> int:
+    """Return the interval in ms at which a member of a group in this epoch is asked to heartbeat.
+
+    A member hears of what it has to give up, and of what has become free for it, by its heartbeats alone. So
+    the members of a group whose target assignment is new heartbeat more often than the setting says; those of
+    a group at rest keep to it. The more members there are, the less is gained by it and the more it costs.
+    """
+    if group_epoch <= header.assignment_epoch and now_ms >= header.assignment_timestamp + NEW_TARGET_MS:
+        return setting_ms
+    return min(setting_ms, max(LEAST_INTERVAL_MS, INTERVAL_PER_MEMBER_MS * members))

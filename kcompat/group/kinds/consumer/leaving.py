@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcompat.group.kinds.consumer import records, timers
+from kcompat.group.kinds.consumer import timers
 from kcompat.group.kinds.consumer.member import NO_EPOCHS
+from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.mixed.downgrade import downgrade, may_downgrade
 from kcompat.group.modern.epochs import LEAVE_FOR_A_WHILE
 
@@ -29,12 +30,12 @@ def fence(turn: GroupTurn, group: ConsumerRoster, members: Sequence[ConsumerMemb
         return
     subscriptions = group.subscriptions()
     for member in members:
-        records.bury_member(turn, group.group_id, member.member_id)
+        RECORDS.bury_member(turn, group.group_id, member.member_id)
         subscriptions.count(member, -1)
     for pattern in sorted(group.patterns.latest.keys() - subscriptions.resolved.keys()):
-        records.bury_pattern(turn, group.group_id, pattern)
+        RECORDS.bury_pattern(turn, group.group_id, pattern)
     metadata_hash = turn.shard.hashes.of(subscriptions.topics(), turn.shard.image())
-    records.write_epoch(turn, group.group_id, group.group_epoch + 1, metadata_hash)
+    RECORDS.write_epoch(turn, group.group_id, group.group_epoch + 1, metadata_hash)
     turn.once_appended(partial(_forget, group_id=group.group_id, members=members))
 
 
@@ -50,4 +51,4 @@ def leave_for_a_while(turn: GroupTurn, group_id: str, member: ConsumerMember) ->
     """
     kept = {topic: dict.fromkeys(partitions, 0) for topic, partitions in member.assigned.items()}
     away = replace(member, member_epoch=LEAVE_FOR_A_WHILE, assigned=kept, revoking=NO_EPOCHS)
-    records.write_current(turn, group_id, away)
+    RECORDS.write_current(turn, group_id, away)

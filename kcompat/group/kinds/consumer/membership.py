@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcompat.group.kinds.consumer import records
 from kcompat.group.kinds.consumer.member import ConsumerMember
+from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.kinds.consumer.roster import CONSUMER
 from kcompat.group.modern.epochs import JOIN, LEAVE_FOR_A_WHILE, epoch_refusal
-from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.refusal import Refusal, unknown_member
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -31,11 +31,6 @@ def find_or_join(
             return unknown_member(group.group_id, member_id)
         member = ConsumerMember(member_id)
     return _epoch_refusal(member, request) or member
-
-
-def unknown_member(group_id: str, member_id: str) -> Refusal:
-    """There is no such member."""
-    return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group_id}.")
 
 
 def fenced_instance(
@@ -80,10 +75,10 @@ def take_place(
 ) -> ConsumerMember:
     """A static member comes back under another member id: it has what the former one had."""
     member = replace(former, member_id=member_id, member_epoch=JOIN, previous_member_epoch=JOIN)
-    records.bury_member(turn, group.group_id, former.member_id)
-    records.write_member(turn, group.group_id, member)
-    records.write_target(turn, group.group_id, member_id, group.target(former.member_id))
-    records.write_current(turn, group.group_id, member)
+    RECORDS.bury_member(turn, group.group_id, former.member_id)
+    RECORDS.write_member(turn, group.group_id, member)
+    RECORDS.write_target(turn, group.group_id, member_id, group.target(former.member_id))
+    RECORDS.write_current(turn, group.group_id, member)
     return member
 
 

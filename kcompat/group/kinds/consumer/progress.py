@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcompat.group.kinds.consumer import records, scanning, sessions
+from kcompat.group.kinds.consumer import scanning, sessions
 from kcompat.group.kinds.consumer.patterns import PatternChange
 from kcompat.group.kinds.consumer.reconciliation import Surroundings, reconcile
+from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.kinds.consumer.subscriptions import topics_of
 from kcompat.group.kinds.consumer.targets import next_target
 from kcompat.group.modern.refusal import Refusal
@@ -46,7 +47,7 @@ def take_note(
     `may_describe(topic)` says what its client may find with a pattern.
     """
     if after != before:
-        records.write_member(turn, group.group_id, after)
+        RECORDS.write_member(turn, group.group_id, after)
     pattern = scanning.update(turn, group, before, after, may_describe)
     if isinstance(pattern, Refusal):
         return pattern
@@ -85,9 +86,9 @@ def _group_epoch(
     epoch = group.group_epoch
     if bump or metadata_hash != group.header.metadata_hash:
         epoch += 1
-        records.write_epoch(turn, group.group_id, epoch, metadata_hash)
+        RECORDS.write_epoch(turn, group.group_id, epoch, metadata_hash)
     if group.has_old_metadata:
-        records.bury_old_metadata(turn, group.group_id)
+        RECORDS.bury_old_metadata(turn, group.group_id)
     group.refreshed(epoch, topics, image)
     return epoch
 
@@ -109,6 +110,6 @@ def step(
     around = Surroundings(target_epoch, target, subscribed, group.is_held, owned, changed)
     reconciled = reconcile(member, around)
     if not isinstance(reconciled, Refusal) and reconciled != member:
-        records.write_current(turn, group.group_id, reconciled)
+        RECORDS.write_current(turn, group.group_id, reconciled)
         sessions.watch_revocation(turn, group.group_id, reconciled)
     return reconciled

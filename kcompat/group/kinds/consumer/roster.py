@@ -43,6 +43,8 @@ class ConsumerState(Enum):
 class ConsumerRoster(SubscribedGroup[ConsumerMember]):
     """The members of one consumer group. Only replay changes it."""
 
+    kind = CONSUMER
+
     def __init__(self, group_id: str, timeline: Timeline) -> None:
         super().__init__(group_id, timeline)
         self.patterns: TimelineDict[str, ResolvedPattern] = TimelineDict(timeline)

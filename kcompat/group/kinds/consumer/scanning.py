@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.coordinator.turn import on_turn
-from kcompat.group.kinds.consumer import records
 from kcompat.group.kinds.consumer.patterns import PatternChange, ResolvedPattern, is_due
+from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.kinds.consumer.roster import ConsumerRoster
 from kcompat.group.modern.refusal import Refusal
 from kcompat.protocol.errors import ErrorCode
@@ -72,7 +72,7 @@ def _change(
 ) -> tuple[PatternChange, bool] | Refusal:
     """What another pattern means, and whether it is one that has to be compared with the topics first."""
     if old and group.pattern_subscribers[old] == 1:
-        records.bury_pattern(turn, group.group_id, old)
+        RECORDS.bury_pattern(turn, group.group_id, old)
     if not new:
         return PatternChange.RESOLVED, False
     if not group.pattern_subscribers[new]:
@@ -119,11 +119,11 @@ def _conclude(turn: GroupTurn, group_id: str, resolved: Mapping[str, ResolvedPat
         known = group.patterns.get(text)
         bump |= found.topics != (known.topics if known is not None else frozenset())
         subscriptions.resolved[text] = found
-        records.write_pattern(turn, group_id, text, found)
+        RECORDS.write_pattern(turn, group_id, text, found)
     topics, image = subscriptions.topics(), turn.shard.image()
     metadata_hash = turn.shard.hashes.of(topics, image)
     if bump or metadata_hash != group.header.metadata_hash:
-        records.write_epoch(turn, group_id, group.group_epoch + 1, metadata_hash)
+        RECORDS.write_epoch(turn, group_id, group.group_epoch + 1, metadata_hash)
         group.refreshed(group.group_epoch + 1, topics, image)
 
 

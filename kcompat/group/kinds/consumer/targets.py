@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.group.assignors.spec import GroupSpec, MemberSpec
-from kcompat.group.kinds.consumer import records
+from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.kinds.consumer.settings import ASSIGNORS
 from kcompat.group.kinds.consumer.subscriptions import topics_of
 from kcompat.group.modern.target import assign, may_assign_again, news
@@ -51,8 +51,8 @@ def next_target(
     assignor = ASSIGNORS[name if name in settings.assignors else settings.assignors[0]]
     assigned = assign(assignor, spec)
     for member_id, target in news(group.targets, assigned):
-        records.write_target(turn, group.group_id, member_id, target)
-    records.write_target_epoch(turn, group.group_id, group_epoch, turn.now_ms)
+        RECORDS.write_target(turn, group.group_id, member_id, target)
+    RECORDS.write_target_epoch(turn, group.group_id, group_epoch, turn.now_ms)
     return group_epoch, assigned[after.member_id]
 
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.group.kinds.share import records
-from kcompat.group.kinds.share.finding import find_group, find_or_make
+from kcompat.group.kinds.share.group import ShareGroup, find_or_make
 from kcompat.group.kinds.share.initialization import Initialization, TopicPartitions, union
+from kcompat.group.kinds.share.records import RECORDS
 from kcompat.group.kinds.share.requests import Alteration, Begin, Deletion
+from kcompat.group.modern.finding import find
 from kcompat.group.modern.refusal import Refusal
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from kcompat.cluster.image import TopicImage
     from kcompat.group.base import GroupTurn
@@ -30,7 +31,7 @@ def begin_to_delete(turn: GroupTurn, group_id: str) -> Deletion:
     """Before a group is deleted: all that the share coordinator has of it. Nothing of a group that is not
     there, or is of another kind.
     """
-    group = find_group(turn.shard, group_id)
+    group = find(turn.shard, group_id, ShareGroup)
     if isinstance(group, Refusal):
         return Deletion()
     if len(group.members):
@@ -41,13 +42,13 @@ def begin_to_delete(turn: GroupTurn, group_id: str) -> Deletion:
     topics = union(state.initialized, state.initializing)
     again = [topic for topic_id in state.deleting if (topic := image.topic_by_id(topic_id)) is not None]
     topics = union(topics, {topic.topic_id: _whole(topic) for topic in again})
-    records.write_initialization(turn, group_id, Initialization(deleting=frozenset(topics)))
+    RECORDS.write_initialization(turn, group_id, Initialization(deleting=frozenset(topics)))
     return Deletion(topics=topics)
 
 
 def begin_to_delete_offsets(turn: GroupTurn, group_id: str, names: Iterable[str]) -> Deletion:
     """DeleteShareGroupOffsets: what the share coordinator has of these topics."""
-    group = find_group(turn.shard, group_id)
+    group = find(turn.shard, group_id, ShareGroup)
     if isinstance(group, Refusal):
         return Deletion(*_refused(group))
     if len(group.members):
@@ -69,15 +70,15 @@ def begin_to_delete_offsets(turn: GroupTurn, group_id: str, names: Iterable[str]
             topics[topic.topic_id] = _whole(topic)
         else:
             refused[name] = (error, NOTHING_TO_DELETE)
-    records.write_initialization(turn, group_id, state.with_deleting(topics))
+    RECORDS.write_initialization(turn, group_id, state.with_deleting(topics))
     return Deletion(topics=topics, refused=refused)
 
 
 def complete_offset_deletion(turn: GroupTurn, group_id: str, topic_ids: Iterable[bytes]) -> None:
     """The share coordinator has forgotten these topics."""
-    group = find_group(turn.shard, group_id)
+    group = find(turn.shard, group_id, ShareGroup)
     if not isinstance(group, Refusal) and group.knows_topics:
-        records.write_initialization(turn, group_id, group.initialization.with_deleted(topic_ids))
+        RECORDS.write_initialization(turn, group_id, group.initialization.with_deleted(topic_ids))
 
 
 def begin_to_alter(turn: GroupTurn, group_id: str, offsets: Mapping[str, Mapping[int, int]]) -> Alteration:
@@ -98,9 +99,38 @@ def begin_to_alter(turn: GroupTurn, group_id: str, offsets: Mapping[str, Mapping
             topics[topic.topic_id] = TopicPartitions(name, known)
     if topics:
         group.asked_ms.update(dict.fromkeys(topics, turn.now_ms))
-        records.write_initialization(turn, group_id, group.initialization.with_begun(topics))
+        RECORDS.write_initialization(turn, group_id, group.initialization.with_begun(topics))
     ids = {row.name: topic_id for topic_id, row in topics.items()}
     return Alteration(begin=Begin(group.group_epoch, topics), topic_ids=ids)
+
+
+def completed(turn: GroupTurn, group_id: str, topics: Mapping[bytes, TopicPartitions]) -> None:
+    """These have state: members may have them. What was deleted meanwhile is not waited for any more."""
+    group = find(turn.shard, group_id, ShareGroup)
+    if not isinstance(group, Refusal):
+        image = turn.shard.image()
+        there = {topic_id: row for topic_id, row in topics.items() if image.topic_by_id(topic_id) is not None}
+        state = group.initialization.with_given_up(topics).with_completed(there)
+        RECORDS.write_initialization(turn, group_id, state)
+
+
+def given_up(turn: GroupTurn, group_id: str, topics: Mapping[bytes, TopicPartitions]) -> None:
+    """The share coordinator could not be asked, or refused: the next heartbeat asks again."""
+    group = find(turn.shard, group_id, ShareGroup)
+    if isinstance(group, Refusal) or not group.initialization.initializing:
+        return
+    RECORDS.write_initialization(turn, group_id, group.initialization.with_given_up(topics))
+
+
+def forget_topics(turn: GroupTurn, gone: Collection[bytes]) -> None:
+    """These topics were deleted; the share coordinator hears of it by itself."""
+    for group_id in list(turn.shard.groups):
+        group = find(turn.shard, group_id, ShareGroup)
+        if isinstance(group, Refusal):
+            continue
+        state = group.initialization.without_topics(gone)
+        if state != group.initialization:
+            RECORDS.write_initialization(turn, group_id, state)
 
 
 def _whole(topic: TopicImage) -> TopicPartitions:

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.group.kinds.share import leaving, records
+from kcompat.group.kinds.share import leaving
+from kcompat.group.kinds.share.records import RECORDS
 from kcompat.group.kinds.share.requests import DescribedShareGroup, DescribedSharer
-from kcompat.group.kinds.share.roster import SHARE, ShareRoster
+from kcompat.group.kinds.share.roster import ShareRoster
 from kcompat.group.kinds.share.settings import ASSIGNOR
+from kcompat.group.modern.finding import find
 from kcompat.group.modern.topics import java_order
-from kcompat.group.requests import ListedGroup
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.group.base import GroupTurn, PartitionJudge
+    from kcompat.group.base import Groups, GroupTurn, PartitionJudge
+    from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.kinds.share.member import ShareMember
+    from kcompat.group.modern.refusal import Refusal
     from kcompat.group.offsets import CommittedOffset
     from kcompat.group.requests import CommitRequest
 
@@ -75,16 +78,12 @@ class ShareGroup(ShareRoster):
 
     def write_tombstones(self, turn: GroupTurn) -> None:
         """See `Group.write_tombstones`. The share coordinator has forgotten the share partitions before."""
-        records.bury_group(turn, self.group_id)
+        RECORDS.bury_all(turn, self.group_id)
 
     # --- what is told of it
 
-    def listed(self) -> ListedGroup:
-        """See `Group.listed`."""
-        return ListedGroup(self.group_id, SHARE, self.committed_state.value, SHARE)
-
-    def described_as_sharers(self) -> DescribedShareGroup:
-        """The group as ShareGroupDescribe shows it."""
+    def described_as_kind(self, _config: GroupCoordinatorConfig) -> DescribedShareGroup:
+        """Describe the group as ShareGroupDescribe shows it."""
         header = self.committed_header
         return DescribedShareGroup(
             self.group_id,
@@ -94,6 +93,15 @@ class ShareGroup(ShareRoster):
             assignor=ASSIGNOR.name,
             members=tuple(_described(member) for _, member in self.members.committed_items()),
         )
+
+
+def find_or_make(shard: Groups, group_id: str) -> ShareGroup | Refusal:
+    """Find the share group of this id, or make one where there is no group: it comes to be when its first
+    records are replayed. A group of another kind stays what it is.
+    """
+    if shard.groups.get(group_id) is None:
+        return ShareGroup(group_id, shard.timeline)
+    return find(shard, group_id, ShareGroup)
 
 
 def _described(member: ShareMember) -> DescribedSharer:

@@ -13,51 +13,45 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcompat.group.kinds.share import leaving, records
-from kcompat.group.kinds.share.finding import find_group, find_or_make
+from kcompat.group.kinds.share import leaving
+from kcompat.group.kinds.share.group import ShareGroup, find_or_make
 from kcompat.group.kinds.share.initialization import TopicPartitions, union
 from kcompat.group.kinds.share.member import ShareMember
+from kcompat.group.kinds.share.records import RECORDS
 from kcompat.group.kinds.share.requests import Begin, ShareHeartbeatOutcome
 from kcompat.group.kinds.share.roster import SHARE
 from kcompat.group.kinds.share.targets import is_incomplete, next_target
 from kcompat.group.modern.answer import HeartbeatAnswer
 from kcompat.group.modern.epochs import JOIN, epoch_refusal
+from kcompat.group.modern.finding import find, find_for_member
 from kcompat.group.modern.own_settings import settings_of
-from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.refusal import Refusal, full_group, unknown_member
 from kcompat.group.modern.subscribed import count_topics
 from kcompat.group.modern.topics import existing, existing_ids
-from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kcompat.group.base import GroupTurn
-    from kcompat.group.kinds.share.group import ShareGroup
     from kcompat.group.kinds.share.requests import ShareHeartbeatRequest
 
 
-def heartbeat(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome:
-    """Do what the member asks, and tell it what it has to do next."""
-    outcome = _leave(turn, request) if request.member_epoch < JOIN else _go_on(turn, request)
-    if isinstance(outcome, Refusal):
-        return ShareHeartbeatOutcome(HeartbeatAnswer(outcome.error, outcome.message))
-    return outcome
-
-
-def _leave(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome | Refusal:
-    group = find_group(turn.shard, request.group_id)
+def leave(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome | Refusal:
+    """Take a member out."""
+    group = find(turn.shard, request.group_id, ShareGroup)
     if isinstance(group, Refusal):
         return group
     member = group.members.get(request.member_id)
     if member is None:
-        return _unknown_member(group, request.member_id)
+        return unknown_member(group.group_id, request.member_id)
     leaving.fence(turn, group, member)
     return ShareHeartbeatOutcome(
         HeartbeatAnswer(member_id=request.member_id, member_epoch=request.member_epoch)
     )
 
 
-def _go_on(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome | Refusal:
+def go_on(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome | Refusal:
+    """Take a member in, or take it a step further."""
     settings = settings_of(turn.shard, turn.shard.config.share, request.group_id)
     group = _group(turn, request)
     if isinstance(group, Refusal):
@@ -68,7 +62,7 @@ def _go_on(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOut
     after = _as_it_wants(before, request)
     names_changed = after.subscribed_topics != before.subscribed_topics
     if after != before:
-        records.write_member(turn, group.group_id, after)
+        RECORDS.write_member(turn, group.group_id, after)
     subscribers = Counter(group.subscribers)
     count_topics(subscribers, before.subscribed_topics if group.members.get(before.member_id) else (), -1)
     count_topics(subscribers, after.subscribed_topics, 1)
@@ -97,22 +91,17 @@ def _go_on(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOut
 def _group(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareGroup | Refusal:
     if request.member_epoch == JOIN:
         return find_or_make(turn.shard, request.group_id)
-    if turn.shard.groups.get(request.group_id) is None:
-        return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Share group {request.group_id} not found.")
-    return find_group(turn.shard, request.group_id)
+    return find_for_member(turn.shard, request.group_id, ShareGroup)
 
 
 def _member(group: ShareGroup, request: ShareHeartbeatRequest, max_size: int) -> ShareMember | Refusal:
     """The member as the log knows it, or as it begins."""
     member = group.members.get(request.member_id)
     if member is None and len(group.members) >= max_size:
-        return Refusal(
-            ErrorCode.GROUP_MAX_SIZE_REACHED,
-            f"The share group has reached its maximum capacity of {max_size} members.",
-        )
+        return full_group(SHARE, max_size)
     if member is None:
         joins = request.member_epoch == JOIN
-        return ShareMember(request.member_id) if joins else _unknown_member(group, request.member_id)
+        return ShareMember(request.member_id) if joins else unknown_member(group.group_id, request.member_id)
     previous = member.previous_member_epoch
     refusal = epoch_refusal(
         SHARE,
@@ -122,12 +111,6 @@ def _member(group: ShareGroup, request: ShareHeartbeatRequest, max_size: int) ->
         why=f", and it does not match the previous member epoch ({previous})",
     )
     return refusal or member
-
-
-def _unknown_member(group: ShareGroup, member_id: str) -> Refusal:
-    return Refusal(
-        ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}."
-    )
 
 
 def _as_it_wants(member: ShareMember, request: ShareHeartbeatRequest) -> ShareMember:
@@ -156,7 +139,7 @@ def _group_epoch(
     epoch = group.group_epoch
     if bump:
         epoch += 1
-        records.write_epoch(turn, group.group_id, epoch, metadata_hash)
+        RECORDS.write_epoch(turn, group.group_id, epoch, metadata_hash)
     group.refreshed(epoch, subscribers, image)
     return epoch, bump
 
@@ -179,7 +162,7 @@ def _reconcile(
     if member.member_epoch != target_epoch:
         reconciled = replace(reconciled, member_epoch=target_epoch, previous_member_epoch=member.member_epoch)
     if reconciled != member:
-        records.write_current(turn, group.group_id, reconciled)
+        RECORDS.write_current(turn, group.group_id, reconciled)
     return reconciled
 
 
@@ -201,5 +184,5 @@ def _begin(turn: GroupTurn, group: ShareGroup, epoch: int, names: Iterable[str])
     if not topics:
         return None
     group.asked_ms.update(dict.fromkeys(topics, turn.now_ms))
-    records.write_initialization(turn, group.group_id, state.with_begun(topics))
+    RECORDS.write_initialization(turn, group.group_id, state.with_begun(topics))
     return Begin(epoch, topics)

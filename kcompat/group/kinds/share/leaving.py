@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from kcompat.group.kinds.share import records
+from kcompat.group.kinds.share.records import RECORDS
 from kcompat.group.kinds.share.roster import ShareRoster
 from kcompat.group.modern.expiry import expire
 from kcompat.group.modern.own_settings import settings_of
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 def fence(turn: GroupTurn, group: ShareRoster, member: ShareMember) -> None:
     """Take a member out: the group needs another target assignment."""
-    records.bury_member(turn, group.group_id, member.member_id)
+    RECORDS.bury_member(turn, group.group_id, member.member_id)
     subscribers = Counter(group.subscribers)
     count_topics(subscribers, member.subscribed_topics, -1)
     metadata_hash = turn.shard.hashes.of(subscribers, turn.shard.image())
-    records.write_epoch(turn, group.group_id, group.group_epoch + 1, metadata_hash)
+    RECORDS.write_epoch(turn, group.group_id, group.group_epoch + 1, metadata_hash)
     key = session_key(group.group_id, member.member_id)
     turn.once_appended(lambda turn: turn.shard.timers.cancel(key))
 

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
+from kcompat.group.modern.epochs import JOIN, LEAVE
+from kcompat.group.modern.refusal import Refusal
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.kinds.share.initialization import TopicPartitions
     from kcompat.group.modern.answer import HeartbeatAnswer
 
@@ -86,3 +89,20 @@ class DescribedShareGroup(Struct, frozen=True):
     assignment_epoch: int = 0
     assignor: str = ""
     members: tuple[DescribedSharer, ...] = ()
+
+
+def request_refusal(request: ShareHeartbeatRequest, _config: GroupCoordinatorConfig) -> Refusal | None:
+    """Return the first thing that is wrong whatever the state of the group, in Kafka's order."""
+    message = None
+    for name, value in (
+        ("MemberId", request.member_id),
+        ("GroupId", request.group_id),
+        ("RackId", request.rack_id),
+    ):
+        if value is not None and not value.strip():
+            message = message or f"{name} can't be empty."
+    if message is None and request.member_epoch == JOIN and not request.subscribed_topics:
+        message = "SubscribedTopicNames must be set in first request."
+    if message is None and request.member_epoch < LEAVE:
+        message = "MemberEpoch is invalid."
+    return None if message is None else Refusal(ErrorCode.INVALID_REQUEST, message)

@@ -33,6 +33,8 @@ class ShareState(Enum):
 class ShareRoster(SubscribedGroup[ShareMember]):
     """The members of one share group. Only replay changes it, but for what a restart may forget."""
 
+    kind = SHARE
+
     def __init__(self, group_id: str, timeline: Timeline) -> None:
         super().__init__(group_id, timeline)
         self._initialization: TimelineDict[str, Initialization] = TimelineDict(timeline)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.group.assignors.spec import GroupSpec, MemberSpec
-from kcompat.group.kinds.share import records
+from kcompat.group.kinds.share.records import RECORDS
 from kcompat.group.kinds.share.settings import ASSIGNOR
 from kcompat.group.modern.target import assign, may_assign_again, news
 from kcompat.group.modern.topics import existing
@@ -32,8 +32,8 @@ def next_target(
     members = {**dict(group.members.items()), member.member_id: member}
     assigned = assign(ASSIGNOR, _spec(group, members, turn.shard.image()))
     for member_id, target in news(group.targets, assigned):
-        records.write_target(turn, group.group_id, member_id, target)
-    records.write_target_epoch(turn, group.group_id, group_epoch, turn.now_ms)
+        RECORDS.write_target(turn, group.group_id, member_id, target)
+    RECORDS.write_target_epoch(turn, group.group_id, group_epoch, turn.now_ms)
     return group_epoch, assigned[member.member_id]
 
 

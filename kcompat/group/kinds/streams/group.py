@@ -8,17 +8,18 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.group.kinds.streams import records, sessions
+from kcompat.group.kinds.streams import sessions
 from kcompat.group.kinds.streams.describing import described_topology
+from kcompat.group.kinds.streams.records import RECORDS
 from kcompat.group.kinds.streams.requests import DescribedStreamsGroup, DescribedStreamsMember
-from kcompat.group.kinds.streams.roster import STREAMS, StreamsRoster
+from kcompat.group.kinds.streams.roster import StreamsRoster
 from kcompat.group.kinds.streams.tasks import NO_TASKS
 from kcompat.group.modern.offsets import need_be_no_member, reader
-from kcompat.group.requests import ListedGroup
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn, PartitionJudge
+    from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.kinds.streams.member import StreamsMember
     from kcompat.group.kinds.streams.tasks import Tasks
     from kcompat.group.kinds.streams.topology import Topology
@@ -75,16 +76,12 @@ class StreamsGroup(StreamsRoster):
     def write_tombstones(self, turn: GroupTurn) -> None:
         """See `Group.write_tombstones`."""
         sessions.cancel_all(turn, self.group_id, self.members.latest)
-        records.bury_group(turn, self.group_id, self.members.latest)
+        RECORDS.bury_all(turn, self.group_id, self.members.latest)
 
     # --- what is told of it
 
-    def listed(self) -> ListedGroup:
-        """See `Group.listed`."""
-        return ListedGroup(self.group_id, STREAMS, self.committed_state.value, STREAMS)
-
-    def described_as_streams(self) -> DescribedStreamsGroup:
-        """The group as StreamsGroupDescribe shows it."""
+    def described_as_kind(self, _config: GroupCoordinatorConfig) -> DescribedStreamsGroup:
+        """Describe the group as StreamsGroupDescribe shows it."""
         header = self.committed_header
         return DescribedStreamsGroup(
             self.group_id,

@@ -12,53 +12,48 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcompat.group.kinds.streams import records, sessions
+from kcompat.group.kinds.classic.group import ClassicGroup
+from kcompat.group.kinds.streams import sessions
 from kcompat.group.kinds.streams.configured import Status, StatusCode
 from kcompat.group.kinds.streams.endpoints import endpoints
-from kcompat.group.kinds.streams.finding import find_for_member, find_group, find_or_make
+from kcompat.group.kinds.streams.group import StreamsGroup
 from kcompat.group.kinds.streams.layout import Layout, lay_out, take_topology
 from kcompat.group.kinds.streams.member import StreamsMember
 from kcompat.group.kinds.streams.reconciliation import Surroundings, reconcile
+from kcompat.group.kinds.streams.records import RECORDS
 from kcompat.group.kinds.streams.requests import StreamsHeartbeatAnswer
 from kcompat.group.kinds.streams.roster import STREAMS, Basis
 from kcompat.group.kinds.streams.targets import STANDBY_REPLICAS, await_more_members, next_target
 from kcompat.group.modern.epochs import JOIN, epoch_refusal
+from kcompat.group.modern.finding import find, find_for_member
 from kcompat.group.modern.own_settings import settings_of
-from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.refusal import Refusal, full_group, unknown_member
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn
     from kcompat.group.kinds.streams.configured import ConfiguredTopology
-    from kcompat.group.kinds.streams.group import StreamsGroup
     from kcompat.group.kinds.streams.requests import StreamsHeartbeatRequest
     from kcompat.group.kinds.streams.settings import StreamsGroupConfig
     from kcompat.group.kinds.streams.targets import Target
     from kcompat.group.kinds.streams.topology import Topology
 
 
-def heartbeat(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer:
-    """Do what the member asks, and tell it what it has to do next."""
-    outcome = _leave(turn, request) if request.member_epoch < JOIN else _go_on(turn, request)
-    if isinstance(outcome, Refusal):
-        turn.take_back()
-        return StreamsHeartbeatAnswer(outcome.error, outcome.message)
-    return outcome
-
-
-def _leave(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer | Refusal:
-    group = find_group(turn.shard, request.group_id)
+def leave(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer | Refusal:
+    """Take a member out."""
+    group = find(turn.shard, request.group_id, StreamsGroup)
     if isinstance(group, Refusal):
         return group
     _note_shutdown(group, request)
     member = group.members.get(request.member_id)
     if member is None:
-        return _unknown_member(group, request.member_id)
+        return unknown_member(group.group_id, request.member_id)
     sessions.fence(turn, group, member)
     return StreamsHeartbeatAnswer(member_id=request.member_id, member_epoch=request.member_epoch)
 
 
-def _go_on(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer | Refusal:
+def go_on(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer | Refusal:
+    """Take a member in, or take it a step further."""
     settings = settings_of(turn.shard, turn.shard.config.streams, request.group_id)
     group = _group(turn, request, settings.max_size)
     if isinstance(group, Refusal):
@@ -68,7 +63,7 @@ def _go_on(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbea
         return before
     after = _as_it_is(before, request)
     if after != before:
-        records.write_member(turn, group.group_id, after)
+        RECORDS.write_member(turn, group.group_id, after)
     topology = take_topology(turn, group, request.topology)
     if isinstance(topology, Refusal):
         return topology
@@ -100,14 +95,22 @@ def _go_on(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbea
 
 
 def _group(turn: GroupTurn, request: StreamsHeartbeatRequest, max_size: int) -> StreamsGroup | Refusal:
+    """Find the group. A member that joins makes a new one where there is none, or a classic group without
+    members: it comes to be when its first records are replayed.
+    """
     if request.member_epoch != JOIN:
-        return find_for_member(turn, request.group_id)
-    group = find_or_make(turn, request.group_id)
+        return find_for_member(turn.shard, request.group_id, StreamsGroup)
+    known: object = turn.shard.groups.get(request.group_id)
+    group: StreamsGroup | Refusal
+    if known is None:
+        group = StreamsGroup(request.group_id, turn.shard.timeline)
+    elif isinstance(known, ClassicGroup) and known.gives_way:
+        known.write_tombstones(turn)
+        group = StreamsGroup(request.group_id, turn.shard.timeline)
+    else:
+        group = find(turn.shard, request.group_id, StreamsGroup)
     if not isinstance(group, Refusal) and len(group.members) >= max_size:
-        return Refusal(
-            ErrorCode.GROUP_MAX_SIZE_REACHED,
-            f"The streams group has reached its maximum capacity of {max_size} members.",
-        )
+        return full_group(STREAMS, max_size)
     return group
 
 
@@ -116,7 +119,9 @@ def _member(group: StreamsGroup, request: StreamsHeartbeatRequest) -> StreamsMem
     member = group.members.get(request.member_id)
     if member is None:
         joins = request.member_epoch == JOIN
-        return StreamsMember(request.member_id) if joins else _unknown_member(group, request.member_id)
+        return (
+            StreamsMember(request.member_id) if joins else unknown_member(group.group_id, request.member_id)
+        )
     owned = request.owned
     lost_answer = (
         request.member_epoch == member.previous_member_epoch
@@ -125,12 +130,6 @@ def _member(group: StreamsGroup, request: StreamsHeartbeatRequest) -> StreamsMem
     )
     refusal = epoch_refusal(STREAMS, request.member_epoch, member.member_epoch, accepts_older=lost_answer)
     return refusal or member
-
-
-def _unknown_member(group: StreamsGroup, member_id: str) -> Refusal:
-    return Refusal(
-        ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}."
-    )
 
 
 def _as_it_is(member: StreamsMember, request: StreamsHeartbeatRequest) -> StreamsMember:
@@ -193,7 +192,7 @@ def _group_epoch(
     epoch = group.group_epoch
     if bump or basis != group.basis or layout.metadata_hash != group.header.metadata_hash:
         epoch += 1
-        records.write_epoch(turn, group.group_id, epoch, layout.metadata_hash, basis)
+        RECORDS.write_epoch_on(turn, group.group_id, epoch, layout.metadata_hash, basis)
     if layout.is_news:
         group.refreshed(epoch, topology.required_topics(), turn.shard.image())
     return epoch, basis
@@ -212,7 +211,7 @@ def _reconcile(
     around = Surroundings(target.epoch, target.tasks, group, request.owned)
     reconciled = reconcile(member, around)
     if not isinstance(reconciled, Refusal) and reconciled != member:
-        records.write_current(turn, group.group_id, reconciled)
+        RECORDS.write_current(turn, group.group_id, reconciled)
         sessions.watch_revocation(turn, group.group_id, reconciled)
     return reconciled
 

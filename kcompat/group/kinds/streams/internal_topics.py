@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.streams.configured import InternalTopic
     from kcompat.promise import Promise
 
-    Create = Callable[[Sequence[TopicSpec]], Promise[list[TopicResult]]]
+    MakeTopics = Callable[[Sequence[TopicSpec]], Promise[list[TopicResult]]]
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class _Failure(NamedTuple):
 class InternalTopics:
     """Topics that are being made, and those that could not be."""
 
-    def __init__(self, create: Create, clock: Clock) -> None:
+    def __init__(self, create: MakeTopics, clock: Clock) -> None:
         self._create = create
         self._clock = clock
         self._in_flight: set[str] = set()

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcompat.group.kinds.streams import records
 from kcompat.group.kinds.streams.configuring import configure
 from kcompat.group.kinds.streams.partition_counts import InvalidTopologyError
+from kcompat.group.kinds.streams.records import RECORDS
 from kcompat.group.modern.refusal import Refusal
 from kcompat.protocol.errors import ErrorCode
 
@@ -36,7 +36,7 @@ def take_topology(turn: GroupTurn, group: StreamsRoster, brought: Topology | Non
         return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
     if known is None:
         assert brought is not None
-        records.write_topology(turn, group.group_id, brought)
+        RECORDS.write_topology(turn, group.group_id, brought)
         return brought
     if brought is not None and brought.epoch >= known.epoch and brought != known:
         return Refusal(ErrorCode.INVALID_REQUEST, "Topology updates are not supported yet.")

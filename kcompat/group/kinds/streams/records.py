@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from kcompat.group.kinds.streams.member import Endpoint, MemberState
+from kcompat.group.kinds.streams.member import Endpoint, MemberState, StreamsMember
 from kcompat.group.kinds.streams.roster import Basis
 from kcompat.group.kinds.streams.tasks import HeldTasks, Tasks, task_sets
 from kcompat.group.kinds.streams.topology import CopartitionGroup, Subtopology, TopicInfo, Topology
+from kcompat.group.modern.records import ModernRecords
 from kcompat.group.modern.topics import java_order
 from kcompat.protocol.messages.streams_group_records import (
     StreamsGroupCurrentMemberAssignmentKey,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kcompat.group.base import GroupTurn
-    from kcompat.group.kinds.streams.member import StreamsMember
+    from kcompat.group.kinds.streams.roster import StreamsRoster
     from kcompat.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 
 _CurrentRow = StreamsGroupCurrentMemberAssignmentValue.TaskIds
@@ -39,15 +41,31 @@ _Member = StreamsGroupMemberMetadataValue
 _Topology = StreamsGroupTopologyValue
 
 
-# --- members
+def _replay_topology(
+    group: StreamsRoster,
+    _key: StreamsGroupTopologyKey,
+    value: StreamsGroupTopologyValue | None,
+    offset: int,
+) -> None:
+    group.set_topology(None if value is None else topology_of(value), offset)
 
 
-def write_member(turn: GroupTurn, group_id: str, member: StreamsMember) -> None:
-    """What a member is and wants."""
-    endpoint, tags = member.endpoint, member.client_tags
-    turn.write(
-        StreamsGroupMemberMetadataKey(group_id, member.member_id),
-        _Member(
+class StreamsRecords(ModernRecords[StreamsMember, Tasks]):
+    """The records of streams groups."""
+
+    group = StreamsGroupMetadataKey, StreamsGroupMetadataValue
+    member = StreamsGroupMemberMetadataKey, StreamsGroupMemberMetadataValue
+    target_epoch = StreamsGroupTargetAssignmentMetadataKey, StreamsGroupTargetAssignmentMetadataValue
+    target = StreamsGroupTargetAssignmentMemberKey, StreamsGroupTargetAssignmentMemberValue
+    current = StreamsGroupCurrentMemberAssignmentKey, StreamsGroupCurrentMemberAssignmentValue
+    topology = StreamsGroupTopologyKey, StreamsGroupTopologyValue
+    others = MappingProxyType({topology: _replay_topology})
+    new_member = StreamsMember
+
+    def member_value(self, member: StreamsMember) -> StreamsGroupMemberMetadataValue:
+        """See `ModernRecords`."""
+        endpoint, tags = member.endpoint, member.client_tags
+        return _Member(
             instance_id=member.instance_id,
             rack_id=member.rack_id,
             client_id=member.client_id,
@@ -57,33 +75,28 @@ def write_member(turn: GroupTurn, group_id: str, member: StreamsMember) -> None:
             process_id=member.process_id,
             user_endpoint=None if endpoint is None else _Member.Endpoint(*endpoint),
             client_tags=[_Member.KeyValue(key, tags[key]) for key in sorted(tags, key=java_order)],
-        ),
-    )
+        )
 
+    def with_member(self, member: StreamsMember, value: StreamsGroupMemberMetadataValue) -> StreamsMember:
+        """See `ModernRecords`."""
+        endpoint = value.user_endpoint
+        return replace(
+            member,
+            instance_id=value.instance_id,
+            rack_id=value.rack_id,
+            client_id=value.client_id,
+            client_host=value.client_host,
+            rebalance_timeout_ms=value.rebalance_timeout_ms,
+            topology_epoch=value.topology_epoch,
+            process_id=value.process_id,
+            endpoint=None if endpoint is None else Endpoint(endpoint.host, endpoint.port),
+            client_tags={row.key: row.value for row in value.client_tags},
+        )
 
-def with_metadata(member: StreamsMember, value: StreamsGroupMemberMetadataValue) -> StreamsMember:
-    """The member with what the record says it is."""
-    endpoint = value.user_endpoint
-    return replace(
-        member,
-        instance_id=value.instance_id,
-        rack_id=value.rack_id,
-        client_id=value.client_id,
-        client_host=value.client_host,
-        rebalance_timeout_ms=value.rebalance_timeout_ms,
-        topology_epoch=value.topology_epoch,
-        process_id=value.process_id,
-        endpoint=None if endpoint is None else Endpoint(endpoint.host, endpoint.port),
-        client_tags={row.key: row.value for row in value.client_tags},
-    )
-
-
-def write_current(turn: GroupTurn, group_id: str, member: StreamsMember) -> None:
-    """What a member has."""
-    assigned, revoking = member.assigned, member.revoking
-    turn.write(
-        StreamsGroupCurrentMemberAssignmentKey(group_id, member.member_id),
-        StreamsGroupCurrentMemberAssignmentValue(
+    def current_value(self, member: StreamsMember) -> StreamsGroupCurrentMemberAssignmentValue:
+        """See `ModernRecords`."""
+        assigned, revoking = member.assigned, member.revoking
+        return StreamsGroupCurrentMemberAssignmentValue(
             member_epoch=member.member_epoch,
             previous_member_epoch=member.previous_member_epoch,
             state=member.state,
@@ -93,8 +106,66 @@ def write_current(turn: GroupTurn, group_id: str, member: StreamsMember) -> None
             active_tasks_pending_revocation=_active_rows(revoking.active),
             standby_tasks_pending_revocation=_rows(revoking.standby),
             warmup_tasks_pending_revocation=_rows(revoking.warmup),
-        ),
-    )
+        )
+
+    def with_current(
+        self, member: StreamsMember, value: StreamsGroupCurrentMemberAssignmentValue
+    ) -> StreamsMember:
+        """See `ModernRecords`."""
+        return replace(
+            member,
+            member_epoch=value.member_epoch,
+            previous_member_epoch=value.previous_member_epoch,
+            state=MemberState(value.state),
+            assigned=HeldTasks(
+                _epochs(value.active_tasks, value.member_epoch),
+                _sets(value.standby_tasks),
+                _sets(value.warmup_tasks),
+            ),
+            revoking=HeldTasks(
+                _epochs(value.active_tasks_pending_revocation, value.member_epoch),
+                _sets(value.standby_tasks_pending_revocation),
+                _sets(value.warmup_tasks_pending_revocation),
+            ),
+        )
+
+    def target_value(self, target: Tasks) -> StreamsGroupTargetAssignmentMemberValue:
+        """See `ModernRecords`."""
+        return StreamsGroupTargetAssignmentMemberValue(
+            _target_rows(target.active), _target_rows(target.standby), _target_rows(target.warmup)
+        )
+
+    def target_of(self, value: StreamsGroupTargetAssignmentMemberValue) -> Tasks:
+        """See `ModernRecords`."""
+        return Tasks(_sets(value.active_tasks), _sets(value.standby_tasks), _sets(value.warmup_tasks))
+
+    def write_epoch_on(
+        self, turn: GroupTurn, group_id: str, epoch: int, metadata_hash: int, basis: Basis
+    ) -> None:
+        """Write the group epoch, and what it stands for."""
+        row = StreamsGroupMetadataValue.LastAssignmentConfig
+        configs = [row(*each) for each in sorted(basis.assignment_configs.items())]
+        self.write_epoch(turn, group_id, epoch, metadata_hash, basis.validated_epoch, configs)
+
+    def replay_group(self, group: StreamsRoster, key: Any, value: Any, offset: int) -> None:
+        """See `ModernRecords`."""
+        super().replay_group(group, key, value, offset)
+        group.set_basis(None if value is None else _basis(value), offset)
+
+    def write_topology(self, turn: GroupTurn, group_id: str, topology: Topology) -> None:
+        """Write what the application is made of."""
+        rows = [_subtopology_row(each) for each in topology.subtopologies.values()]
+        turn.write(StreamsGroupTopologyKey(group_id), _Topology(topology.epoch, rows))
+
+    def bury_all(self, turn: GroupTurn, group_id: str, member_ids: Iterable[str]) -> None:
+        """Write the tombstones of a whole group."""
+        self.bury_group(turn, group_id, member_ids)
+        turn.write(StreamsGroupTopologyKey(group_id), None)
+
+
+def _basis(value: StreamsGroupMetadataValue) -> Basis:
+    rows = value.last_assignment_configs or ()
+    return Basis(value.validated_topology_epoch, {row.key: row.value for row in rows})
 
 
 def _active_rows(tasks: Mapping[str, Mapping[int, int]]) -> list[_CurrentRow]:
@@ -108,26 +179,6 @@ def _active_rows(tasks: Mapping[str, Mapping[int, int]]) -> list[_CurrentRow]:
 
 def _rows(tasks: Mapping[str, frozenset[int]]) -> list[_CurrentRow]:
     return [_CurrentRow(each, sorted(tasks[each])) for each in sorted(tasks, key=java_order)]
-
-
-def with_current(member: StreamsMember, value: StreamsGroupCurrentMemberAssignmentValue) -> StreamsMember:
-    """The member with what the record says it has."""
-    return replace(
-        member,
-        member_epoch=value.member_epoch,
-        previous_member_epoch=value.previous_member_epoch,
-        state=MemberState(value.state),
-        assigned=HeldTasks(
-            _epochs(value.active_tasks, value.member_epoch),
-            _sets(value.standby_tasks),
-            _sets(value.warmup_tasks),
-        ),
-        revoking=HeldTasks(
-            _epochs(value.active_tasks_pending_revocation, value.member_epoch),
-            _sets(value.standby_tasks_pending_revocation),
-            _sets(value.warmup_tasks_pending_revocation),
-        ),
-    )
 
 
 def _epochs(rows: Iterable[_CurrentRow], member_epoch: int) -> dict[str, dict[int, int]]:
@@ -146,81 +197,8 @@ def _sets(rows: Iterable[_CurrentRow | _TargetRow]) -> dict[str, frozenset[int]]
     return task_sets((row.subtopology_id, row.partitions) for row in rows)
 
 
-def bury_member(turn: GroupTurn, group_id: str, member_id: str) -> None:
-    """The tombstones of a member: what it has, what it is to have, what it is."""
-    turn.write(StreamsGroupCurrentMemberAssignmentKey(group_id, member_id), None)
-    turn.write(StreamsGroupTargetAssignmentMemberKey(group_id, member_id), None)
-    turn.write(StreamsGroupMemberMetadataKey(group_id, member_id), None)
-
-
-# --- the group
-
-
-def write_epoch(turn: GroupTurn, group_id: str, epoch: int, metadata_hash: int, basis: Basis) -> None:
-    """The group epoch, and what it stands for."""
-    row = StreamsGroupMetadataValue.LastAssignmentConfig
-    turn.write(
-        StreamsGroupMetadataKey(group_id),
-        StreamsGroupMetadataValue(
-            epoch=epoch,
-            metadata_hash=metadata_hash,
-            validated_topology_epoch=basis.validated_epoch,
-            last_assignment_configs=[row(*each) for each in sorted(basis.assignment_configs.items())],
-        ),
-    )
-
-
-def basis_of(value: StreamsGroupMetadataValue) -> Basis:
-    """What the group epoch stands for, as the record says."""
-    rows = value.last_assignment_configs or ()
-    return Basis(value.validated_topology_epoch, {row.key: row.value for row in rows})
-
-
-def write_target(turn: GroupTurn, group_id: str, member_id: str, target: Tasks) -> None:
-    """What a member is to have."""
-    turn.write(
-        StreamsGroupTargetAssignmentMemberKey(group_id, member_id),
-        StreamsGroupTargetAssignmentMemberValue(
-            _target_rows(target.active), _target_rows(target.standby), _target_rows(target.warmup)
-        ),
-    )
-
-
 def _target_rows(tasks: Mapping[str, frozenset[int]]) -> list[_TargetRow]:
     return [_TargetRow(each, sorted(tasks[each])) for each in sorted(tasks, key=java_order)]
-
-
-def target_of(value: StreamsGroupTargetAssignmentMemberValue) -> Tasks:
-    """What the record says a member is to have."""
-    return Tasks(_sets(value.active_tasks), _sets(value.standby_tasks), _sets(value.warmup_tasks))
-
-
-def write_target_epoch(turn: GroupTurn, group_id: str, epoch: int, timestamp_ms: int) -> None:
-    """The group epoch that the targets are for, and when they were made."""
-    turn.write(
-        StreamsGroupTargetAssignmentMetadataKey(group_id),
-        StreamsGroupTargetAssignmentMetadataValue(epoch, timestamp_ms),
-    )
-
-
-def bury_group(turn: GroupTurn, group_id: str, member_ids: Iterable[str]) -> None:
-    """The tombstones of a whole group."""
-    for member_id in member_ids:
-        bury_member(turn, group_id, member_id)
-    turn.write(StreamsGroupTargetAssignmentMetadataKey(group_id), None)
-    turn.write(StreamsGroupMetadataKey(group_id), None)
-    turn.write(StreamsGroupTopologyKey(group_id), None)
-
-
-# --- the topology
-
-
-def write_topology(turn: GroupTurn, group_id: str, topology: Topology) -> None:
-    """What the application is made of."""
-    turn.write(
-        StreamsGroupTopologyKey(group_id),
-        _Topology(topology.epoch, [_subtopology_row(each) for each in topology.subtopologies.values()]),
-    )
 
 
 def _subtopology_row(subtopology: Subtopology) -> StreamsGroupTopologyValue.Subtopology:
@@ -292,3 +270,6 @@ def _topics(
         )
         for row in rows
     )
+
+
+RECORDS: Final = StreamsRecords()

@@ -56,6 +56,8 @@ class Basis(Struct, frozen=True):
 class StreamsRoster(ModernGroup[StreamsMember, Tasks]):
     """The members of one streams group. Only replay changes it, but for what a restart may forget."""
 
+    kind = STREAMS
+
     def __init__(self, group_id: str, timeline: Timeline) -> None:
         super().__init__(group_id, timeline)
         self._topologies: TimelineDict[str, Topology] = TimelineDict(timeline)

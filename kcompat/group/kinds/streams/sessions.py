@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.group.kinds.streams import records
 from kcompat.group.kinds.streams.member import MemberState
+from kcompat.group.kinds.streams.records import RECORDS
 from kcompat.group.kinds.streams.roster import StreamsRoster
 from kcompat.group.modern.expiry import expire, revocation_key
 from kcompat.group.modern.own_settings import settings_of
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 def fence(turn: GroupTurn, group: StreamsRoster, member: StreamsMember) -> None:
     """Take a member out: what it had is free, and the group needs another target assignment."""
-    records.bury_member(turn, group.group_id, member.member_id)
+    RECORDS.bury_member(turn, group.group_id, member.member_id)
     metadata_hash = group.header.metadata_hash
-    records.write_epoch(turn, group.group_id, group.group_epoch + 1, metadata_hash, group.basis)
+    RECORDS.write_epoch_on(turn, group.group_id, group.group_epoch + 1, metadata_hash, group.basis)
     turn.once_appended(partial(_cancel, group_id=group.group_id, member_id=member.member_id))
 
 

@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcompat.coordinator.turn import on_turn
-from kcompat.group.kinds.streams import records
 from kcompat.group.kinds.streams.configured import Status, StatusCode
+from kcompat.group.kinds.streams.records import RECORDS
 from kcompat.group.kinds.streams.roster import StreamsRoster
 from kcompat.group.kinds.streams.sessions import delay_key
 from kcompat.group.kinds.streams.sticky import GroupSpec, MemberSpec, TaskCount, assign
@@ -99,8 +99,8 @@ def _write(
     if configured.is_ready:
         targets.update(assign(_spec(group, members, configured, assignment_configs)))
     for member_id, target in news(group.targets, targets):
-        records.write_target(turn, group.group_id, member_id, target)
-    records.write_target_epoch(turn, group.group_id, group_epoch, turn.now_ms)
+        RECORDS.write_target(turn, group.group_id, member_id, target)
+    RECORDS.write_target_epoch(turn, group.group_id, group_epoch, turn.now_ms)
     return targets
 
 

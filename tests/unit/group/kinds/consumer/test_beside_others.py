@@ -6,6 +6,7 @@ import pytest
 
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.classic.group import ClassicGroup
+from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
 from kcompat.group.kinds.consumer.requests import HeartbeatRequest
 from kcompat.group.requests import CommitRequest, FetchingMember, OffsetToCommit
 from kcompat.protocol.errors import ErrorCode
@@ -139,24 +140,25 @@ def test_listing_and_describing(fixture: ConsumerGroupFixture) -> None:
 def test_what_is_told_of_a_group_is_what_is_committed(fixture: ConsumerGroupFixture) -> None:
     fixture.enter("a")
     fixture.log.hold()
-    before = fixture.coordinator.describe_consumers(GROUP)
-    waiting = fixture.coordinator.consumer_heartbeat(
+    before = fixture.coordinator.describe_modern(CONSUMER_KIND, GROUP)
+    waiting = fixture.coordinator.modern_heartbeat(
+        CONSUMER_KIND,
         HeartbeatRequest(
             GROUP, "b", 0, "c", "/h", lambda _t: True, None, None, 1000, frozenset("t"), None, None, {}
-        )
+        ),
     )
     assert not waiting.done
-    assert fixture.coordinator.describe_consumers(GROUP) == before
+    assert fixture.coordinator.describe_modern(CONSUMER_KIND, GROUP) == before
     fixture.log.release()
     assert waiting.value.member_epoch == 3
-    assert len(fixture.coordinator.describe_consumers(GROUP).members) == 2
+    assert len(fixture.coordinator.describe_modern(CONSUMER_KIND, GROUP).members) == 2
 
 
 def test_describing_tells_what_a_member_has_and_is_to_have(fixture: ConsumerGroupFixture) -> None:
     fixture.enter("a", rack_id="r", instance_id="i")
     fixture.enter("b")
     fixture.report("a")
-    described = fixture.coordinator.describe_consumers(GROUP)
+    described = fixture.coordinator.describe_modern(CONSUMER_KIND, GROUP)
     assert (described.state.value if described.state else None, described.group_epoch) == ("Reconciling", 3)
     assert (described.assignment_epoch, described.assignor) == (3, "uniform")
     a, b = described.members

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
-from kcompat.group.kinds.consumer.pace import LEAST_MS, NEW_MS
+from kcompat.group.kinds.consumer.heartbeat import LEAST_INTERVAL_MS, NEW_TARGET_MS
+from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
 from kcompat.group.kinds.consumer.roster import ConsumerState
 from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
 from kcompat.group.modern.answer import HeartbeatAnswer
@@ -20,14 +21,14 @@ T = topic_id("t")
 def test_the_first_member_gets_everything_at_once(fixture: ConsumerGroupFixture) -> None:
     answer = fixture.enter("a")
     assert answer == HeartbeatAnswer(
-        member_id="a", member_epoch=2, heartbeat_interval_ms=LEAST_MS, assigned={T: (0, 1, 2)}
+        member_id="a", member_epoch=2, heartbeat_interval_ms=LEAST_INTERVAL_MS, assigned={T: (0, 1, 2)}
     )
     assert fixture.consumers().state is ConsumerState.STABLE
 
 
 def test_a_heartbeat_without_news_writes_nothing_and_tells_nothing(fixture: ConsumerGroupFixture) -> None:
     fixture.enter("a")
-    fixture.clock.advance(NEW_MS)
+    fixture.clock.advance(NEW_TARGET_MS)
     appends = fixture.log.appends
     assert fixture.beat("a") == HeartbeatAnswer(member_id="a", member_epoch=2, heartbeat_interval_ms=5_000)
     assert fixture.log.appends == appends
@@ -75,7 +76,7 @@ def test_the_assignor_that_most_members_want(fixture: ConsumerGroupFixture) -> N
     fixture.enter("b", "tu")
     fixture.settle("a", "b")
     assert fixture.owned("a") == {"t": [0, 1], "u": [0]}
-    assert fixture.coordinator.describe_consumers(GROUP).assignor == "range"
+    assert fixture.coordinator.describe_modern(CONSUMER_KIND, GROUP).assignor == "range"
 
 
 def test_leaving_frees_what_the_member_had(fixture: ConsumerGroupFixture) -> None:

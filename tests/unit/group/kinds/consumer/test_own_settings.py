@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.group.kinds.consumer.pace import NEW_MS
+from kcompat.group.kinds.consumer.heartbeat import NEW_TARGET_MS
 from kcompat.group.kinds.consumer.roster import ConsumerState
 from support.group_coordinators import GROUP
 
@@ -20,7 +20,7 @@ def sets(fixture: ConsumerGroupFixture, **own: str) -> None:
 def test_the_interval_of_heartbeats(fixture: ConsumerGroupFixture) -> None:
     fixture.enter("a")
     fixture.enter("b", group_id="other")
-    fixture.clock.advance(NEW_MS)
+    fixture.clock.advance(NEW_TARGET_MS)
     assert fixture.beat("a").heartbeat_interval_ms == 5_000
     sets(fixture, heartbeat_interval_ms="7000")
     assert fixture.beat("a").heartbeat_interval_ms == 7_000

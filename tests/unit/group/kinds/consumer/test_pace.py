@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.group.kinds.consumer.pace import LEAST_MS, NEW_MS, interval_ms
+from kcompat.group.kinds.consumer.heartbeat import LEAST_INTERVAL_MS, NEW_TARGET_MS, interval_ms
 from kcompat.group.modern.group import Header
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ SETTING_MS, NOW_MS = 5_000, 1_000_000
 @pytest.mark.parametrize(
     ("made_ms_ago", "behind", "members", "expected"),
     [
-        (0, False, 1, LEAST_MS),
-        (NEW_MS - 1, False, 1, LEAST_MS),
-        (NEW_MS, False, 1, SETTING_MS),
+        (0, False, 1, LEAST_INTERVAL_MS),
+        (NEW_TARGET_MS - 1, False, 1, LEAST_INTERVAL_MS),
+        (NEW_TARGET_MS, False, 1, SETTING_MS),
         (NOW_MS, False, 1, SETTING_MS),
-        (NOW_MS, True, 1, LEAST_MS),
+        (NOW_MS, True, 1, LEAST_INTERVAL_MS),
         (0, False, 200, 1_000),
         (0, False, 10_000, SETTING_MS),
     ],
@@ -38,9 +38,9 @@ def test_a_short_setting_is_kept() -> None:
 
 def test_who_is_there_already_hurries_when_another_comes(fixture: ConsumerGroupFixture) -> None:
     fixture.enter("a")
-    fixture.clock.advance(NEW_MS)
+    fixture.clock.advance(NEW_TARGET_MS)
     assert fixture.beat("a").heartbeat_interval_ms == SETTING_MS
-    assert fixture.enter("b").heartbeat_interval_ms == LEAST_MS
-    assert fixture.report("a").heartbeat_interval_ms == LEAST_MS
-    fixture.clock.advance(NEW_MS)
+    assert fixture.enter("b").heartbeat_interval_ms == LEAST_INTERVAL_MS
+    assert fixture.report("a").heartbeat_interval_ms == LEAST_INTERVAL_MS
+    fixture.clock.advance(NEW_TARGET_MS)
     assert fixture.report("a").heartbeat_interval_ms == SETTING_MS

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo, TopicImage
 from kcompat.coordinator.turn import Turn
-from kcompat.group.kinds.consumer import records
 from kcompat.group.kinds.consumer.member import ClassicMembership, ConsumerMember, MemberState
+from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.modern.topics import TopicHashes
 from kcompat.group.serde import GROUP_SERDE
 from kcompat.protocol.messages import consumer_group_records as messages
@@ -41,8 +41,8 @@ CURRENT = (
 
 def written(member: ConsumerMember) -> list[tuple[bytes, bytes | None]]:
     turn: Turn[object] = Turn(None, 0)
-    records.write_member(turn, "g", member)  # type: ignore[arg-type]
-    records.write_current(turn, "g", member)  # type: ignore[arg-type]
+    RECORDS.write_member(turn, "g", member)  # type: ignore[arg-type]
+    RECORDS.write_current(turn, "g", member)  # type: ignore[arg-type]
     return [GROUP_SERDE.serialize(record) for record in turn.finish(None).records]
 
 
@@ -60,7 +60,7 @@ def test_a_member_is_read_as_kafka_has_written_it() -> None:
     wants, has = read(METADATA_KEY, METADATA).value, read(CURRENT_KEY, CURRENT).value
     assert isinstance(wants, messages.ConsumerGroupMemberMetadataValue)
     assert isinstance(has, messages.ConsumerGroupCurrentMemberAssignmentValue)
-    assert records.with_current(records.with_metadata(ConsumerMember("m"), wants), has) == MEMBER
+    assert RECORDS.with_current(RECORDS.with_member(ConsumerMember("m"), wants), has) == MEMBER
 
 
 def test_a_member_that_uses_the_classic_protocol() -> None:
@@ -70,7 +70,7 @@ def test_a_member_that_uses_the_classic_protocol() -> None:
     assert value is not None
     found = read(key, value).value
     assert isinstance(found, messages.ConsumerGroupMemberMetadataValue)
-    assert records.with_metadata(ConsumerMember("m"), found).classic == classic.classic
+    assert RECORDS.with_member(ConsumerMember("m"), found).classic == classic.classic
 
 
 def test_epochs_of_partitions_that_an_older_kafka_has_not_written() -> None:
@@ -79,7 +79,7 @@ def test_epochs_of_partitions_that_an_older_kafka_has_not_written() -> None:
         state=1,
         assigned_partitions=[messages.ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions(A, [1])],
     )
-    member = records.with_current(ConsumerMember("m"), value)
+    member = RECORDS.with_current(ConsumerMember("m"), value)
     assert (member.state, member.assigned) == (MemberState.UNREVOKED_PARTITIONS, {A: {1: 0}})
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.group.kinds.share.groups import AlteredOffsets, StartOffset
+from kcompat.group.kinds.share.kind import SHARE_KIND
 from kcompat.protocol.errors import ErrorCode
-from kcompat.share.groups import AlteredOffsets, StartOffset
 from kcompat.share.key import SharePartitionKey
 from kcompat.share.persisting import Outcome, StateWrite
 from support.group_coordinators import GROUP, topic_id
@@ -48,22 +49,22 @@ def test_what_nobody_answered_is_asked_again_after_a_while(fixture: ShareGroupFi
 def test_a_group_is_deleted_with_all_that_is_known_of_it(fixture: ShareGroupFixture) -> None:
     fixture.enter_share("a")
     fixture.settle_share("a")
-    assert fixture.share_groups.delete(GROUP).value == ErrorCode.NON_EMPTY_GROUP
+    assert fixture.coordinator.delete(GROUP).value == ErrorCode.NON_EMPTY_GROUP
     fixture.leave_share("a")
     fixture.persister.error = ErrorCode.NOT_COORDINATOR
-    assert fixture.share_groups.delete(GROUP).value == ErrorCode.NOT_COORDINATOR
+    assert fixture.coordinator.delete(GROUP).value == ErrorCode.NOT_COORDINATOR
     assert fixture.sharers().initialization.deleting == {T}
     fixture.persister.error = ErrorCode.NONE
-    assert fixture.share_groups.delete(GROUP).value == ErrorCode.NONE
+    assert fixture.coordinator.delete(GROUP).value == ErrorCode.NONE
     assert known(fixture) == set()
-    assert fixture.share_groups.delete(GROUP).value == ErrorCode.GROUP_ID_NOT_FOUND
+    assert fixture.coordinator.delete(GROUP).value == ErrorCode.GROUP_ID_NOT_FOUND
     fixture.restart()
-    assert fixture.share_groups.describe(GROUP).error == ErrorCode.GROUP_ID_NOT_FOUND
+    assert fixture.coordinator.describe_modern(SHARE_KIND, GROUP).error == ErrorCode.GROUP_ID_NOT_FOUND
 
 
 def test_groups_of_other_kinds_are_deleted_as_ever(fixture: ShareGroupFixture) -> None:
     fixture.commit({("t", 0): 1}, group_id="simple")
-    assert fixture.share_groups.delete("simple").value == ErrorCode.NONE
+    assert fixture.coordinator.delete("simple").value == ErrorCode.NONE
     assert not fixture.persister.asked
 
 

@@ -9,6 +9,7 @@ import pytest
 from kcompat.cluster.config_entities import GROUPS
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.share.initialization import Initialization
+from kcompat.group.kinds.share.kind import SHARE_KIND
 from kcompat.group.kinds.share.requests import ShareHeartbeatRequest
 from kcompat.group.kinds.share.settings import ShareGroupConfig
 from kcompat.group.modern.answer import HeartbeatAnswer
@@ -86,7 +87,7 @@ def test_a_member_that_says_nothing_is_out(fixture: ShareGroupFixture) -> None:
     fixture.share("a")
     fixture.clock.advance(SESSION_MS)
     assert fixture.share("a").error == ErrorCode.UNKNOWN_MEMBER_ID
-    assert fixture.share_groups.describe(GROUP).state == "Empty"
+    assert fixture.coordinator.describe_modern(SHARE_KIND, GROUP).state == "Empty"
 
 
 def test_a_subscription_that_changes(fixture: ShareGroupFixture) -> None:
@@ -111,7 +112,7 @@ def test_a_topic_that_is_deleted(fixture: ShareGroupFixture) -> None:
     fixture.enter_share("a", "tu")
     fixture.settle_share("a")
     fixture.delete("u")
-    fixture.share_groups.forget_topics({U})
+    fixture.coordinator.forget_share_partitions({U})
     fixture.settle_share("a")
     assert fixture.told["a"] == {"t": [0, 1, 2]}
     assert fixture.sharers().initialization.initialized.keys() == {T}
@@ -120,7 +121,7 @@ def test_a_topic_that_is_deleted(fixture: ShareGroupFixture) -> None:
 def test_a_topic_that_is_deleted_while_it_is_begun(fixture: ShareGroupFixture) -> None:
     fixture.share_groups.heartbeat(entering("a"))
     fixture.delete("t")
-    fixture.share_groups.forget_topics({T})
+    fixture.coordinator.forget_share_partitions({T})
     fixture.shares.topics = {T: 3}  # the share coordinator hears of it later
     fixture.clock.advance(0)
     assert fixture.shares.states(), "it was asked after the answer"
@@ -133,7 +134,7 @@ def test_a_topic_that_is_gone_is_awaited_no_more(fixture: ShareGroupFixture) -> 
     fixture.settle_share("a")
     fixture.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
     fixture.delete("t")
-    fixture.share_groups.forget_topics({T})
+    fixture.coordinator.forget_share_partitions({T})
     fixture.log.error = ErrorCode.NONE
     assert T in fixture.sharers().initialization.initialized
     fixture.settle_share("a")

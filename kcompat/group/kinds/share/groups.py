@@ -1,29 +1,29 @@
-"""Share groups as their clients see them: what the group coordinator decides, and what the share coordinator
-has to do for it.
+"""What members and administrators ask of share groups beyond the group: the state of its partitions.
 
 The group coordinator keeps who is in a group, and which share partitions have begun; the share coordinator
-keeps where each of them stands. Whatever changes both is written down by the group coordinator first, then
-done by the share coordinator, then noted as done: who asks again after a failure in between finds what is
-left. Kafka's counterpart: the part of `GroupCoordinatorService` that speaks with the `Persister`.
+keeps where each of them stands. A change of both is written by the group coordinator first, then done by the
+share coordinator, then noted as done: a request that comes after a failure in between finds what is left.
+Kafka's counterpart: the part of `GroupCoordinatorService` that speaks with the `Persister`.
 """
 
 from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from kcompat.group.errors import group_error, modern_error
-from kcompat.group.kinds.share import administration, beginning, finding, heartbeat
+from kcompat.group.errors import group_error
+from kcompat.group.kinds.share import administration
+from kcompat.group.kinds.share.group import ShareGroup
 from kcompat.group.kinds.share.initialization import NO_TOPICS, Initialization, TopicPartitions
+from kcompat.group.kinds.share.kind import SHARE_KIND
 from kcompat.group.kinds.share.requests import (
     Alteration,
     Deletion,
-    DescribedShareGroup,
     ShareHeartbeatOutcome,
 )
-from kcompat.group.kinds.share.validation import request_refusal
-from kcompat.group.modern.answer import HeartbeatAnswer
+from kcompat.group.modern.finding import find
+from kcompat.group.modern.refusal import Refusal
 from kcompat.promise import Promise, gather
 from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
@@ -32,17 +32,20 @@ from kcompat.share.key import SharePartitionKey
 from kcompat.share.persisting import NOT_COUNTED, Outcome, StateSummary
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from kcompat.clock import Clock
-    from kcompat.cluster.image import ImageHolder
-    from kcompat.group.base import GroupTurn
-    from kcompat.group.coordinator import GroupCoordinator
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.group.base import Groups, GroupTurn
     from kcompat.group.kinds.share.requests import Begin, ShareHeartbeatRequest
+    from kcompat.group.modern.answer import HeartbeatAnswer
+    from kcompat.group.modern.kind import A, D, ModernKind, Q
     from kcompat.share.ends import End
     from kcompat.share.persisting import Persister
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 NO_LAG = -1
 """The lag of a share partition of which nobody knows where it stands."""
@@ -85,32 +88,45 @@ class Ends(Protocol):
         """The end of one partition."""
 
 
+class Operations(Protocol):
+    """Operations on groups: `kcompat.group.coordinator.GroupCoordinator`."""
+
+    def write(
+        self,
+        group_id: str,
+        decide: Callable[[GroupTurn], T | Promise[T]],
+        failed: Callable[[ErrorCode], T],
+    ) -> Promise[T]:
+        """Run an operation on the shard of a group; `failed` makes a response of an error of the runtime."""
+
+    def read(self, group_id: str, query: Callable[[Groups], T], failed: Callable[[ErrorCode], T]) -> T:
+        """Query the shard of a group at once."""
+
+    def modern_heartbeat(self, kind: ModernKind[Q, A, D], request: Q) -> Promise[A]:
+        """Take the heartbeat of a member."""
+
+
 class ShareGroups:
-    """The share groups that one broker coordinates; DeleteGroups of any kind goes through them as well, as
-    nobody knows of what kind a group is before it is asked.
-    """
+    """The share groups that one broker coordinates, with the state of their partitions."""
 
     def __init__(
         self,
-        groups: GroupCoordinator,
+        groups: Operations,
         persister: Persister,
         ends: Ends,
-        cluster: ImageHolder,
+        image: Callable[[], ClusterImage],
         clock: Clock,
     ) -> None:
         self._groups = groups
         self._persister = persister
         self._ends = ends
-        self._cluster = cluster
+        self._image = image
         self._clock = clock
 
     # --- members
 
     def heartbeat(self, request: ShareHeartbeatRequest) -> Promise[HeartbeatAnswer]:
         """ShareGroupHeartbeat. Share partitions are begun after the answer: nobody waits for that."""
-        refusal = request_refusal(request)
-        if refusal is not None:
-            return Promise.resolved(HeartbeatAnswer(refusal.error, refusal.message))
 
         def told(outcome: ShareHeartbeatOutcome) -> HeartbeatAnswer:
             if outcome.begin is not None:
@@ -118,12 +134,7 @@ class ShareGroups:
                 self._clock.call_later(0, begin)
             return outcome.answer
 
-        def failed(error: ErrorCode) -> ShareHeartbeatOutcome:
-            return ShareHeartbeatOutcome(HeartbeatAnswer(modern_error(error)))
-
-        return self._groups.write(
-            request.group_id, lambda turn: heartbeat.heartbeat(turn, request), failed
-        ).map(told)
+        return self._groups.modern_heartbeat(SHARE_KIND, request).map(told)
 
     def _begin_for_members(self, group_id: str, begin: Begin) -> None:
         """Begin share partitions wherever their first offset will be found to be."""
@@ -137,12 +148,14 @@ class ShareGroups:
             refused = next((outcome for outcome in outcomes.values() if outcome.error), None)
             if refused is None:
                 self._groups.write(
-                    group_id, lambda turn: beginning.completed(turn, group_id, begin.topics), _nobody_waits
+                    group_id,
+                    lambda turn: administration.completed(turn, group_id, begin.topics),
+                    _nobody_waits,
                 )
                 return
             logger.warning("Share partitions of group %s were not begun: %s", group_id, refused.message)
             self._groups.write(
-                group_id, lambda turn: beginning.given_up(turn, group_id, begin.topics), _nobody_waits
+                group_id, lambda turn: administration.given_up(turn, group_id, begin.topics), _nobody_waits
             )
 
         self._initialize(group_id, begin.state_epoch, rows).then(begun)
@@ -156,27 +169,20 @@ class ShareGroups:
         ]
         return gather(asked).map(lambda outcomes: dict(zip(rows, outcomes, strict=True)))
 
-    def describe(self, group_id: str) -> DescribedShareGroup:
-        """ShareGroupDescribe of one group."""
-        return self._groups.read(
-            group_id,
-            lambda shard: finding.describe(shard, group_id),
-            lambda error: DescribedShareGroup(group_id, error),
-        )
-
     # --- administration
 
-    def delete(self, group_id: str) -> Promise[ErrorCode]:
-        """DeleteGroups of one group: of a share group the share coordinator forgets everything first."""
+    def forget_before_deletion(self, group_id: str) -> Promise[ErrorCode]:
+        """Have the share coordinator forget all share partitions of a group that is about to be deleted.
+
+        NONE for a group of another kind, and where there is none: the deletion itself answers that.
+        """
 
         def prepared(deletion: Deletion) -> Promise[ErrorCode]:
             if deletion.error:
                 return Promise.resolved(deletion.error)
-            return self._forget(group_id, deletion.topics).flat_map(forgotten)
-
-        def forgotten(outcomes: Mapping[bytes, Outcome]) -> Promise[ErrorCode]:
-            refused = next((outcome.error for outcome in outcomes.values() if outcome.error), None)
-            return self._groups.delete(group_id) if refused is None else Promise.resolved(refused)
+            return self._forget(group_id, deletion.topics).map(
+                lambda outcomes: _worst(outcomes.values()).error
+            )
 
         return self._groups.write(
             group_id, lambda turn: administration.begin_to_delete(turn, group_id), _no_deletion
@@ -226,7 +232,7 @@ class ShareGroups:
                 return Promise.resolved(AlteredOffsets(outcomes=named))
 
             def note(turn: GroupTurn) -> AlteredOffsets:
-                beginning.completed(turn, group_id, topics)
+                administration.completed(turn, group_id, topics)
                 return AlteredOffsets(outcomes=named)
 
             def not_noted(error: ErrorCode) -> AlteredOffsets:
@@ -286,11 +292,15 @@ class ShareGroups:
             failed = error
             return None
 
-        state = self._groups.read(group_id, lambda shard: finding.begun(shard, group_id), refused)
+        def begun(shard: Groups) -> Initialization | None:
+            group = find(shard, group_id, ShareGroup)
+            return None if isinstance(group, Refusal) else group.committed_initialization
+
+        state = self._groups.read(group_id, begun, refused)
         if failed:
             return Promise.resolved((failed, {}))
         topics = NO_TOPICS if state is None else state.initialized
-        names = self._cluster.image.topic_names
+        names = self._image().topic_names
         wanted = {
             names[topic_id]: sorted(row.partitions) for topic_id, row in topics.items() if topic_id in names
         }
@@ -298,7 +308,7 @@ class ShareGroups:
 
     def offsets(self, group_id: str, wanted: Mapping[str, Collection[int]]) -> Promise[StartOffsets]:
         """DescribeShareGroupOffsets of partitions of topics that exist, whether they have begun or not."""
-        topics = self._cluster.image.topics
+        topics = self._image().topics
         rows = [(name, index) for name, indexes in wanted.items() for index in indexes]
         asked = [self._offset(group_id, topics[name].topic_id, *(name, index)) for name, index in rows]
         return gather(asked).map(lambda found: dict(zip(rows, found, strict=True)))
@@ -320,12 +330,6 @@ class ShareGroups:
             )
 
         return self._persister.summary(SharePartitionKey(group_id, topic_id, index), NO_EPOCH).flat_map(known)
-
-    # --- topics
-
-    def forget_topics(self, topic_ids: Collection[bytes]) -> None:
-        """These topics were deleted."""
-        self._groups.write_everywhere(lambda turn: beginning.forget_topics(turn, topic_ids))
 
 
 def _worst(outcomes: Iterable[Outcome]) -> Outcome:

@@ -9,18 +9,18 @@ from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import ClusterImage
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
+from kcompat.group.kinds.share.partition_settings import SharePartitionSettings
 from kcompat.replication.listing import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kcompat.replication.reading import READ_COMMITTED, READ_UNCOMMITTED
-from kcompat.share.group_settings import GroupSettings
 from kcompat.share.partition.limits import ShareLimits
 
 
-def settings(**own: str) -> GroupSettings:
+def settings(**own: str) -> SharePartitionSettings:
     """Of a broker on which the group `g` has these of its own; names with _ for their dots."""
     cluster = MetadataCache("cluster")
     named = {f"share.{name.replace('_', '.')}": value for name, value in own.items()}
     cluster.update(ClusterImage("cluster").with_configs({(GROUPS, "g"): named}))
-    return GroupSettings(ConfigFeed(BrokerConfig()), cluster)
+    return SharePartitionSettings(ConfigFeed(BrokerConfig()), cluster)
 
 
 def test_a_group_without_settings_follows_the_broker() -> None:

@@ -37,7 +37,7 @@ class ConfigHolder(Protocol):
         """The configuration in force."""
 
 
-class GroupSettings:
+class SharePartitionSettings:
     """`ShareSettings` as they are stored in the cluster."""
 
     def __init__(self, config: ConfigHolder, cluster: ImageHolder) -> None:

@@ -1,0 +1,78 @@
+"""A kind of group to which the broker assigns, as one value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from msgspec import Struct
+
+from kcompat.group.modern.epochs import JOIN
+from kcompat.group.modern.finding import find
+from kcompat.group.modern.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.group.base import Groups, GroupTurn
+    from kcompat.group.coordinator_config import GroupCoordinatorConfig
+    from kcompat.group.modern.group import ModernGroup
+    from kcompat.group.modern.records import ModernRecords
+    from kcompat.protocol.errors import ErrorCode
+
+
+class HeartbeatRequest(Protocol):
+    """The part of a heartbeat that every kind of group has."""
+
+    @property
+    def group_id(self) -> str:
+        """The id of the group."""
+
+    @property
+    def member_epoch(self) -> int:
+        """The epoch of the member, or what it is about to do: see `epochs`."""
+
+
+Q = TypeVar("Q", bound=HeartbeatRequest)
+"""A heartbeat request."""
+A = TypeVar("A")
+"""Its answer."""
+D = TypeVar("D")
+"""The description of a group by the API of its kind."""
+
+
+class ModernKind(Struct, Generic[Q, A, D], frozen=True):
+    """What is particular to one kind of group."""
+
+    group: type[ModernGroup[Any, Any]]
+    records: ModernRecords[Any, Any]
+    request_refusal: Callable[[Q, GroupCoordinatorConfig], Refusal | None]
+    """What is wrong with a heartbeat whatever the state of its group."""
+    leave: Callable[[GroupTurn, Q], A | Refusal]
+    """A heartbeat of a member that leaves."""
+    go_on: Callable[[GroupTurn, Q], A | Refusal]
+    """A heartbeat of a member that joins or stays."""
+    refused: Callable[[ErrorCode, str | None], A]
+    """The answer to a heartbeat that is refused."""
+    undescribed: Callable[[str, ErrorCode, str | None], D]
+    """The description of a group by its id, where there is an error instead."""
+
+    @property
+    def name(self) -> str:
+        """The protocol type, and the type of group that ListGroups shows."""
+        return self.group.kind
+
+    def heartbeat(self, turn: GroupTurn, request: Q) -> A:
+        """Do what the member asks, and tell it what it has to do next."""
+        outcome = (self.leave if request.member_epoch < JOIN else self.go_on)(turn, request)
+        if isinstance(outcome, Refusal):
+            turn.take_back()
+            return self.refused(outcome.error, outcome.message)
+        return outcome
+
+    def describe(self, shard: Groups, group_id: str) -> D:
+        """Describe a group; GROUP_ID_NOT_FOUND if there is none, or one of another kind."""
+        group = find(shard, group_id, self.group)
+        if isinstance(group, Refusal):
+            return self.undescribed(group_id, group.error, group.message)
+        described: D = group.described_as_kind(shard.config)
+        return described

@@ -1,0 +1,181 @@
+"""What the log has of each group to which the broker assigns, written and replayed.
+
+The records of the kinds are alike but for their classes, and for what a member and its target are.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from kcompat.group.modern.assignment import partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kcompat.coordinator.operation import CoordinatorRecord
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.modern.group import ModernGroup
+    from kcompat.protocol.message import Message
+
+    RecordClasses = tuple[type[Message], type[Message]]
+    """The classes of a record's key and value."""
+    Replay = Callable[[Any, Any, Any, int], None]
+    """`replay(group, key, value, offset)` applies one record; a value of None is a tombstone."""
+
+M = TypeVar("M")
+"""A member."""
+T = TypeVar("T")
+"""The target of a member."""
+
+
+class ModernRecords(ABC, Generic[M, T]):
+    """The records of one kind of group: their classes, and the conversion of members and targets."""
+
+    group: ClassVar[RecordClasses]
+    """The group epoch, and the hash of the topics that it stands for."""
+    member: ClassVar[RecordClasses]
+    """What a member wants."""
+    target_epoch: ClassVar[RecordClasses]
+    """The group epoch that the target assignment was made for, and when that was."""
+    target: ClassVar[RecordClasses]
+    """What a member is to have."""
+    current: ClassVar[RecordClasses]
+    """What a member has."""
+    others: ClassVar[Mapping[RecordClasses, Replay]]
+    """Records that only this kind has."""
+
+    def __init__(self) -> None:
+        replays: dict[RecordClasses, Replay] = {
+            self.group: self.replay_group,
+            self.member: self._replay_member,
+            self.target_epoch: _replay_target_epoch,
+            self.target: self._replay_target,
+            self.current: self._replay_current,
+            **self.others,
+        }
+        self.classes = tuple(replays)
+        self._replays = {key: replay for (key, _), replay in replays.items()}
+
+    # --- what the kind says
+
+    @abstractmethod
+    def new_member(self, member_id: str) -> M:
+        """Return a member of which nothing is known yet."""
+
+    @abstractmethod
+    def member_value(self, member: M) -> Message:
+        """Return the record of what a member wants."""
+
+    @abstractmethod
+    def with_member(self, member: M, value: Any) -> M:
+        """Return the member with what the record says it wants."""
+
+    @abstractmethod
+    def current_value(self, member: M) -> Message:
+        """Return the record of what a member has."""
+
+    @abstractmethod
+    def with_current(self, member: M, value: Any) -> M:
+        """Return the member with what the record says it has."""
+
+    @abstractmethod
+    def target_value(self, target: T) -> Message:
+        """Return the record of a member's target."""
+
+    @abstractmethod
+    def target_of(self, value: Any) -> T:
+        """Return the target that the record tells of."""
+
+    # --- writing
+
+    def write_member(self, turn: GroupTurn, group_id: str, member: Any) -> None:
+        """Write what a member wants."""
+        turn.write(_key(self.member, group_id, member.member_id), self.member_value(member))
+
+    def write_current(self, turn: GroupTurn, group_id: str, member: Any) -> None:
+        """Write what a member has."""
+        turn.write(_key(self.current, group_id, member.member_id), self.current_value(member))
+
+    def write_target(self, turn: GroupTurn, group_id: str, member_id: str, target: T) -> None:
+        """Write what a member is to have."""
+        turn.write(_key(self.target, group_id, member_id), self.target_value(target))
+
+    def write_target_epoch(self, turn: GroupTurn, group_id: str, epoch: int, timestamp_ms: int) -> None:
+        """Write the group epoch that the targets are for, and when they were made."""
+        turn.write(_key(self.target_epoch, group_id), _value(self.target_epoch, epoch, timestamp_ms))
+
+    def write_epoch(self, turn: GroupTurn, group_id: str, *fields: Any) -> None:
+        """Write the record of the group: its epoch, the hash of its topics, and what else the kind has."""
+        turn.write(_key(self.group, group_id), _value(self.group, *fields))
+
+    def bury_member(self, turn: GroupTurn, group_id: str, member_id: str) -> None:
+        """Write the tombstones of a member: what it has, what it is to have, what it wants."""
+        for classes in (self.current, self.target, self.member):
+            turn.write(_key(classes, group_id, member_id), None)
+
+    def bury_group(
+        self, turn: GroupTurn, group_id: str, member_ids: Iterable[str], others: Iterable[Message] = ()
+    ) -> None:
+        """Write the tombstones of a whole group; `others` are the keys of records that only the kind has."""
+        for member_id in member_ids:
+            self.bury_member(turn, group_id, member_id)
+        turn.write(_key(self.target_epoch, group_id), None)
+        for key in others:
+            turn.write(key, None)
+        turn.write(_key(self.group, group_id), None)
+
+    # --- replaying
+
+    def replay(self, group: ModernGroup[Any, Any], record: CoordinatorRecord, offset: int) -> None:
+        """Apply one record, whose key is of one of `classes`, to its group.
+
+        Compaction keeps the last record of each key where it stands, so a tombstone may come for what was
+        never there, and what it buries may come apart.
+        """
+        key, value = record
+        self._replays[type(key)](group, key, value, offset)
+
+    def replay_group(self, group: Any, _key: Any, value: Any, offset: int) -> None:
+        """Apply the record of the group itself."""
+        group.replay_metadata(value, offset)
+
+    def _replay_member(self, group: Any, key: Any, value: Any, offset: int) -> None:
+        group.replay_member(key.member_id, value, offset, self.new_member, self.with_member)
+
+    def _replay_current(self, group: Any, key: Any, value: Any, offset: int) -> None:
+        group.replay_current(key.member_id, value, offset, self.new_member, self.with_current)
+
+    def _replay_target(self, group: Any, key: Any, value: Any, offset: int) -> None:
+        group.set_target(key.member_id, None if value is None else self.target_of(value), offset)
+
+
+class SubscribedRecords(ModernRecords[M, Mapping[bytes, frozenset[int]]]):
+    """The records of a kind of group whose members are to have partitions."""
+
+    target_row: ClassVar[type[Any]]
+    """The class of one topic in the record of a target."""
+
+    def target_value(self, target: Mapping[bytes, frozenset[int]]) -> Message:
+        """See `ModernRecords`."""
+        rows = [self.target_row(topic_id, sorted(indexes)) for topic_id, indexes in target.items()]
+        return _value(self.target, rows)
+
+    def target_of(self, value: Any) -> Mapping[bytes, frozenset[int]]:
+        """See `ModernRecords`."""
+        return partitions((row.topic_id, row.partitions) for row in value.topic_partitions)
+
+
+def _replay_target_epoch(group: Any, _key: Any, value: Any, offset: int) -> None:
+    group.replay_target_metadata(value, offset)
+
+
+def _key(classes: RecordClasses, *ids: str) -> Message:
+    make: Callable[..., Message] = classes[0]
+    return make(*ids)
+
+
+def _value(classes: RecordClasses, *fields: Any) -> Message:
+    make: Callable[..., Message] = classes[1]
+    return make(*fields)
