@@ -115,8 +115,9 @@ class Candidacy:
         self._controller.report(event)
 
     def processes_seen(self, gone: Mapping[int, int]) -> None:
-        """Of the brokers that are watched over, the processes of these have ended: broker epochs by id. A
-        controller among them is so no more: the epoch fences it if it lives.
+        """Take note that the processes of these observed brokers have ended: broker epochs by id.
+
+        If the controller is among them, a new election begins; the controller epoch fences it if it lives.
         """
         if self.is_here:
             self._controller.processes_seen(gone)

@@ -128,18 +128,18 @@ class OfRegistration(Struct, frozen=True):
     event: Event[None]
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """What the event decides, if the broker has not registered anew."""
+        """Decide the event, unless the broker has registered anew since."""
         broker = state.brokers.get(self.broker_id)
         if broker is None or broker.epoch != self.broker_epoch:
             return Decision(state, None)
         return self.event.decide(state)
 
     def refused(self, error: ErrorCode) -> None:
-        """Nobody waits for an answer."""
+        """Do nothing: no caller waits for an answer."""
 
 
 def event_of_reply(broker_id: int, news: News, reply: Reply) -> Event[None] | None:
-    """What the controller has to decide after a broker's reply."""
+    """Return the event that a broker's reply makes for the controller; None if there is nothing to decide."""
     if isinstance(news, StopReplica):
         deleted = [(each.topic, each.index) for each in news.partitions if _is_of_deleted_topic(each)]
         if not deleted:

@@ -207,7 +207,7 @@ class Controller:
             self._put(_FOUND, event, None)
 
     def processes_seen(self, gone: Mapping[int, int]) -> None:
-        """Of the brokers that are watched over, the processes of these have ended: broker epochs by id."""
+        """Take note that the processes of these observed brokers have ended: broker epochs by id."""
         self._gone = gone
         self.report(ProcessesSeen(gone))
 
@@ -277,7 +277,7 @@ class Controller:
         return True
 
     async def _found(self, what: _ToLook) -> Event[Any] | None:
-        """What has to be decided, after a look into the store."""
+        """Look into the store, and return the event that has to be decided, or None."""
         assert self._state is not None
         self._looks.discard(what.path)
         try:

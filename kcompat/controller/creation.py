@@ -85,7 +85,7 @@ class CreateTopics(Struct, frozen=True):
         return self._decision(state, made, configs, results)
 
     def refused(self, error: ErrorCode) -> list[TopicResult]:
-        """The same error for every topic."""
+        """Return `error` for every topic of the request."""
         return self._all(error, None)
 
     def _all(self, error: ErrorCode, message: str | None) -> list[TopicResult]:
@@ -179,7 +179,7 @@ class CreatePartitions(Struct, frozen=True):
         return Decision(after, outcomes, writes, [*roles(after, parts), *pictures])
 
     def refused(self, error: ErrorCode) -> dict[str, Outcome]:
-        """The same error for every topic."""
+        """Return `error` for every topic of the request."""
         return {spec.name: Outcome(error) for spec in self.specs}
 
 

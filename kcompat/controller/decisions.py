@@ -1,4 +1,4 @@
-"""What a broker asks of the controller, without knowing where it is.
+"""The requests of a broker to the controller, without knowledge of where the controller is.
 
 Handlers hold a `Decisions`, which gives events to `submit`: the controller of this process. While that is not
 in office it answers NOT_CONTROLLER, and the client looks for the controller anew. What the broker wants of
@@ -48,13 +48,13 @@ class OtherController(Protocol):
     """The controller in another process, as far as a broker asks it of its own accord."""
 
     def ensure_topics(self, names: Sequence[str]) -> Promise[dict[str, ErrorCode]]:
-        """See `Decisions.ensure_topics`; this broker may hear of the topics a little later."""
+        """Have missing internal topics created; this broker's image may have them a little later."""
 
     def make_topics(self, specs: Sequence[TopicSpec]) -> Promise[list[TopicResult]]:
-        """See `Decisions.make_topics`; this broker may hear of the topics a little later."""
+        """Have topics created; this broker's image may have them a little later."""
 
     def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
-        """See `Decisions.allocate_producer_ids`."""
+        """Have a block of producer ids allocated to this broker; None where that failed."""
 
 
 class Decisions:
@@ -176,5 +176,5 @@ class Decisions:
     def reassignments(
         self, partitions: Sequence[tuple[str, int]] | None
     ) -> Promise[Mapping[tuple[str, int], ControlledPartition] | ErrorCode]:
-        """Those of these partitions that are being reassigned; of all, if None."""
+        """Return the partitions that are being reassigned, among these or, for None, among all."""
         return self._submit(ListReassignments(partitions))

@@ -66,7 +66,7 @@ class DeleteTopics(Struct, frozen=True):
         return replace(draft.decision(outcomes), revise=revise)
 
     def refused(self, error: ErrorCode) -> Outcomes:
-        """The same error for every topic."""
+        """Return `error` for every topic of the request."""
         return {name: Outcome(error) for name in self.names}
 
 
@@ -177,7 +177,7 @@ def _is_stuck(state: ControllerState, topic: ControlledTopic) -> bool:
 
 
 def _removal(topic: ControlledTopic) -> list[Op]:
-    """Children first."""
+    """Return the operations that remove the nodes of a topic, children first."""
     writes: list[Op] = []
     for index, partition in enumerate(topic.partitions):
         if partition.partition_epoch != ABSENT:

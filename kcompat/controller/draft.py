@@ -1,4 +1,4 @@
-"""What one decision changes, put together step by step. Pure.
+"""The changes of one decision, put together step by step. Pure.
 
 An event makes a `Draft` of the state, changes it, and turns it into a `Decision`. However many steps change a
 partition, it is written once, in one new leader epoch. Requests come in this order for each broker: the
@@ -47,7 +47,7 @@ class Draft:
         self.writes: list[Op] = []
         """Writes beside those of partition states, which go before them."""
         self.last_writes: dict[str, Op] = {}
-        """What goes after everything else, by path."""
+        """Writes that go after all others, by path."""
         self._partitions: dict[TopicPartition, ControlledPartition] = {}
         self._is_led_anew: set[TopicPartition] = set()
         self._assigned_anew: dict[str, None] = {}
@@ -153,7 +153,7 @@ class Draft:
     # -- the decision ------------------------------------------------------------------------------------
 
     def decision(self, answer: T) -> Decision[T]:
-        """What follows."""
+        """Return the decision that the draft has become, with the answer of its event."""
         before, after = self.state, self._after()
         writes: list[Op] = list(self.writes)
         for (name, index), partition in self._partitions.items():

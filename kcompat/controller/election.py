@@ -1,4 +1,4 @@
-"""What a candidate for the controller's office reads and writes in the store.
+"""The store's part in a controller election: the nodes that a candidate reads and writes.
 
 Election, as in Kafka's `KafkaZkClient.registerControllerAndIncrementControllerEpoch`: one transaction creates
 the ephemeral `/controller` and moves `/controller_epoch` on by one from the version just read. The new
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Holder(Struct, frozen=True):
-    """Who is the controller: the broker, and whether this session made it so."""
+    """The current controller: its broker id, and whether this session made it the controller."""
 
     broker_id: int
     is_mine: bool
@@ -44,7 +44,7 @@ class Elected(Struct, frozen=True):
 
 
 async def holder(store: MetadataStore) -> Holder | None:
-    """Who is the controller now; None while nobody is."""
+    """Return the current controller, or None while there is none."""
     try:
         broker_id, stat = await read(store, znodes.CONTROLLER, znodes.decode_controller)
     except NoNodeError:

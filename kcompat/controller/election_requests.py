@@ -38,7 +38,7 @@ class ElectLeaders(Struct, frozen=True):
         return draft.decision({key: _elect(draft, self.kind, *key) for key in partitions})
 
     def refused(self, error: ErrorCode) -> Outcomes:
-        """The same error for every partition."""
+        """Return `error` for every partition of the request."""
         return dict.fromkeys(self.partitions or (), Outcome(error))
 
 

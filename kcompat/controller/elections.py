@@ -1,4 +1,4 @@
-"""Who leads a partition: Kafka's rules (`kafka.controller.Election`). Pure.
+"""Kafka's rules for the election of a partition's leader (`kafka.controller.Election`). Pure.
 
 Each takes a partition and tells who may lead it now, and answers the `Choice`, or None where nobody fits. A
 clean one comes from the ISR that the store has: the write that stores it insists on that.

@@ -1,4 +1,4 @@
-"""What clients want of the finalized features of the cluster (UpdateFeatures, KIP-584). Pure.
+"""Changes of the finalized features that clients ask for (UpdateFeatures, KIP-584). Pure.
 
 Kafka's counterpart: `KafkaController.processFeatureUpdates`. A release with ZooKeeper supports no feature, so
 what it refuses is all that can be seen of its rules there.
@@ -56,7 +56,7 @@ class UpdateFeatures(Struct, frozen=True):
     all_or_nothing: bool = False
 
     def decide(self, state: ControllerState) -> Decision[dict[str, Outcome] | ErrorCode]:
-        """What becomes of each, by the name of its feature."""
+        """Decide each update; the answer has an outcome by the name of the feature."""
         levels, outcomes = dict(state.finalized), dict[str, Outcome]()
         for update in self.updates:
             wrong = _what_is_wrong(update, state)
@@ -103,7 +103,7 @@ def _what_is_wrong(update: FeatureUpdate, state: ControllerState) -> str | None:
 
 
 def _wrong_step(update: FeatureUpdate, existing: int) -> str | None:
-    """What is wrong with a change from one level to another."""
+    """Return what is wrong with a change from one level to another, or None."""
     if update.level == existing:
         step = "downgrade" if update.kind is UpgradeType.SAFE_DOWNGRADE else "upgrade"
         return f"Can not {step} a finalized feature from existing versionLevel:{existing} to the same value."

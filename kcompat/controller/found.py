@@ -1,4 +1,4 @@
-"""What others have written into the store and the controller has found: topics, partitions, ISRs. Pure."""
+"""Events for topics, partitions and ISRs that others have written into the store. Pure."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class EnsureTopics(Struct, frozen=True):
         return Decision(made.state, _errors(made.answer), made.writes, made.requests)
 
     def refused(self, error: ErrorCode) -> dict[str, ErrorCode]:
-        """The same error for every topic."""
+        """Return `error` for every topic of the request."""
         return dict.fromkeys(self.names, error)
 
 

@@ -27,7 +27,7 @@ UNKNOWN_BROKER_EPOCH = -1
 
 
 class ProposedIsr(Struct, frozen=True, gc=False):
-    """What a leader wants the ISR of a partition to be: (broker id, broker epoch or -1) of its members."""
+    """The ISR that a leader proposes for a partition: (broker id, broker epoch or -1) of its members."""
 
     topic: str | bytes
     """The name of the topic or, as bytes, its id."""
@@ -39,7 +39,7 @@ class ProposedIsr(Struct, frozen=True, gc=False):
 
 
 class IsrAnswer(Struct, frozen=True, gc=False):
-    """What became of it: the partition as it is then, or why it stays as it was."""
+    """The answer to a proposed ISR: the partition after the change, or the error that refused it."""
 
     topic: str | bytes
     index: int

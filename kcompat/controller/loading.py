@@ -1,4 +1,4 @@
-"""What is read from the store: the nodes that must be there (made if not), the cluster's id, and what a
+"""Reading from the store: the nodes that must be there (made if not), the cluster's id, and the state that a
 controller decides on, at its beginning and where others may have written.
 """
 
@@ -49,7 +49,7 @@ async def prepare(store: MetadataStore, features: Mapping[str, int] = MappingPro
 
 
 async def _missing(store: MetadataStore, paths: Sequence[str]) -> list[str]:
-    """Those of these nodes that are not there."""
+    """Return those of these paths whose nodes do not exist."""
     nodes = await store.get_many(paths)
     return [path for path, node in zip(paths, nodes, strict=True) if node is None]
 
@@ -108,7 +108,7 @@ async def load_brokers(store: MetadataStore, finalized: Mapping[str, int]) -> di
 
 
 async def registered(store: MetadataStore, broker_ids: Iterable[int]) -> dict[int, RegisteredBroker]:
-    """Those of these brokers that are registered."""
+    """Return the registered ones of these brokers, by id."""
     paths = {broker_id: znodes.broker_path(broker_id) for broker_id in broker_ids}
     found = await _load_all(store, paths, znodes.decode_broker)
     return {
@@ -120,7 +120,7 @@ async def registered(store: MetadataStore, broker_ids: Iterable[int]) -> dict[in
 async def load_topics(
     store: MetadataStore, names: Iterable[str]
 ) -> tuple[dict[str, ControlledTopic], dict[TopicPartition, int]]:
-    """Those of these topics that exist, and the transaction that last wrote the state of each partition.
+    """Load the existing ones of these topics, and the transaction that last wrote each partition's state.
 
     A partition that nobody has given a state yet gets the nodes above it.
     """
@@ -256,7 +256,7 @@ async def refresh(store: MetadataStore, state: ControllerState, paths: Iterable[
 
 
 async def read(store: MetadataStore, path: str, decode: Callable[[bytes], T]) -> tuple[T, Stat]:
-    """What a node holds, and its Stat; `DamagedZnodeError` names the node."""
+    """Return a node's decoded payload and its Stat. Raises `DamagedZnodeError`, which names the node."""
     data, stat = await store.get(path)
     return _decoded(path, data, decode), stat
 
@@ -267,7 +267,7 @@ K = TypeVar("K")
 async def _load_all(
     store: MetadataStore, paths: Mapping[K, str], decode: Callable[[bytes], T]
 ) -> dict[K, tuple[T, Stat]]:
-    """What those of these nodes hold that are there, and their Stats."""
+    """Return the decoded payloads and the Stats of those of these nodes that exist."""
     found = await store.get_many(list(paths.values()))
     return {
         key: (_decoded(path, node[0], decode), node[1])

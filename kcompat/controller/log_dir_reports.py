@@ -1,4 +1,4 @@
-"""What a broker does when log directories of its own have failed: it tells the controller, wherever that is.
+"""Reports of a broker's failed log directories to the controller, in this process or in another.
 
 The controller beside it is told which replicas are lost. One elsewhere finds a notification in the store and
 asks for them (Kafka's `KafkaZkClient.propagateLogDirEvent`).
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class LogDirReports:
-    """Those of one broker."""
+    """The reports of one broker's failed log directories."""
 
     def __init__(self, broker_id: int, store: MetadataStore, candidacy: Candidacy, clock: Clock) -> None:
         """`candidacy` knows whether the controller is here."""

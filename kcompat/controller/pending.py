@@ -1,4 +1,4 @@
-"""What waits for a broker, as few requests: what is superseded is not sent, what belongs together is one.
+"""The requests that wait for a broker, folded: superseded ones are dropped, related ones become one.
 
 A broker that does not answer for a while would else be sent every step of the way later, and one that never
 does would fill the memory. Requests are folded into one of their kind that waits already, which may mean to
@@ -66,17 +66,17 @@ class Pending(ABC):
 
     def __init__(self) -> None:
         self.waiting: list[Answered] = []
-        """Who hears the reply."""
+        """Callbacks that get the reply."""
 
     @property
     @abstractmethod
     def news(self) -> News:
-        """What to send."""
+        """The metadata update to send."""
 
     @property
     @abstractmethod
     def partitions(self) -> Collection[TopicPartition]:
-        """The partitions it tells of."""
+        """The partitions that the update is about."""
 
     @abstractmethod
     def take(self, news: News) -> bool:

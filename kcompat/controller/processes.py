@@ -35,9 +35,7 @@ def watch_over_nobody(_: Mapping[int, RegisteredBroker]) -> None:
 
 
 class ProcessesSeen(Struct, frozen=True):
-    """Of the brokers that are watched over, the ports of these refuse, and of no others: broker epochs by
-    id.
-    """
+    """The ports of these brokers refuse, and of no other observed brokers: broker epochs by id."""
 
     gone: Mapping[int, int]
 

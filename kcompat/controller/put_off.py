@@ -1,4 +1,4 @@
-"""What the controller could not decide as the store took no write, kept until that is tried again.
+"""Events that the controller could not decide because the store took no write, kept for the next attempt.
 
 Nobody tells the controller a second time that logs are deleted, replicas failed or brokers came and went.
 Were it lost, a deletion would stay half done until the next term of office.
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PAUSE_MS: Final = 1000
-"""Before the next attempt, if nobody asks for anything earlier."""
+"""Pause in ms before the next attempt, unless a request comes earlier."""
 
 
 class PutOff(Generic[T]):
-    """What waits, in order. It is handed to `again` together: after the pause, or when somebody asks."""
+    """Waiting items in order, handed to `again` together: after the pause, or when a request comes."""
 
     def __init__(self, clock: Clock, again: Callable[[T], object]) -> None:
         self._clock = clock
@@ -42,7 +42,7 @@ class PutOff(Generic[T]):
             self._again(what)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop all waiting items, and the timer."""
         self._waiting = []
         if self._timer is not None:
             self._timer.cancel()

@@ -70,7 +70,7 @@ class ListReassignments(Struct, frozen=True):
     def decide(
         self, state: ControllerState
     ) -> Decision[Mapping[TopicPartition, ControlledPartition] | ErrorCode]:
-        """Only look."""
+        """Find the partitions that are being reassigned; the state stays as it is."""
         found: dict[TopicPartition, ControlledPartition] = {}
         for topic in state.topics.values():
             for index, partition in enumerate(topic.partitions):
@@ -85,7 +85,7 @@ class ListReassignments(Struct, frozen=True):
 
 
 class ReassignByTool(Struct, frozen=True):
-    """What `/admin/reassign_partitions` holds: the way of tools before KIP-455."""
+    """The reassignments in `/admin/reassign_partitions`, where tools before KIP-455 write them."""
 
     wanted: Mapping[TopicPartition, tuple[int, ...]]
 

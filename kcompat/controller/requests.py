@@ -1,4 +1,4 @@
-"""What brokers are told of a decision: news, made from the controller's state. Pure."""
+"""The metadata updates for brokers after a decision, made from the controller's state. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def to_all(state: ControllerState, news: News) -> list[Request]:
-    """The same for every live broker."""
+    """Return a request with `news` for every live broker."""
     return [(broker_id, news) for broker_id in state.brokers]
 
 
@@ -100,7 +100,7 @@ def topic_configs(configs: Mapping[str, Mapping[str, str]]) -> UpdateConfigs:
 
 
 def _info(state: ControllerState, topic: ControlledTopic, index: int) -> PartitionInfo:
-    """What clients are told of a partition; replicas without a live broker or a working disk are offline."""
+    """Return a partition as clients see it; replicas without a live broker or a working disk are offline."""
     partition, name = topic.partitions[index], topic.name
     offline = tuple(each for each in partition.replicas if not state.is_live(each, name, index))
     return PartitionInfo(partition.leader, partition.leader_epoch, partition.isr, partition.replicas, offline)

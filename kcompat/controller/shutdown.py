@@ -65,5 +65,5 @@ class ControlledShutdown(Struct, frozen=True):
         return draft.decision(StillLed(partitions=still_led))
 
     def refused(self, error: ErrorCode) -> StillLed:
-        """The error."""
+        """Return the answer that carries `error`."""
         return StillLed(error)

@@ -1,4 +1,4 @@
-"""What the controller knows and what it decides. Pure.
+"""The controller's state and its decisions. Pure.
 
 An event is decided against the state and gives a `Decision`: store operations for one transaction, the state
 once they are durable, requests to brokers in order, and the answer for whoever asked. Kafka's rule for every
@@ -117,7 +117,7 @@ class ControllerState(Struct, frozen=True):
     epoch_version: int
     """Version of `/controller_epoch` since our election: the guard of every write."""
     brokers: Mapping[int, RegisteredBroker] = {}
-    """Those that are registered, the ones that shut down among them, and not presumed dead."""
+    """Registered brokers that are not presumed dead, also those that are shutting down."""
     topics: Mapping[str, ControlledTopic] = {}
     entity_configs: Mapping[tuple[str, str], Mapping[str, str]] = {}
     """Dynamic configs by (kind, name), also those of topics that are being deleted."""
@@ -127,7 +127,7 @@ class ControllerState(Struct, frozen=True):
     shutting_down: frozenset[int] = frozenset()
     """Brokers that have asked to be relieved of their leaderships; they are in no new ISR."""
     wanted_by_tool: Mapping[tuple[str, int], tuple[int, ...]] = {}
-    """What `/admin/reassign_partitions` asks for, where older tools put it, and is not done."""
+    """Unfinished reassignments that older tools have put in `/admin/reassign_partitions`."""
     failed: frozenset[tuple[int, str, int]] = frozenset()
     """Replicas whose disk has failed, by broker, topic and index."""
     marked: frozenset[str] = frozenset()
@@ -191,11 +191,11 @@ class ControllerState(Struct, frozen=True):
 
 
 Request = tuple[int, "News"]
-"""What a broker shall be told, after the broker's id."""
+"""A broker's id, and the metadata update for it."""
 
 
 class Decision(Struct, Generic[T], frozen=True):
-    """What follows from one event."""
+    """The consequences of one event."""
 
     state: ControllerState
     answer: T
@@ -204,11 +204,11 @@ class Decision(Struct, Generic[T], frozen=True):
     revise: Callable[[ControllerState], T] | None = None
     """Where the answer depends on what the brokers reply: makes it from the state after their replies."""
     next: Event[None] | None = None
-    """What is to be decided after this, before anything that is asked."""
+    """The event to decide after this one, before any request that waits."""
 
 
 class Event(Protocol[T]):
-    """Something that happened or is asked for."""
+    """A change that happened, or a request, on which the controller decides."""
 
     def decide(self, state: ControllerState) -> Decision[T]:
         """The consequences. Pure: the same state and event give the same decision."""
@@ -218,7 +218,7 @@ class Event(Protocol[T]):
 
 
 def assignment_of(topic: ControlledTopic) -> TopicAssignment:
-    """What the znode of a topic holds."""
+    """Return the payload of a topic's znode."""
     partitions = topic.partitions
     return TopicAssignment(
         topic.topic_id,

@@ -1,4 +1,4 @@
-"""What callers of the controller say and hear: topic specifications and results."""
+"""Values that callers of the controller give and get: topic specifications and results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TopicSpec(Struct, frozen=True):
 
 
 class TopicResult(Struct, frozen=True):
-    """What became of a topic to create; `configs` are its own."""
+    """The result for one topic to create; `configs` are the topic's own."""
 
     name: str
     error: ErrorCode = ErrorCode.NONE
@@ -52,14 +52,14 @@ class PartitionsSpec(Struct, frozen=True):
 
 
 class ElectionType(IntEnum):
-    """What ElectLeaders asks for; the codes are Kafka's."""
+    """Types of election of ElectLeaders; the codes are Kafka's."""
 
     PREFERRED = 0
     UNCLEAN = 1
 
 
 class Outcome(Struct, frozen=True):
-    """What became of a request about one topic."""
+    """The result of a request for one of its topics."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None

@@ -1,4 +1,4 @@
-"""What a controller watches in the store, and what it does when something changes there.
+"""The watches of a controller on the store, and the events that it makes of changes there.
 
 A watch is a hint. Whatever changed, the controller looks again at what that node is about, and makes an event
 of what it finds; one look serves all changes before it.
@@ -83,7 +83,7 @@ def _follow(watches: dict[K, Watch], wanted: Mapping[K, object], watch: Callable
 
 
 async def look_at_brokers(store: MetadataStore, state: ControllerState) -> Event[Any]:
-    """Who is registered."""
+    """Read which brokers are registered."""
     return BrokersSeen(await loading.load_brokers(store, state.finalized))
 
 
@@ -121,7 +121,7 @@ async def look_at_deletions(store: MetadataStore, state: ControllerState) -> Eve
 
 
 async def look_at_reassignments(store: MetadataStore, state: ControllerState) -> Event[Any] | None:
-    """What a tool of old wants to have where."""
+    """Read the reassignments that a tool before KIP-455 asks for."""
     try:
         wanted, _ = await loading.read(store, znodes.REASSIGN_PARTITIONS, znodes.decode_reassignments)
     except NoNodeError:
@@ -165,8 +165,9 @@ async def drop_notifications(store: MetadataStore, state: ControllerState) -> No
 async def _notifications(
     store: MetadataStore, state: ControllerState, parent: str, decode: Callable[[bytes], T]
 ) -> list[T]:
-    """What the notifications below a node say, which are removed. One that makes no sense is only logged, and
-    removed as well: it must not keep those beside it unheard.
+    """Read the notifications below a node, and remove them.
+
+    A damaged notification is logged and removed as well, so that the ones beside it are heard.
     """
     paths = await _children(store, parent)
     heard = []
@@ -203,8 +204,7 @@ LOOKS: dict[str, Look] = {
     znodes.ISR_CHANGES: look_at_isr_changes,
     znodes.LOG_DIR_EVENTS: look_at_log_directories,
 }
-
-"""What is watched in every term, and how it is looked at."""
+"""Nodes that are watched in every term, each with the function that looks at it."""
 
 AT_THE_BEGINNING = (znodes.REASSIGN_PARTITIONS, znodes.PREFERRED_REPLICA_ELECTION)
 """Where somebody may have left a request while there was no controller."""

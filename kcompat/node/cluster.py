@@ -53,7 +53,7 @@ class ClusterNodes:
 
     @property
     def bootstrap_servers(self) -> str:
-        """What clients take: the addresses of the brokers that run, by id."""
+        """Addresses of the running brokers in the order of their ids, as clients take them."""
         return ",".join(self.running[broker_id].bootstrap_servers for broker_id in sorted(self.running))
 
     @property
@@ -118,7 +118,7 @@ class ClusterNodes:
         self._changed.set()
 
     def leader_of(self, topic: str, partition: int) -> int:
-        """Who leads a partition, as the controller has it; -1 where nobody does, or nobody knows."""
+        """Return the leader of a partition, as the controller has it; -1 for none or an unknown partition."""
         shown = self._images()
         known = None if not shown else shown[0].partition(topic, partition)
         return NO_LEADER if known is None else known.leader
@@ -153,8 +153,8 @@ class ClusterNodes:
             await self._changed.wait()
 
     def _images(self) -> list[ClusterImage]:
-        """Those of the brokers that run, the controller's first, and last those of brokers that are isolated
-        and do not hear what changes.
+        """Return the metadata images of the running brokers: the controller's first, and last those of
+        isolated brokers, which do not hear of changes.
         """
 
         def distrust(broker_id: int) -> tuple[bool, bool]:

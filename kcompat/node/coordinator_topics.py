@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class CoordinatorTopics:
-    """What one broker knows of them. Kafka's brokers ask ZooKeeper once, when they start."""
+    """The coordinators' topics as one broker knows them. Kafka's brokers ask ZooKeeper once, at the start."""
 
     def __init__(
         self, cluster: MetadataCache, has_replicas: Callable[[str], bool], config: ConfigFeed

@@ -141,7 +141,7 @@ class Departure:
 
 
 def _what_counts(image: ClusterImage, still_led: Sequence[tuple[str, int]]) -> tuple[object, ...]:
-    """What another answer may come from: who is there, who decides, and who could lead."""
+    """Return what the controller's answer depends on: live brokers, the controller, states of partitions."""
     return image.brokers.keys(), image.controller_id, [image.partition(*each) for each in still_led]
 
 

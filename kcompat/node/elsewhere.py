@@ -22,7 +22,7 @@ CREATED: Final = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
 
 
 class Elsewhere:
-    """An `OtherController`."""
+    """The `OtherController` of a broker: the controller of another process, reached over the network."""
 
     def __init__(self, controller: RemoteController, config: ConfigFeed) -> None:
         self._controller = controller

@@ -1,4 +1,4 @@
-"""What a broker does every so often, unasked: a table, and the timers that keep to it."""
+"""The regular work of a broker: a table with intervals, and the timers that keep to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was started of a broker, to be ended in the opposite order."""
+"""The started parts of a broker, which are ended in the opposite order."""
 
 from __future__ import annotations
 

@@ -72,8 +72,8 @@ async def host_for_all(config: BrokerConfig, host_name: HostName, *, is_alone: b
 def registration_of(
     config: BrokerConfig, listeners: Sequence[Listener], host_for_all: str
 ) -> BrokerRegistration:
-    """What the cluster is told of this broker: its advertised addresses, or those it listens on, with
-    `host_for_all` for every interface.
+    """Return the registration of this broker: its advertised addresses, or those it listens on, with
+    `host_for_all` in place of every interface.
     """
     endpoints: dict[str, tuple[str, int]] = {}
     protocols: dict[str, str] = {}
@@ -103,7 +103,7 @@ def _told_of(config: BrokerConfig, listener: Endpoint) -> Endpoint:
 
 
 def limits_of(config: BrokerConfig) -> Limits:
-    """What peers may cost, from the broker's configuration."""
+    """Return the limits of connections that the broker's configuration sets."""
     return Limits(
         max_frame=config.socket_request_max_bytes,
         max_idle_s=config.connections_max_idle_ms / 1000,

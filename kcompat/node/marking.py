@@ -35,7 +35,7 @@ NOT_READY: Final = frozenset(
         ErrorCode.NOT_COORDINATOR,
     }
 )
-"""Of the group coordinator, which the transaction coordinator knows nothing of."""
+"""Errors of the group coordinator that the transaction coordinator does not know."""
 
 
 class LocalMarkers:

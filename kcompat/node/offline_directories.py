@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OfflineDirectories:
-    """Those of one broker, from `start` on."""
+    """The failed log directories of one broker, reported from `start` on."""
 
     def __init__(self, logs: LogManager, report: Callable[[Sequence[tuple[str, int]]], object]) -> None:
         self._logs = logs

@@ -82,7 +82,7 @@ logger = logging.getLogger(__name__)
 
 
 class Parts:
-    """What one broker is made of, for one life from start to stop."""
+    """The parts of one broker, for one life from start to stop."""
 
     def __init__(
         self,
@@ -320,7 +320,7 @@ class Parts:
         return None if partition is None or partition.log is not log else partition.last_stable_offset
 
     def _configs_changed(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
-        """Obey them."""
+        """Put changed dynamic configs of this broker, or of all brokers, in force."""
         mine = ("brokers", str(self.services.cluster.broker_id))
         everyone = ("brokers", DEFAULT_ENTITY)
         if mine in changed or everyone in changed:

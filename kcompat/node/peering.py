@@ -1,6 +1,4 @@
-"""What one broker has to do with the others: it reaches them, follows their leaders, and asks the controller
-for other ISRs.
-"""
+"""The parts of one broker that talk to the others: clients, fetchers, and proposals of ISRs."""
 
 from __future__ import annotations
 
@@ -50,15 +48,15 @@ class Peering:
         config.subscribe(lambda changed: self.fetching.configure(fetcher_manager_config(changed)))
 
     def proposals(self, controller: ControllerPort) -> IsrProposals:
-        """What collects the ISRs that leaders here want, and takes them to the controller."""
+        """Return the part that collects the ISRs wanted by leaders here, and takes them to the controller."""
         return IsrProposals(self._broker_id, self._broker_epoch, controller, self._clock)
 
     def port(self, broker: RegisteredBroker) -> BrokerPort:
-        """How the controller of this process reaches a broker that is elsewhere."""
+        """Return the port through which the controller of this process reaches another broker."""
         return RemoteBroker(broker.info, broker.epoch, self.peers, self._config, self._clock)
 
     def vigil(self, seen: Callable[[Mapping[int, int]], object]) -> Vigil:
-        """What sees that the process of another broker has ended, and says so (see `Vigil`)."""
+        """Return a failure detector, which calls `seen` with the brokers whose processes have ended."""
         return Vigil(self.peers, seen)
 
     def reachability(self, changed: Callable[[], object]) -> Reachability:

@@ -1,4 +1,4 @@
-"""What one broker has to do with share groups: it coordinates share partitions, and leads others."""
+"""The share groups' parts of one broker: it coordinates share partitions, and leads others."""
 
 from __future__ import annotations
 

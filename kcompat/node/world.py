@@ -1,4 +1,4 @@
-"""What a broker has to do with the outside, in one value.
+"""The ports of a broker to the outside, in one value.
 
 That is time, chance, files, threads, the metadata store and the network. A broker is given its world when it
 is made, and asks for nothing of the kind anywhere else. So a simulation can hold many brokers, with a clock
@@ -83,11 +83,11 @@ class World(Struct, frozen=True):
     administration: Callable[[str, Mapping[str, Command]], Administration]
     """`administration(directory, commands)`: for commands of the same machine."""
     turn: LoopTurn | None = None
-    """That of the event loop, where the clock knows of one."""
+    """The `LoopTurn` of the event loop, where the clock uses one."""
 
 
 def real_world() -> World:
-    """That of this process: its running event loop, its machine's clock, files and network."""
+    """Return the environment of this process: its running event loop, the machine's clock, files, network."""
     loop = asyncio.get_running_loop()
     turn = LoopTurn(loop)
     return World(

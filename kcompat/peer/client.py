@@ -38,12 +38,14 @@ ANY_VERSION: Final = 1 << 15
 
 
 class PeerSettings(Struct, frozen=True):
-    """What a connection is made with."""
+    """The settings of connections to other brokers."""
 
     release: Release
     """No newer versions are sent: `inter.broker.protocol.version`."""
     setup_timeout_ms: int
-    """Of the first attempt: it doubles with each that fails, up to the next."""
+    """Time for the first attempt to connect; it doubles with each one that fails, up to
+    `setup_timeout_max_ms`.
+    """
     setup_timeout_max_ms: int
     max_frame: int
     """Bytes of the largest answer taken."""
@@ -248,7 +250,7 @@ class PeerClient:
 
 
 class _Call:
-    """See `exchange.Call`."""
+    """An `exchange.Call` of a client: a request with its promise and its timer."""
 
     __slots__ = ("_client", "key", "make", "newest", "promise", "timer")
 

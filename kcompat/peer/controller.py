@@ -1,4 +1,4 @@
-"""What this broker asks of whoever is the controller.
+"""Requests of this broker to the current controller.
 
 The controller is looked for before each attempt. One that is not the controller (any more), or does not
 answer, is asked again, or the next one is, until the time of the request is up. Kafka's counterpart:
@@ -189,7 +189,7 @@ class _Errand:
         self.promise: Promise[Any] = Promise()
         self.deadline_ms = 0
         self.fault = PeerFault.NO_ANSWER
-        """Of the last attempt."""
+        """Fault of the last attempt."""
 
     def miss(self, fault: PeerFault) -> None:
         """There will be no answer."""

@@ -9,7 +9,7 @@ from kcompat.net.outbound import Ending
 
 
 class PeerFault(Enum):
-    """What went wrong, told apart as far as it can be seen from here."""
+    """Reasons why a broker gave no answer, as far as this side can tell them apart."""
 
     REFUSED = "nobody listens there"
     RESET = "the connection was reset"

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FIRST_VERSIONS_VERSION: Final = 3
-"""Of ApiVersions, what is asked first: brokers since 2.4 have it. Older ones name what they have instead."""
+"""Version of ApiVersions that is asked first: brokers since 2.4 have it. Older ones answer with theirs."""
 SOFTWARE: Final = ("kcompat", "unknown")
-"""What the peer is told of this client and its version (KIP-511): both have to say something."""
+"""Name and version of this client, as the peer is told (KIP-511): neither may be empty."""
 
 _LENGTH: Final = struct.Struct(">i").pack
 _CORRELATION_ID: Final = struct.Struct(">i").unpack_from
@@ -40,31 +40,31 @@ _ERROR_CODE: Final = struct.Struct(">h").unpack_from
 
 
 class Call(Protocol):
-    """A request that somebody waits for."""
+    """A request whose caller waits for the response."""
 
     @property
     def key(self) -> ApiKey:
-        """Which API."""
+        """The key of the request's API."""
 
     @property
     def newest(self) -> int:
-        """The last of its versions that will do."""
+        """The highest version that may be sent."""
 
     def make(self, version: int) -> Message:
-        """The request in a version."""
+        """Return the request in this version."""
 
     def settle(self, response: Message) -> None:
-        """It is answered."""
+        """Give the caller the response."""
 
     def fail(self, error: Exception) -> None:
-        """It cannot be made or sent: a fault of the caller."""
+        """Give the caller the exception with which the request could not be made or encoded."""
 
     def miss(self, fault: PeerFault) -> None:
-        """It will not be answered."""
+        """Tell the caller that no response will come, and why."""
 
 
 class Owner(Protocol):
-    """Who is told what becomes of an exchange."""
+    """The owner of an exchange, which hears of its beginning and its end."""
 
     def ready(self) -> None:
         """Requests can be sent."""
@@ -199,11 +199,11 @@ class _AskVersions:
         self._exchange.versions(response, self._version)
 
     def fail(self, error: Exception) -> None:
-        """See `Call`; it is always of a version that can be made."""
+        """Raise the error: a version of ApiVersions that cannot be made is a bug."""
         raise error
 
     def miss(self, fault: PeerFault) -> None:
-        """See `Call`; those who wait are told by the owner."""
+        """Do nothing: the owner tells the calls that wait."""
 
 
 def _decode(sent: _Sent, frame: memoryview) -> Message:

@@ -69,7 +69,9 @@ def _state(partition: AssignedPartition, news: LeaderAndIsr, version: int) -> _S
 
 
 def news_of(request: LeaderAndIsrRequest, listener: str) -> LeaderAndIsr:
-    """What a request says; `listener` is that among brokers, of which the addresses of leaders are."""
+    """Return the metadata update in a request; `listener` is the inter-broker listener of the leaders'
+    addresses.
+    """
     partitions = [
         _assigned(state.topic_name, ZERO_UUID, state) for state in request.ungrouped_partition_states
     ]
@@ -118,8 +120,10 @@ def response_of(partitions: Sequence[AssignedPartition], reply: Reply, version: 
 
 
 def reply_of(response: LeaderAndIsrResponse, news: LeaderAndIsr) -> Reply:
-    """What a response to `news` says. A topic without an id is told by no name from version 5 on, so an error
-    in one counts for the partition of that number in each of them.
+    """Return the reply in a response to `news`.
+
+    From version 5 on a response has no name for a topic without an id: an error in such a row counts for the
+    partition of that number in each of these topics.
     """
     failed = {
         (row.topic_name, row.partition_index): error_of(row.error_code)

@@ -47,7 +47,7 @@ class Peers:
         ports: tuple[Connect, Clock, Random],
     ) -> None:
         self.broker_id = broker_id
-        """This broker's."""
+        """Id of this broker."""
         self._config = config
         self._cluster = cluster
         self._ports = ports

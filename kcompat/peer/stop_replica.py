@@ -23,7 +23,7 @@ _Error = StopReplicaResponse.StopReplicaPartitionError
 
 
 def split(news: StopReplica) -> list[StopReplica]:
-    """The same as one or two, of which each either deletes or keeps everything, as old versions need it."""
+    """Split an update into one that keeps all of its replicas and one that deletes all, for old versions."""
     kept = [partition for partition in news.partitions if not partition.delete]
     deleted = [partition for partition in news.partitions if partition.delete]
     return [
@@ -61,7 +61,7 @@ def request_of(news: StopReplica, version: int, broker_epoch: int) -> StopReplic
 
 
 def news_of(request: StopReplicaRequest) -> StopReplica:
-    """What a request says."""
+    """Return the metadata update in a request."""
     delete = request.delete_partitions
     partitions = [
         StoppedPartition(partition.topic_name, partition.partition_index, NO_LEADER_EPOCH, delete)
@@ -90,7 +90,7 @@ def response_of(partitions: Sequence[StoppedPartition], reply: Reply) -> StopRep
 
 
 def reply_of(response: StopReplicaResponse) -> Reply:
-    """What a response says."""
+    """Return the reply in a response."""
     failed = {
         (row.topic_name, row.partition_index): error_of(row.error_code)
         for row in response.partition_errors

@@ -87,7 +87,7 @@ def _state(shown: ShownPartition, controller_epoch: int) -> _State:
 
 
 def news_of(request: UpdateMetadataRequest) -> UpdateMetadata:
-    """What a request says. Raises ValueError for a security protocol that does not exist."""
+    """Return the metadata update in a request. Raises ValueError for an unknown security protocol."""
     partitions = [_shown(state.topic_name, ZERO_UUID, state) for state in request.ungrouped_partition_states]
     partitions += [
         _shown(topic.topic_name, topic.topic_id, state)
@@ -133,10 +133,10 @@ def _info(broker: _Broker) -> BrokerInfo:
 
 
 def response_of(reply: Reply) -> UpdateMetadataResponse:
-    """The response."""
+    """Return the response that carries a reply."""
     return UpdateMetadataResponse(reply.error)
 
 
 def reply_of(response: UpdateMetadataResponse) -> Reply:
-    """What a response says."""
+    """Return the reply in a response."""
     return Reply(error_of(response.error_code))

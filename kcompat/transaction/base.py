@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Transactions(Protocol):
-    """What operations read, and what they may touch beside the log."""
+    """The state of transactional ids that operations read, and the state outside the log that they change."""
 
     transactions: TimelineDict[str, Transaction]
     before: dict[str, tuple[Producer, Producer]]
@@ -30,7 +30,7 @@ class Transactions(Protocol):
     """
 
     feature_level: Callable[[], int]
-    """That of `transaction.version`, now."""
+    """Returns the current level of `transaction.version`."""
 
 
 def busy_error(transaction: Transaction | None) -> ErrorCode:
@@ -47,13 +47,14 @@ def producer_error(transaction: Transaction | None, producer: Producer) -> Error
 
 
 def producer_of(transaction: Transaction) -> Producer:
-    """Who has the id."""
+    """Return the producer that has the transactional id."""
     return Producer(transaction.producer_id, transaction.producer_epoch)
 
 
 def remember(turn: TransactionTurn, name: str, producer: Producer, before: Producer) -> None:
-    """Who the producer of an id was before, once what the turn writes is appended: where the record is
-    refused, all is as it was.
+    """Remember the producer that `name` had before this transition.
+
+    Takes effect when the transition's record is appended; a refused append leaves the memory unchanged.
     """
 
     def noted(after: TransactionTurn) -> None:

@@ -160,8 +160,9 @@ class TransactionCoordinator:
         return ErrorCode.NONE, [row for shard in shards for row in describe.list_all(shard, wanted, now_ms)]
 
     def matching(self, pattern: str, names: Sequence[str]) -> Promise[frozenset[str]]:
-        """Those of these ids that a pattern, which can be compiled, matches as a whole. Whatever the pattern,
-        others have their turn meanwhile.
+        """Return those of `names` that a valid pattern matches as a whole.
+
+        The work is done in slices, so that a costly pattern does not hold the event loop.
         """
         found: Promise[frozenset[str]] = Promise()
         scan = Scan([pattern], names)

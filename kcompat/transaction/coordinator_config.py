@@ -1,4 +1,4 @@
-"""What the transaction coordinator reads of the broker's configuration."""
+"""The settings of the transaction coordinator, from the broker's configuration."""
 
 from __future__ import annotations
 

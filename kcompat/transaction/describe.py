@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 STATE_OF_LABEL: Final = {state.label: state for state in State}
 KNOWN_LABELS: Final = STATE_OF_LABEL.keys() | {"Dead", "PrepareEpochFence"}
-"""Those of Kafka's states too in which nothing is ever found here."""
+"""Labels of states that a filter may name, also of the two states of Kafka that do not occur here."""
 
 
 class DescribedTransaction(Struct, frozen=True):
@@ -55,7 +55,7 @@ def describe(shard: Transactions, name: str) -> DescribedTransaction:
 def list_all(
     shard: Transactions, wanted: TransactionFilter, now_ms: int
 ) -> Iterator[tuple[str, Transaction]]:
-    """Those that pass the filter."""
+    """Return the transactional ids of a shard that pass the filter."""
     for name, transaction in shard.transactions.committed_items():
         if wanted.passes(transaction, now_ms):
             yield name, transaction

@@ -85,7 +85,7 @@ def _is_asked_again(transaction: Transaction, request: EndRequest) -> bool:
 
 
 def _producer_after(transaction: Transaction) -> Producer:
-    """What the producer goes on with, once the markers are written."""
+    """Return the producer id and epoch with which the producer goes on once the markers are written."""
     if transaction.next_producer_id != NO_PRODUCER_ID:
         return Producer(transaction.next_producer_id, 0)
     return producer_of(transaction)
@@ -122,7 +122,7 @@ def _is_overdue(transaction: Transaction, now_ms: int) -> bool:
 
 
 MAX_TOMBSTONES = 1000
-"""Of one operation, to keep its batch below the topic's limit."""
+"""Largest number of tombstones of one operation, which keeps its batch below the topic's limit."""
 
 
 def expire(turn: TransactionTurn, retention_ms: int) -> bool:

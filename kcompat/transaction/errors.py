@@ -1,4 +1,6 @@
-"""What a failed append to `__transaction_state` means to the client (Kafka's `TransactionStateManager`)."""
+"""The errors that tell clients of a failed append to `__transaction_state` (Kafka's
+`TransactionStateManager`).
+"""
 
 from __future__ import annotations
 

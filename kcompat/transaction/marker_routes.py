@@ -33,7 +33,7 @@ class MarkerWriter(Protocol):
 
 
 class MarkerRoutes:
-    """See `kcompat.transaction.markers.MarkerPorts`."""
+    """The `MarkerPorts` of a broker: markers are written here, or sent to the broker that leads."""
 
     def __init__(self, here: MarkerWriter, peers: Peers, cluster: Cluster, config: ConfigFeed) -> None:
         self._here = here

@@ -41,7 +41,7 @@ SUPERSEDED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANS
 
 
 class Marker(Struct, frozen=True):
-    """How one transaction ends, and where that is to be written."""
+    """The end of one transaction, and the partitions in which it has to be written."""
 
     producer: Producer
     coordinator_epoch: int
@@ -52,7 +52,7 @@ class Marker(Struct, frozen=True):
 
 
 class MarkerPorts(Protocol):
-    """What markers travel by."""
+    """The port through which markers reach the leaders of partitions."""
 
     def leader_of(self, partition: TopicPartition) -> int | None:
         """The broker that leads a partition; -1 while nobody does, None if there is no such partition."""
@@ -64,7 +64,7 @@ class MarkerPorts(Protocol):
 
 
 class _Left:
-    """What is left to do of one transaction."""
+    """The markers of one transaction that are not yet written."""
 
     def __init__(self, partition: int, name: str, marker: Marker, done: Callable[[], object]) -> None:
         self.partition = partition
@@ -82,7 +82,7 @@ class Markers:
         self._clock = clock
         self._left: dict[str, _Left] = {}
         self._fresh: dict[str, _Left] = {}
-        """Those of which nothing has set out."""
+        """Transactions, by id, none of whose markers has been sent yet."""
         self._waiting: dict[int, dict[_Left, list[TopicPartition]]] = {}
         self._under_way: set[int] = set()
 

@@ -62,13 +62,15 @@ def initialize(
 
 
 def _may_be(expected: Producer, transaction: Transaction, before: Producer) -> bool:
-    """Who has used up its epochs may ask again with the producer id that it had then."""
+    """Whether a request may come from the transaction's producer: by the id that it has now or, after it used
+    up the epochs of that id, by the id that it had before.
+    """
     is_former = expected.id in (before.id, transaction.previous_producer_id)
     return expected.id == transaction.producer_id or (is_former and expected.epoch >= LAST_EPOCH)
 
 
 def _before(shard: Transactions, name: str, transaction: Transaction) -> Producer:
-    """Who the producer was before the request that made it what it is; nobody where that is not known."""
+    """Return the producer before the request that made it what it is; an empty one where that is unknown."""
     producer, before = shard.before.get(name, (Producer(), Producer()))
     return before if producer == producer_of(transaction) else Producer()
 

@@ -1,4 +1,4 @@
-"""What is asked of the transaction coordinator, and its answers, as plain values."""
+"""The requests to the transaction coordinator, and its answers, as plain values."""
 
 from __future__ import annotations
 

@@ -25,8 +25,9 @@ _STATES: Final[Mapping[int, State]] = {int(state): state for state in State}
 
 
 def value_of(transaction: Transaction, feature_level: int) -> TransactionLogValue:
-    """What a record says of a transactional id where `transaction.version` is at this level. A client that
-    goes by a later one than the cluster is lowered to since loses nothing.
+    """Return the value of a record of a transactional id, at this level of `transaction.version`.
+
+    A client at a higher level keeps what that level needs, where the cluster was lowered since.
     """
     topics = [
         TransactionLogValue.PartitionsSchema(topic, indexes)
@@ -49,7 +50,7 @@ def value_of(transaction: Transaction, feature_level: int) -> TransactionLogValu
 
 
 def transaction_of(value: TransactionLogValue) -> Transaction:
-    """What a record says. Raises ProtocolViolation where its status is none."""
+    """Return the transaction in the value of a record. Raises ProtocolViolation for an unknown status."""
     state = _STATES.get(value.transaction_status)
     if state is None:
         raise ProtocolViolation(f"{value.transaction_status} is no status of a transaction")

@@ -31,7 +31,7 @@ FENCING_EPOCH: Final = LAST_EPOCH + 1
 
 
 class Transaction(Struct, frozen=True):
-    """What is known of a transactional id; times in ms since the epoch."""
+    """The state of a transactional id; times in ms since the epoch."""
 
     producer_id: int
     producer_epoch: int
@@ -43,9 +43,9 @@ class Transaction(Struct, frozen=True):
     partitions: frozenset[TopicPartition] = frozenset()
     """Where markers have to be written."""
     previous_producer_id: int = NO_PRODUCER_ID
-    """Before the last change."""
+    """Producer id before the last change."""
     next_producer_id: int = NO_PRODUCER_ID
-    """What the producer goes on with after the transaction that is being ended, as its epochs are used up."""
+    """Producer id after the transaction that is being ended, where the current id has no epoch left."""
     client_version: int = 0
     """The `transaction.version` that the client went by when it last wrote."""
 

@@ -35,7 +35,7 @@ Request = AddPartitionsToTxnRequest
 
 
 class Verification:
-    """Who asks on behalf of the partitions of one broker (as `kcompat.coordinator.claim.Verifier`)."""
+    """The `Verifier` of one broker's partitions (`kcompat.coordinator.claim`): asks the coordinators."""
 
     def __init__(
         self, coordinator: TransactionCoordinator, peers: Peers, cluster: Cluster, config: ConfigFeed
@@ -132,7 +132,7 @@ class Verification:
 
 
 class _Question:
-    """What one producer waits for."""
+    """The verification that one producer waits for."""
 
     def __init__(self, claim: Claim, partitions: Collection[TopicPartition]) -> None:
         self.claim = claim
