@@ -108,6 +108,16 @@ def test_a_topic_that_demands_zstd_is_not_for_old_versions(fixture: TopicsFixtur
     assert errors(ask(fixture, 10, asking(("z", 0)))) == [0]
 
 
+@pytest.mark.parametrize(("version", "is_read"), [(2, False), (3, True), (4, True)])
+def test_a_first_batch_beyond_the_limit_is_read_whole_from_version_3_on(
+    fixture: TopicsFixture, version: int, is_read: bool
+) -> None:
+    request = asking(("t", 0))
+    request.topics[0].partitions[0].partition_max_bytes = 1
+    (row,) = ask(fixture, version, request).responses[0].partitions
+    assert bool(row.records) is is_read
+
+
 @pytest.mark.parametrize("version", [4, 12])
 def test_needs_to_read_the_topic_and_learns_nothing_else(fixture: TopicsFixture, version: int) -> None:
     hidden = ("u", "none")

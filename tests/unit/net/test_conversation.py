@@ -253,6 +253,15 @@ async def test_deadlines(received: bytes, seconds: float, reason: str) -> None:
 
 
 @virtually
+async def test_a_frame_that_came_in_pieces_leaves_no_deadline_behind() -> None:
+    talk = conversation()
+    for piece in (b"\0\0", b"\0\3on", b"e"):
+        talk.feed(piece)
+    assert talk.sent == [b"<one>"]
+    assert talk.overdue(602) is None
+
+
+@virtually
 async def test_who_is_owed_an_answer_may_be_silent() -> None:
     talk = conversation(Script(later=Waiting(Promise(), Mode.PIPELINED)))
     talk.feed(b"\0\0\0\5later")
