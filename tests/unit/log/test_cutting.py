@@ -105,6 +105,17 @@ def test_truncation_below_the_first_segment_starts_anew(make_harness: Any) -> No
     assert harness.reopen().log_end_offset == 50
 
 
+def test_truncation_to_nothing_forgets_when_the_segment_began(make_harness: Any) -> None:
+    harness = make_harness(segment_ms=100)
+    harness.append(timestamp=1000)
+    harness.log.truncate_to(0)
+    for timestamp in (5000, 5100):
+        harness.append(timestamp=timestamp)
+    assert harness.log.local.segments.base_offsets == [0]
+    harness.append(timestamp=5101)
+    assert harness.log.local.segments.base_offsets == [0, 2]
+
+
 def test_deleting_records_moves_the_start_and_the_epochs(harness: Any) -> None:
     for n in range(4):
         harness.append(epoch=n)

@@ -207,6 +207,18 @@ def test_aborted_data_goes_and_the_marker_later(log: CompactionHarness) -> None:
     assert next_round(log, 2000 + 2 * RETENTION) == [(4, False), (5, False), (8, False)]
 
 
+def test_a_commit_marker_goes_after_its_own_data_whatever_its_producer_still_has(
+    log: CompactionHarness,
+) -> None:
+    for sequence, key in enumerate((b"a", b"b")):
+        log.put((key, b"1"), producer=(1, 0, sequence), transactional=True)
+        log.end_transaction(1, 0, commit=True)
+    log.put((b"b", b"2"), producer=(1, 0, 2))
+    assert next_round(log, 1000) == [(0, False), (1, False), (3, False), (4, False)]
+    assert next_round(log, 2000) == [(0, False), (1, False), (3, True), (4, False)]
+    assert next_round(log, 2000 + RETENTION) == [(0, False), (1, False), (4, False)]
+
+
 def next_round(log: CompactionHarness, now_ms: int) -> list[tuple[int, bool]]:
     """Clean all there is; the batches that stay, and whether they have a horizon."""
     log.roll()
