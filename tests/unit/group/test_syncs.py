@@ -8,6 +8,7 @@ import pytest
 
 from kcompat.group.requests import JoinAnswer, LeaveAnswer, MemberIdentity, SyncAnswer
 from kcompat.protocol.errors import ErrorCode
+from support.group_coordinators import GROUP
 
 if TYPE_CHECKING:
     from support.group_coordinators import GroupFixture
@@ -52,6 +53,20 @@ def test_nobody_is_answered_before_the_assignments_are_committed(fixture: GroupF
     fixture.log.release()
     assert all(sync.value.error == ErrorCode.NONE for sync in waiting)
     assert fixture.describe_state() == "Stable"
+
+
+def test_assignments_are_out_of_date_once_the_next_generation_was_not_handed_any(
+    fixture: GroupFixture,
+) -> None:
+    leader, follower = completing(fixture)
+    fixture.sync(follower, 2)
+    fixture.sync(leader, 2, {leader: b"A", follower: b"B"})
+    fixture.join(leader)
+    fixture.join(follower)
+    assert fixture.describe_state() == "CompletingRebalance"
+    fixture.leave(follower)
+    assert fixture.describe_state() == "PreparingRebalance"
+    assert [member.assignment for member in fixture.coordinator.describe(GROUP).members] == [b""]
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,18 @@ def test_a_partition_that_nobody_leads_is_waited_for_and_a_deleted_one_dropped(
     assert fixture.state == "CompleteCommit"
 
 
+def test_a_partition_that_is_deleted_while_nobody_leads_it_needs_no_marker(
+    fixture: TransactionFixture,
+) -> None:
+    fixture.brokers.leaders = {B: -1}
+    fixture.end(fixture.begin())
+    assert sent(fixture) == [(1, (A,))]
+    assert fixture.state == "PrepareCommit"
+    fixture.brokers.leaders[B] = None
+    fixture.clock.advance(RETRY_MS)
+    assert fixture.state == "CompleteCommit"
+
+
 def test_a_broker_that_cannot_be_reached_is_asked_again(fixture: TransactionFixture) -> None:
     fixture.brokers.is_reachable = False
     fixture.end(fixture.begin())

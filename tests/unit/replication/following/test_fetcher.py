@@ -285,6 +285,16 @@ def test_old_brokers_are_asked_for_epochs_first() -> None:
     assert pair.logs[0].written == "002"
 
 
+def test_an_answer_about_epochs_that_was_asked_in_another_epoch_is_not_for_now() -> None:
+    pair = old_pair()
+    request = pair.ask()
+    assert isinstance(request, OffsetForLeaderEpochRequest)
+    pair.fetcher.follow(pair.logs[0], EPOCH + 1)
+    pair.answer(pair.leader.answer(request))
+    assert pair.logs[0].cuts == []
+    assert isinstance(pair.ask(), OffsetForLeaderEpochRequest)
+
+
 def test_epochs_are_asked_for_again_after_an_error() -> None:
     pair = old_pair()
     pair.leader.errors[0] = ErrorCode.NOT_LEADER_OR_FOLLOWER
