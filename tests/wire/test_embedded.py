@@ -18,6 +18,7 @@ from kcompat.embedded.thread import LoopThread
 from kcompat.errors import ConfigError, StartError, StartTimeoutError, UsageError
 from kcompat.net.listener import ListenerError
 from kcompat.protocol.messages.metadata import MetadataRequest
+from support.ports import free_port
 from support.raw_client import RawClient
 
 if TYPE_CHECKING:
@@ -208,6 +209,16 @@ def test_a_start_that_fails_raises_a_start_error(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
     with pytest.raises(StartError, match=r"No temporary directory can be made .*: set TMPDIR"):
         Broker().start()
+
+
+def test_a_cluster_that_cannot_start_leaves_its_directories_to_the_next(
+    tmp_path: Path,
+) -> None:
+    port = free_port(2)
+    with socket.create_server(("127.0.0.1", port + 1)), pytest.raises(StartError):
+        Cluster(2, data_dir=tmp_path, port=port).start()
+    with Cluster(2, data_dir=tmp_path, port=port) as cluster:
+        assert len(cluster.bootstrap_servers.split(",")) == 2
 
 
 def test_brokers_of_a_cluster_say_what_cannot_be() -> None:
