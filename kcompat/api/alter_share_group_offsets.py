@@ -19,7 +19,7 @@ from kcompat.protocol.messages.alter_share_group_offsets import (
 from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
-from kcompat.share.persisting import Outcome
+from kcompat.share.persister import Outcome
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext

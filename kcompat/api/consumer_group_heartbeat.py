@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from kcompat.api.group_heartbeats import heartbeat_response
 from kcompat.api.group_protocols import serves_consumer_groups
 from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
-from kcompat.group.kinds.consumer.requests import HeartbeatRequest
+from kcompat.group.kinds.consumer.requests import ConsumerHeartbeatRequest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -52,7 +52,7 @@ def handle(
     if not all(map(may_describe, request.subscribed_topic_names or ())):
         return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     names, owned = request.subscribed_topic_names, request.topic_partitions
-    heartbeat = HeartbeatRequest(
+    heartbeat = ConsumerHeartbeatRequest(
         group_id=request.group_id,
         member_id=request.member_id,
         member_epoch=request.member_epoch,

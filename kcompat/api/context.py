@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from kcompat.replication.waiting.fetch_session import FetchSessions
     from kcompat.security.authorizer import Authorizer, Resource
     from kcompat.security.operations import Operation, ResourceType
-    from kcompat.share.partitions import SharePartitions
-    from kcompat.share.persisting import Persister
+    from kcompat.share.partition_manager import SharePartitions
+    from kcompat.share.persister import Persister
     from kcompat.share.sessions import ShareSessions
     from kcompat.transaction.coordinator import TransactionCoordinator
     from kcompat.transaction.marker_routes import MarkerWriter

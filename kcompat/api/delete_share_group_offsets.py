@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
     from kcompat.group.kinds.share.groups import DeletedOffsets
     from kcompat.promise import Promise
-    from kcompat.share.persisting import Outcome
+    from kcompat.share.persister import Outcome
 
 Topic = DeleteShareGroupOffsetsResponse.DeleteShareGroupOffsetsResponseTopic
 

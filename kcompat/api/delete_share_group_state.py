@@ -13,7 +13,7 @@ from kcompat.protocol.messages.delete_share_group_state import (
     DeleteShareGroupStateRequest,
     DeleteShareGroupStateResponse,
 )
-from kcompat.share.persisting import Outcome
+from kcompat.share.persister import Outcome
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext

@@ -14,7 +14,7 @@ from kcompat.protocol.messages.initialize_share_group_state import (
     InitializeShareGroupStateRequest,
     InitializeShareGroupStateResponse,
 )
-from kcompat.share.persisting import Outcome
+from kcompat.share.persister import Outcome
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext

@@ -14,7 +14,7 @@ from kcompat.protocol.messages.read_share_group_state import (
     ReadShareGroupStateRequest,
     ReadShareGroupStateResponse,
 )
-from kcompat.share.persisting import StateRead
+from kcompat.share.persister import StateRead
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext

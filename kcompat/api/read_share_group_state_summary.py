@@ -17,7 +17,7 @@ from kcompat.protocol.messages.read_share_group_state_summary import (
     ReadShareGroupStateSummaryRequest,
     ReadShareGroupStateSummaryResponse,
 )
-from kcompat.share.persisting import StateSummary
+from kcompat.share.persister import StateSummary
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext

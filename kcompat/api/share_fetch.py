@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
     from kcompat.api.share_members import Outcomes
     from kcompat.share.fetching import Handed, Results
-    from kcompat.share.persisting import Outcome
+    from kcompat.share.persister import Outcome
     from kcompat.share.sessions import ShareSession, TopicIdPartition
 
 TopicAnswer = ShareFetchResponse.ShareFetchableTopicResponse

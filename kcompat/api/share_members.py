@@ -16,7 +16,7 @@ from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from kcompat.share.key import SharePartitionKey
 from kcompat.share.partition.acknowledgement import Acknowledgement, AcknowledgeType
-from kcompat.share.persisting import Outcome
+from kcompat.share.persister import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

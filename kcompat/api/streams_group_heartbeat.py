@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from kcompat.api.group_protocols import serves_streams_groups
 from kcompat.group.kinds.streams.configured import Status, StatusCode
 from kcompat.group.kinds.streams.kind import STREAMS_KIND
-from kcompat.group.kinds.streams.member import Endpoint
+from kcompat.group.kinds.streams.member import UserEndpoint
 from kcompat.group.kinds.streams.records import topology_of
 from kcompat.group.kinds.streams.requests import StreamsHeartbeatRequest
 from kcompat.group.kinds.streams.tasks import task_sets
@@ -151,7 +151,7 @@ def _heartbeat(context: RequestContext, request: StreamsGroupHeartbeatRequest) -
         standby=_tasks(request.standby_tasks),
         warmup=_tasks(request.warmup_tasks),
         process_id=request.process_id,
-        endpoint=None if endpoint is None else Endpoint(endpoint.host, endpoint.port),
+        endpoint=None if endpoint is None else UserEndpoint(endpoint.host, endpoint.port),
         client_tags=None if tags is None else {tag.key: tag.value for tag in tags},
         wants_shutdown=request.shutdown_application,
         tells_offsets=request.task_offsets is not None,

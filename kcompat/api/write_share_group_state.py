@@ -18,7 +18,7 @@ from kcompat.protocol.messages.write_share_group_state import (
     WriteShareGroupStateResponse,
 )
 from kcompat.share.batches import StateBatch
-from kcompat.share.persisting import Outcome, StateWrite
+from kcompat.share.persister import Outcome, StateWrite
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.claim import Verifier
     from kcompat.group.kinds.share.groups import Ends
     from kcompat.group.kinds.streams.internal_topics import MakeTopics
-    from kcompat.share.persisting import Persister
+    from kcompat.share.persister import Persister
 
 
 class GroupPorts(NamedTuple):

@@ -8,9 +8,9 @@ from kcompat.group.kinds.share.partition_settings import SharePartitionSettings
 from kcompat.replication.topic_log import TopicLog
 from kcompat.share.coordinator.config import ShareCoordinatorConfig
 from kcompat.share.coordinator.coordinator import ShareCoordinator
+from kcompat.share.distributed_persister import DistributedPersister
 from kcompat.share.ends import PartitionEnds
-from kcompat.share.partitions import SharePartitions
-from kcompat.share.persister import DistributedPersister
+from kcompat.share.partition_manager import SharePartitions
 from kcompat.share.sessions import ShareSessions
 from kcompat.topics import SHARE_GROUP_STATE
 

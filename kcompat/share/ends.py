@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kcompat.peer.errors import PeerError
 from kcompat.promise import Promise
@@ -14,7 +14,7 @@ from kcompat.replication.reading import ANY_CONSUMER
 
 if TYPE_CHECKING:
     from kcompat.cluster.image import ImageHolder
-    from kcompat.share.persister import PeersPort
+    from kcompat.share.ports import PeersPort, Replicas
 
 PURPOSE: Final = "partition ends"
 ANSWER_MS: Final = 10_000
@@ -25,13 +25,6 @@ class End(NamedTuple):
 
     error: ErrorCode
     offset: int = -1
-
-
-class Replicas(Protocol):
-    """The partitions of this broker."""
-
-    def find(self, topic: str, index: int) -> Partition | ErrorCode:
-        """The partition, or what a client is told who looks for it here."""
 
 
 class PartitionEnds:

@@ -16,7 +16,7 @@ from kcompat.replication.errors import FAULTS, storage_error
 from kcompat.replication.reading import FetchSpec, PartitionReader
 from kcompat.share.leading import DONE, LedSharePartition
 from kcompat.share.partition.acquisition import Acquired, Wish
-from kcompat.share.persisting import Outcome
+from kcompat.share.persister import Outcome
 from kcompat.share.reading import ReadBatches
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from kcompat.share.batches import NO_OFFSET
 from kcompat.share.partition.acknowledgement import NOT_IN_FLIGHT
 from kcompat.share.partition.in_flight import Change
 from kcompat.share.partition.share_partition import DamagedStateError, SharePartition
-from kcompat.share.persisting import Outcome
+from kcompat.share.persister import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from kcompat.share.partition.acknowledgement import Acknowledgement
     from kcompat.share.partition.acquisition import Acquired, Wish
     from kcompat.share.partition.limits import ShareLimits
-    from kcompat.share.persisting import Persister, StateRead
+    from kcompat.share.persister import Persister, StateRead
+    from kcompat.share.ports import ShareSettings
     from kcompat.share.reading import ReadBatches
-    from kcompat.share.settings import ShareSettings
 
 logger = logging.getLogger(__name__)
 

@@ -1,292 +1,83 @@
-"""Where the state of share partitions is kept, wherever their coordinator is.
+"""What is asked of the share coordinator and what it answers, one share partition at a time.
 
-A key has its partition of `__share_group_state`, and the leader of that is its coordinator: this broker,
-which is asked by direct calls, or another. One that is not the coordinator (any more), is not ready or does
-not answer is asked again, or the next one is, until the time of the request is up. Kafka's counterparts:
-`DefaultStatePersister` and `PersisterStateManager`.
+The leader of a partition and the group coordinator ask a `Persister`, which knows where the coordinator is.
+Kafka's counterparts: `Persister` and the data classes beside it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from kcompat.coordinator.partitioning import partition_for
-from kcompat.peer.backoff import backoff_ms
-from kcompat.peer.errors import PeerError
-from kcompat.promise import Promise
-from kcompat.protocol.constants import NO_LEADER
-from kcompat.protocol.errors import ErrorCode, error_of
-from kcompat.protocol.messages.delete_share_group_state import DeleteShareGroupStateRequest
-from kcompat.protocol.messages.initialize_share_group_state import InitializeShareGroupStateRequest
-from kcompat.protocol.messages.read_share_group_state import ReadShareGroupStateRequest
-from kcompat.protocol.messages.read_share_group_state_summary import ReadShareGroupStateSummaryRequest
-from kcompat.protocol.messages.write_share_group_state import WriteShareGroupStateRequest
-from kcompat.share.batches import StateBatch
-from kcompat.share.persisting import Outcome, StateRead, StateSummary
-from kcompat.topics import SHARE_GROUP_STATE
+from kcompat.protocol.errors import ErrorCode
+from kcompat.share.batches import NO_OFFSET
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from random import Random
-
-    from kcompat.clock import Clock
-    from kcompat.cluster.image import ImageHolder
-    from kcompat.protocol.message import Message
+    from kcompat.promise import Promise
+    from kcompat.share.batches import StateBatch
     from kcompat.share.key import SharePartitionKey
-    from kcompat.share.persisting import Persister, StateWrite
 
-FIRST_RETRY_MS: Final = 50
-LONGEST_RETRY_MS: Final = 1000
-TIME_MS: Final = 15_000
-"""How long a coordinator is looked for."""
-ANSWER_MS: Final = 10_000
-"""How long one attempt may take: longer than a write of the coordinator."""
-PURPOSE: Final = "share state"
-
-_ELSEWHERE: Final = frozenset(
-    {
-        ErrorCode.NOT_COORDINATOR,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    }
-)
-"""Errors that may be gone when the coordinator is asked again."""
+NOT_COUNTED = -1
+"""A number of delivered records that nobody knows."""
 
 
-class _Answer(Protocol):
-    @property
-    def error(self) -> ErrorCode: ...
+class StateWrite(NamedTuple):
+    """What a share partition has delivered since its last write."""
+
+    state_epoch: int
+    leader_epoch: int
+    start_offset: int
+    """-1 leaves it where it is."""
+    delivery_complete_count: int
+    """How many records after the start offset are acknowledged or archived; -1 if nobody has counted."""
+    batches: tuple[StateBatch, ...]
 
 
-A = TypeVar("A", bound=_Answer)
+class Outcome(NamedTuple):
+    """Whether a change was made. `message` says why not."""
+
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
 
 
-class PeerPort(Protocol):
-    """Another broker, as `PeerClient` is one."""
+class StateRead(NamedTuple):
+    """The stored state of a share partition, or the error that keeps it."""
 
-    def call(self, request: Message, timeout_ms: float) -> Promise[Any]:
-        """The response to a request; fails with `PeerError`."""
-
-
-class PeersPort(Protocol):
-    """The other brokers."""
-
-    def of(self, broker_id: int, purpose: str) -> PeerPort:
-        """The client for one purpose to a broker."""
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    state_epoch: int = 0
+    start_offset: int = 0
+    batches: tuple[StateBatch, ...] = ()
 
 
-class DistributedPersister:
-    """A `Persister` that finds the coordinator of each key.
+class StateSummary(NamedTuple):
+    """Where a share partition starts, or the error that keeps it."""
 
-    `local` is the share coordinator of this broker. `make_topic` has `__share_group_state` made where it is
-    missing.
-    """
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    state_epoch: int = 0
+    leader_epoch: int = 0
+    start_offset: int = 0
+    delivery_complete_count: int = NOT_COUNTED
 
-    def __init__(
-        self,
-        broker_id: int,
-        local: Persister,
-        peers: PeersPort,
-        cluster: ImageHolder,
-        make_topic: Callable[[], Promise[Any]],
-        clock: Clock,
-        random: Random,
-    ) -> None:
-        self.broker_id = broker_id
-        self.local = local
-        self.peers = peers
-        self.clock = clock
-        self.random = random
-        self.is_closed = False
-        """Whether nobody is asked any more."""
-        self._cluster = cluster
-        self._make_topic = make_topic
 
-    def close(self) -> None:
-        """The broker stops: ask nobody any more. Who waits for an answer goes with it."""
-        self.is_closed = True
+UNINITIALIZED_SUMMARY = StateSummary(start_offset=NO_OFFSET)
+"""That of a share partition that nobody has initialised."""
+
+
+class Persister(Protocol):
+    """Keeps the state of share partitions."""
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Promise[Outcome]:
-        """See `Persister`."""
-        request = InitializeShareGroupStateRequest
-        row = request.PartitionData(key.partition, state_epoch, start_offset)
-        topic = request.InitializeStateData(key.topic_id, [row])
-        return self._seek(
-            key,
-            lambda local: local.initialize(key, state_epoch, start_offset),
-            request(key.group_id, [topic]),
-            _read_outcome,
-            Outcome,
-        )
+        """Begin anew at an offset (-1: not known yet), in a state epoch that fences older ones."""
 
     def read(self, key: SharePartitionKey, leader_epoch: int) -> Promise[StateRead]:
-        """See `Persister`."""
-        request = ReadShareGroupStateRequest
-        topic = request.ReadStateData(key.topic_id, [request.PartitionData(key.partition, leader_epoch)])
-        return self._seek(
-            key,
-            lambda local: local.read(key, leader_epoch),
-            request(key.group_id, [topic]),
-            _read_state,
-            StateRead,
-        )
+        """What is stored, for a leader whose epoch fences older ones from now on."""
 
     def write(self, key: SharePartitionKey, write: StateWrite) -> Promise[Outcome]:
-        """See `Persister`."""
-        request = WriteShareGroupStateRequest
-        row = request.PartitionData(
-            partition=key.partition,
-            state_epoch=write.state_epoch,
-            leader_epoch=write.leader_epoch,
-            start_offset=write.start_offset,
-            delivery_complete_count=write.delivery_complete_count,
-            state_batches=[request.StateBatch(*batch) for batch in write.batches],
-        )
-        return self._seek(
-            key,
-            lambda local: local.write(key, write),
-            request(key.group_id, [request.WriteStateData(key.topic_id, [row])]),
-            _read_outcome,
-            Outcome,
-        )
+        """Store what was delivered."""
 
     def delete(self, key: SharePartitionKey) -> Promise[Outcome]:
-        """See `Persister`."""
-        request = DeleteShareGroupStateRequest
-        topic = request.DeleteStateData(key.topic_id, [request.PartitionData(key.partition)])
-        return self._seek(
-            key,
-            lambda local: local.delete(key),
-            request(key.group_id, [topic]),
-            _read_outcome,
-            Outcome,
-        )
+        """Forget a share partition."""
 
     def summary(self, key: SharePartitionKey, leader_epoch: int) -> Promise[StateSummary]:
-        """See `Persister`."""
-        request = ReadShareGroupStateSummaryRequest
-        row = request.PartitionData(key.partition, leader_epoch)
-        return self._seek(
-            key,
-            lambda local: local.summary(key, leader_epoch),
-            request(key.group_id, [request.ReadStateSummaryData(key.topic_id, [row])]),
-            _read_summary,
-            StateSummary,
-        )
-
-    def coordinator_of(self, key: SharePartitionKey) -> int | None:
-        """The broker that coordinates a key, `NO_LEADER` if there is none; None without the topic."""
-        topic = self._cluster.image.topics.get(SHARE_GROUP_STATE)
-        if topic is None:
-            return None
-        partition = topic.partitions.get(partition_for(key.coordinator_key, len(topic.partitions)))
-        return NO_LEADER if partition is None else partition.leader
-
-    def make_topic(self) -> Promise[Any]:
-        """Have `__share_group_state` made."""
-        return self._make_topic()
-
-    def _seek(
-        self,
-        key: SharePartitionKey,
-        ask_here: Callable[[Persister], Promise[A]],
-        request: Message,
-        parse: Callable[[Any], A],
-        failed: Callable[[ErrorCode, str], A],
-    ) -> Promise[A]:
-        errand = _Errand(self, key, ask_here, request, parse, failed)
-        errand.attempt()
-        return errand.promise
-
-
-class _Errand(Generic[A]):
-    """One question, on its way to its coordinator."""
-
-    def __init__(
-        self,
-        persister: DistributedPersister,
-        key: SharePartitionKey,
-        ask_here: Callable[[Persister], Promise[A]],
-        request: Message,
-        parse: Callable[[Any], A],
-        failed: Callable[[ErrorCode, str], A],
-    ) -> None:
-        self.promise: Promise[A] = Promise()
-        self._persister = persister
-        self._key = key
-        self._ask_here = ask_here
-        self._request = request
-        self._parse = parse
-        self._failed = failed
-        self._attempts = 0
-        self._deadline_ms = persister.clock.now_ms() + TIME_MS
-
-    def attempt(self) -> None:
-        """Ask whoever is the coordinator now."""
-        persister = self._persister
-        if persister.is_closed:
-            return
-        coordinator = persister.coordinator_of(self._key)
-        if coordinator is None:
-            self._unavailable()
-            persister.make_topic()
-        elif coordinator == persister.broker_id:
-            self._ask_here(persister.local).then(self._answered, self.promise.fail)
-        elif coordinator == NO_LEADER:
-            self._unavailable()
-        else:
-            peer = persister.peers.of(coordinator, PURPOSE)
-            peer.call(self._request, ANSWER_MS).map(self._parse).then(self._answered, self._lost)
-
-    def _answered(self, answer: A) -> None:
-        if answer.error in _ELSEWHERE:
-            self._again(answer)
-        else:
-            self.promise.complete(answer)
-
-    def _lost(self, fault: Exception) -> None:
-        if isinstance(fault, PeerError):
-            self._unavailable()
-        else:
-            self.promise.fail(fault)
-
-    def _unavailable(self) -> None:
-        error = ErrorCode.COORDINATOR_NOT_AVAILABLE
-        self._again(self._failed(error, error.message))
-
-    def _again(self, answer: A) -> None:
-        """Ask again after a pause, or give the last answer if there is no time left."""
-        persister = self._persister
-        pause_ms = backoff_ms(self._attempts, FIRST_RETRY_MS, LONGEST_RETRY_MS, persister.random)
-        self._attempts += 1
-        if persister.clock.now_ms() + pause_ms >= self._deadline_ms:
-            self.promise.complete(answer)
-        else:
-            persister.clock.call_later(pause_ms, self.attempt)
-
-
-def _read_outcome(response: Any) -> Outcome:
-    row = response.results[0].partitions[0]
-    return Outcome(error_of(row.error_code), row.error_message)
-
-
-def _read_state(response: Any) -> StateRead:
-    row = response.results[0].partitions[0]
-    batches = tuple(
-        StateBatch(batch.first_offset, batch.last_offset, batch.delivery_state, batch.delivery_count)
-        for batch in row.state_batches
-    )
-    error = error_of(row.error_code)
-    return StateRead(error, row.error_message, row.state_epoch, row.start_offset, batches)
-
-
-def _read_summary(response: Any) -> StateSummary:
-    row = response.results[0].partitions[0]
-    return StateSummary(
-        error_of(row.error_code),
-        row.error_message,
-        row.state_epoch,
-        row.leader_epoch,
-        row.start_offset,
-        row.delivery_complete_count,
-    )
+        """Where a share partition starts."""

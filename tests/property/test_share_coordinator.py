@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import StateBatch, combine
 from kcompat.share.coordinator.config import ShareCoordinatorConfig
-from kcompat.share.persisting import StateWrite
+from kcompat.share.persister import StateWrite
 from support.group_machine import SlowLogMachine
 from support.share_coordinators import KEY, TOPIC, ShareCoordinatorFixture
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from kcompat.promise import Promise
     from kcompat.share.key import SharePartitionKey
-    from kcompat.share.persisting import Outcome
+    from kcompat.share.persister import Outcome
 
 OFFSETS = 30
 PRUNE_MS, COLD_MS = 1_000, 3_000

@@ -20,7 +20,7 @@ from kcompat.share.partition.acquisition import Acquired, FetchedBatch, Wish
 from kcompat.share.partition.in_flight import NOBODY, Change, RecordState
 from kcompat.share.partition.limits import AcquireMode, ShareLimits
 from kcompat.share.partition.share_partition import SharePartition
-from kcompat.share.persisting import Outcome, StateWrite
+from kcompat.share.persister import Outcome, StateWrite
 
 MEMBERS = ("a", "b", "c")
 LOCK_MS = 1000

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kcompat.group.kinds.streams.sticky import GroupSpec, MemberSpec, TaskCount, assign
+from kcompat.group.kinds.streams.sticky import StreamsMemberSpec, StreamsSpec, TaskCount, assign
 from kcompat.group.kinds.streams.tasks import Task, Tasks, each_task
 
 MEMBERS = tuple("abcdefgh")
@@ -19,28 +19,30 @@ FORMER = st.dictionaries(
 
 
 @st.composite
-def specs(draw: st.DrawFn) -> GroupSpec:
+def specs(draw: st.DrawFn) -> StreamsSpec:
     """Groups whose members may have been to have anything, also what there is no more."""
     subtopologies = {
         name: TaskCount(draw(st.integers(1, 6)), draw(st.booleans()))
         for name in draw(st.lists(st.sampled_from("0123"), unique=True, max_size=3))
     }
     members = {
-        name: MemberSpec(draw(st.sampled_from(PROCESSES)), Tasks(draw(FORMER), draw(FORMER)))
+        name: StreamsMemberSpec(draw(st.sampled_from(PROCESSES)), Tasks(draw(FORMER), draw(FORMER)))
         for name in draw(st.lists(st.sampled_from(MEMBERS), unique=True, min_size=1))
     }
-    return GroupSpec(members, subtopologies, draw(st.integers(0, 3)))
+    return StreamsSpec(members, subtopologies, draw(st.integers(0, 3)))
 
 
-def assigned_again(spec: GroupSpec, targets: dict[str, Tasks]) -> GroupSpec:
+def assigned_again(spec: StreamsSpec, targets: dict[str, Tasks]) -> StreamsSpec:
     """The group whose members are to have this now; those that are not named have left."""
-    members = {name: MemberSpec(spec.members[name].process_id, target) for name, target in targets.items()}
+    members = {
+        name: StreamsMemberSpec(spec.members[name].process_id, target) for name, target in targets.items()
+    }
     return replace(spec, members=members)
 
 
-def settled(spec: GroupSpec) -> tuple[GroupSpec, dict[str, Tasks]]:
+def settled(spec: StreamsSpec) -> tuple[StreamsSpec, dict[str, Tasks]]:
     """The group after it was assigned from nothing."""
-    members = {name: MemberSpec(member.process_id) for name, member in spec.members.items()}
+    members = {name: StreamsMemberSpec(member.process_id) for name, member in spec.members.items()}
     targets = assign(replace(spec, members=members))
     return assigned_again(spec, targets), targets
 
@@ -56,14 +58,14 @@ def copies(targets: dict[str, Tasks]) -> list[tuple[str, Task]]:
 
 
 @given(specs())
-def test_each_task_is_active_once(spec: GroupSpec) -> None:
+def test_each_task_is_active_once(spec: StreamsSpec) -> None:
     tasks = {(name, number) for name, count in spec.subtopologies.items() for number in range(count.tasks)}
     found = [task for _, task in active(assign(spec))]
     assert sorted(found) == sorted(tasks)
 
 
 @given(specs())
-def test_copies_are_of_tasks_that_keep_state_and_in_processes_of_their_own(spec: GroupSpec) -> None:
+def test_copies_are_of_tasks_that_keep_state_and_in_processes_of_their_own(spec: StreamsSpec) -> None:
     targets = assign(spec)
     where: dict[Task, list[str]] = {}
     for name, task in (*active(targets), *copies(targets)):
@@ -77,7 +79,7 @@ def test_copies_are_of_tasks_that_keep_state_and_in_processes_of_their_own(spec:
 
 
 @given(specs())
-def test_loads_are_even(spec: GroupSpec) -> None:
+def test_loads_are_even(spec: StreamsSpec) -> None:
     _, targets = settled(spec)
     counts = Counter(dict.fromkeys(spec.members, 0))
     counts.update(name for name, _ in active(targets))
@@ -85,13 +87,13 @@ def test_loads_are_even(spec: GroupSpec) -> None:
 
 
 @given(specs())
-def test_active_tasks_stay_where_nothing_has_changed(spec: GroupSpec) -> None:
+def test_active_tasks_stay_where_nothing_has_changed(spec: StreamsSpec) -> None:
     again, targets = settled(replace(spec, standby_replicas=0))
     assert set(active(assign(again))) == set(active(targets))
 
 
 @given(specs(), st.data())
-def test_who_stays_keeps_its_active_tasks_when_another_leaves(spec: GroupSpec, data: st.DataObject) -> None:
+def test_who_stays_keeps_its_active_tasks_when_another_leaves(spec: StreamsSpec, data: st.DataObject) -> None:
     again, targets = settled(replace(spec, standby_replicas=0))
     gone = data.draw(st.sampled_from(sorted(spec.members)))
     left = {name: target for name, target in targets.items() if name != gone}
@@ -99,15 +101,17 @@ def test_who_stays_keeps_its_active_tasks_when_another_leaves(spec: GroupSpec, d
 
 
 @given(specs())
-def test_a_member_gets_what_it_had_a_copy_of(spec: GroupSpec) -> None:
+def test_a_member_gets_what_it_had_a_copy_of(spec: StreamsSpec) -> None:
     """Where one of two processes ends, what it had active is active where its copies were."""
-    members = {name: MemberSpec(f"process of {name}") for name in "ab"}
+    members = {name: StreamsMemberSpec(f"process of {name}") for name in "ab"}
     targets = assign(replace(spec, members=members, standby_replicas=1))
     left = {"a": targets["a"]}
-    later = assign(replace(spec, members={"a": MemberSpec("process of a", targets["a"])}, standby_replicas=1))
+    later = assign(
+        replace(spec, members={"a": StreamsMemberSpec("process of a", targets["a"])}, standby_replicas=1)
+    )
     assert {task for _, task in active(left)} <= {task for _, task in active(later)}
     assert copies(later) == []
 
 
 def test_nobody_gets_anything_in_a_group_without_members() -> None:
-    assert assign(GroupSpec({}, {"0": TaskCount(3)})) == {}
+    assert assign(StreamsSpec({}, {"0": TaskCount(3)})) == {}

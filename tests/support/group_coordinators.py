@@ -13,7 +13,7 @@ from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
-from kcompat.group.kinds.consumer.requests import HeartbeatRequest
+from kcompat.group.kinds.consumer.requests import ConsumerHeartbeatRequest
 from kcompat.group.ports import GroupPorts
 from kcompat.group.requests import (
     CommitRequest,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from kcompat.group.requests import FetchedOffset, JoinAnswer, LeaveAnswer, SyncAnswer
     from kcompat.group.shard import GroupShard
     from kcompat.records.control import EndTransactionMarker
-    from kcompat.share.persisting import Persister
+    from kcompat.share.persister import Persister
 
 G = TypeVar("G", bound=Group)
 
@@ -316,7 +316,7 @@ class ConsumerGroupFixture(GroupFixture):
         """ConsumerGroupHeartbeat."""
         return self.coordinator.modern_heartbeat(
             CONSUMER_KIND,
-            HeartbeatRequest(
+            ConsumerHeartbeatRequest(
                 **{
                     "group_id": GROUP,
                     "member_id": member_id,

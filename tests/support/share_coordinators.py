@@ -8,7 +8,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.share.coordinator.config import ShareCoordinatorConfig
 from kcompat.share.coordinator.coordinator import ShareCoordinator
 from kcompat.share.key import SharePartitionKey
-from kcompat.share.persisting import StateWrite
+from kcompat.share.persister import StateWrite
 from support.coordinator_log import MemoryCoordinatorLog
 from support.virtual_clock import VirtualClock
 

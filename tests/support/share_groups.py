@@ -8,7 +8,7 @@ from kcompat.group.kinds.share.group import ShareGroup
 from kcompat.group.kinds.share.requests import ShareHeartbeatRequest
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
-from kcompat.share.persisting import Outcome
+from kcompat.share.persister import Outcome
 from support.group_coordinators import GROUP, ConsumerGroupFixture
 from support.share_coordinators import ShareCoordinatorFixture
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.share.groups import ShareGroups
     from kcompat.group.modern.answer import HeartbeatAnswer
     from kcompat.share.key import SharePartitionKey
-    from kcompat.share.persisting import StateRead, StateSummary, StateWrite
+    from kcompat.share.persister import StateRead, StateSummary, StateWrite
 
 
 class FailingPersister:

@@ -24,7 +24,7 @@ from kcompat.share.partition.acquisition import Acquired, FetchedBatch, Wish
 from kcompat.share.partition.in_flight import Change
 from kcompat.share.partition.limits import AcquireMode, ShareLimits
 from kcompat.share.partition.share_partition import SharePartition
-from kcompat.share.partitions import SharePartitions
+from kcompat.share.partition_manager import SharePartitions
 from support.share_coordinators import TOPIC, TOPIC_PARTITIONS, ShareCoordinatorFixture
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kcompat.replication.partition import Partition
     from kcompat.share.batches import StateBatch
     from kcompat.share.fetching import Results
-    from kcompat.share.persisting import Outcome
+    from kcompat.share.persister import Outcome
     from kcompat.share.sessions import TopicIdPartition
 
 ME, OTHER = 1, 2

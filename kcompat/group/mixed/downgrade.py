@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.group.kinds.classic import rebalance
 from kcompat.group.kinds.classic.group import ClassicGroup
-from kcompat.group.kinds.classic.member import Member
+from kcompat.group.kinds.classic.member import ClassicMember
 from kcompat.group.kinds.classic.restore import restore
 from kcompat.group.kinds.classic.roster import CONSUMER_PROTOCOL, Roster
 from kcompat.group.kinds.consumer import timers
@@ -98,9 +98,9 @@ def _convert(
     turn.once_appended(lambda turn: _come_to_life(turn, roster, former, rebalances=rebalances))
 
 
-def _classic(member: ConsumerMember) -> Member:
+def _classic(member: ConsumerMember) -> ClassicMember:
     assert member.classic is not None
-    return Member(
+    return ClassicMember(
         member.member_id,
         member.instance_id,
         member.client_id,

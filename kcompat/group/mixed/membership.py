@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.group.kinds.consumer import leaving, sessions
-from kcompat.group.kinds.consumer.member import ConsumerMember, MemberState
+from kcompat.group.kinds.consumer.member import ConsumerMember, ConsumerMemberState
 from kcompat.group.kinds.consumer.membership import fenced_instance
 from kcompat.group.kinds.consumer.roster import CONSUMER
 from kcompat.group.mixed.embedded import write_assignment
@@ -47,7 +47,7 @@ def heartbeat(turn: GroupTurn, group: ConsumerRoster, who: MemberIdentity, gener
         return member
     sessions.watch(turn, group.group_id, member)
     behind = member.member_epoch < group.assignment_epoch or _needs_a_target(turn, group, member)
-    ready = member.state is MemberState.UNRELEASED_PARTITIONS and not _waits_for_others(group, member)
+    ready = member.state is ConsumerMemberState.UNRELEASED_PARTITIONS and not _waits_for_others(group, member)
     if behind or ready or _is_revoking(member):
         sessions.await_join(turn, group.group_id, member)
         return ErrorCode.REBALANCE_IN_PROGRESS
@@ -97,7 +97,7 @@ def _classic_member(
 
 
 def _is_revoking(member: ConsumerMember) -> bool:
-    return member.state is MemberState.UNREVOKED_PARTITIONS
+    return member.state is ConsumerMemberState.UNREVOKED_PARTITIONS
 
 
 def _needs_a_target(turn: GroupTurn, group: ConsumerRoster, member: ConsumerMember) -> bool:

@@ -25,7 +25,7 @@ from kcompat.protocol.messages.group_records import GroupMetadataKey
 if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn
     from kcompat.group.kinds.classic.group import ClassicGroup
-    from kcompat.group.kinds.classic.member import Member
+    from kcompat.group.kinds.classic.member import ClassicMember
 
 
 def upgrade(turn: GroupTurn, group: ClassicGroup) -> ConsumerGroup | Refusal:
@@ -71,7 +71,7 @@ def _refused(group: ClassicGroup, why: str) -> Refusal:
     return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, message)
 
 
-def _converted(turn: GroupTurn, group: ClassicGroup, member: Member) -> ConsumerMember | Refusal:
+def _converted(turn: GroupTurn, group: ClassicGroup, member: ClassicMember) -> ConsumerMember | Refusal:
     """A member with what it was assigned last. One that waits in a join or a sync is told to join again."""
     image, generation = turn.shard.image(), group.generation
     said = member.metadata(group.protocol_name or "") or next((data for _, data in member.protocols), b"")

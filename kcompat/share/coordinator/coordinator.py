@@ -16,7 +16,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.share.coordinator import operations
 from kcompat.share.coordinator.serde import SHARE_STATE_SERDE
 from kcompat.share.coordinator.shard import ShareShard
-from kcompat.share.persisting import Outcome, StateRead, StateSummary
+from kcompat.share.persister import Outcome, StateRead, StateSummary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kcompat.promise import Promise
     from kcompat.share.coordinator.config import ShareCoordinatorConfig
     from kcompat.share.key import SharePartitionKey
-    from kcompat.share.persisting import StateWrite
+    from kcompat.share.persister import StateWrite
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from kcompat.share.coordinator.state import (
     update_key,
     updated,
 )
-from kcompat.share.persisting import UNINITIALIZED_SUMMARY, Outcome, StateRead, StateSummary, StateWrite
+from kcompat.share.persister import UNINITIALIZED_SUMMARY, Outcome, StateRead, StateSummary, StateWrite
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -19,11 +19,11 @@ from kcompat.protocol.messages.share_state_records import (
     ShareUpdateValue,
 )
 from kcompat.share.batches import NO_OFFSET, StateBatch, combine
-from kcompat.share.persisting import NOT_COUNTED
+from kcompat.share.persister import NOT_COUNTED
 
 if TYPE_CHECKING:
     from kcompat.share.key import SharePartitionKey
-    from kcompat.share.persisting import StateWrite
+    from kcompat.share.persister import StateWrite
 
 
 class ShareState(Struct, frozen=True):

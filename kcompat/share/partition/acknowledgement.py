@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import StateBatch
 from kcompat.share.partition.in_flight import Change, RecordState
-from kcompat.share.persisting import Outcome
+from kcompat.share.persister import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -2,7 +2,7 @@
 
 Its leader reads records from where it says, hands them out as it says, and stores what it says before what
 members say of them counts. Kafka's counterpart: `SharePartition`, whose locks, timers and calls to the
-persister are with `kcompat.share.partitions` here.
+persister are with `kcompat.share.partition_manager` here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kcompat.share.partition.acknowledgement import Acknowledging, expire, relea
 from kcompat.share.partition.acquisition import Acquisition, gap, without
 from kcompat.share.partition.in_flight import TERMINAL, Change, InFlightBatch, RecordState, Span
 from kcompat.share.partition.window import Window
-from kcompat.share.persisting import Outcome, StateWrite
+from kcompat.share.persister import Outcome, StateWrite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -10,7 +10,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.listing import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kcompat.share.batches import StateBatch
 from kcompat.share.key import SharePartitionKey
-from kcompat.share.persisting import Outcome, StateWrite
+from kcompat.share.persister import Outcome, StateWrite
 from support.share_coordinators import TOPIC
 from support.share_partitions import ACCEPT, GROUP, LOCK_MS, ME, OTHER, RELEASE, RENEW, ShareFetchFixture
 

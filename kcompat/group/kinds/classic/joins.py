@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kcompat.group.errors import group_error
 from kcompat.group.kinds.classic import rebalance
 from kcompat.group.kinds.classic.group import ClassicGroup
-from kcompat.group.kinds.classic.member import Member
+from kcompat.group.kinds.classic.member import ClassicMember
 from kcompat.group.kinds.classic.state import ClassicState
 from kcompat.group.requests import UNKNOWN_MEMBER, JoinAnswer, SyncAnswer
 from kcompat.promise import Promise
@@ -136,7 +136,7 @@ def _join_known(turn: GroupTurn, group: ClassicGroup, request: JoinRequest) -> J
 
 def _add(turn: GroupTurn, group: ClassicGroup, request: JoinRequest, member_id: str) -> JoinOutcome:
     promise: Promise[JoinAnswer] = Promise()
-    member = Member(
+    member = ClassicMember(
         member_id,
         request.instance_id,
         request.client_id,
@@ -156,14 +156,14 @@ def _add(turn: GroupTurn, group: ClassicGroup, request: JoinRequest, member_id: 
     return promise
 
 
-def _rejoin(turn: GroupTurn, group: ClassicGroup, member: Member, request: JoinRequest) -> JoinOutcome:
+def _rejoin(turn: GroupTurn, group: ClassicGroup, member: ClassicMember, request: JoinRequest) -> JoinOutcome:
     promise = _park_again(turn, group, member, request)
     rebalance.prepare_if_possible(turn, group)
     return promise
 
 
 def _park_again(
-    turn: GroupTurn, group: ClassicGroup, member: Member, request: JoinRequest
+    turn: GroupTurn, group: ClassicGroup, member: ClassicMember, request: JoinRequest
 ) -> Promise[JoinAnswer]:
     """Park a member's new join. An older one, left over from a lost connection, is told to try again."""
     promise: Promise[JoinAnswer] = Promise()
@@ -213,7 +213,7 @@ def _replace_static(
     return promise
 
 
-def _fence(turn: GroupTurn, group: ClassicGroup, member: Member) -> None:
+def _fence(turn: GroupTurn, group: ClassicGroup, member: ClassicMember) -> None:
     error = ErrorCode.FENCED_INSTANCE_ID
     turn.answer(group.take_join(member), JoinAnswer(error, member_id=member.member_id))
     turn.answer(member.take_sync(), SyncAnswer(error))

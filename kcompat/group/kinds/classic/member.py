@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kcompat.promise import Promise
 
 
-class Member(Struct, eq=False):
+class ClassicMember(Struct, eq=False):
     """A member, what it brought when it joined, and its parked requests.
 
     `is_new` lasts until its first join is answered: it cannot heartbeat yet, so a fixed limit bounds its

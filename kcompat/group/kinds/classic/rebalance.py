@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kcompat.coordinator.operation import ShardOperation
     from kcompat.group.base import Groups, GroupTurn
-    from kcompat.group.kinds.classic.member import Member
+    from kcompat.group.kinds.classic.member import ClassicMember
     from kcompat.group.kinds.classic.roster import Roster
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60_000
@@ -172,7 +172,7 @@ def answer_syncs(turn: GroupTurn, group: Roster, error: ErrorCode) -> None:
             keep_alive(turn, group, member)
 
 
-def remove_member(turn: GroupTurn, group: Roster, member: Member) -> None:
+def remove_member(turn: GroupTurn, group: Roster, member: ClassicMember) -> None:
     """A member leaves, or its session has ended: the others rebalance."""
     turn.answer(group.take_join(member), JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID))
     turn.answer(member.take_sync(), SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID))
@@ -198,12 +198,12 @@ def remove_pending(turn: GroupTurn, group: Roster, member_id: str) -> None:
     complete_if_all_joined(turn, group)
 
 
-def keep_alive(turn: GroupTurn, group: Roster, member: Member) -> None:
+def keep_alive(turn: GroupTurn, group: Roster, member: ClassicMember) -> None:
     """A member gave a sign of life."""
     _schedule_session(turn, group, member, member.session_timeout_ms)
 
 
-def limit_first_join(turn: GroupTurn, group: Roster, member: Member) -> None:
+def limit_first_join(turn: GroupTurn, group: Roster, member: ClassicMember) -> None:
     """Give a new member's parked join a fixed time to be answered."""
     _schedule_session(turn, group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
 
@@ -226,7 +226,7 @@ def dissolve(turn: GroupTurn, group: Roster) -> None:
     turn.shard.timers.cancel(_sync_key(group))
 
 
-def _schedule_session(turn: GroupTurn, group: Roster, member: Member, timeout_ms: int) -> None:
+def _schedule_session(turn: GroupTurn, group: Roster, member: ClassicMember, timeout_ms: int) -> None:
     turn.shard.timers.schedule(
         session_key(group.group_id, member.member_id),
         timeout_ms,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.group.kinds.classic.member import Member
+from kcompat.group.kinds.classic.member import ClassicMember
 from kcompat.group.kinds.classic.state import ClassicState
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def restore(group: Roster, value: GroupMetadataValue) -> None:
     for stored in value.members:
         rebalance_timeout = stored.rebalance_timeout
         group.add(
-            Member(
+            ClassicMember(
                 stored.member_id,
                 stored.group_instance_id,
                 stored.client_id,

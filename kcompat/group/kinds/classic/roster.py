@@ -18,7 +18,7 @@ from kcompat.protocol.messages.group_records import GroupMetadataValue
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcompat.group.kinds.classic.member import Member
+    from kcompat.group.kinds.classic.member import ClassicMember
     from kcompat.promise import Promise
 
 CONSUMER_PROTOCOL = "consumer"
@@ -37,7 +37,7 @@ class Roster:
         self.protocol_type: str | None = None
         self.protocol_name: str | None = None
         self.leader: str | None = None
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, ClassicMember] = {}
         self.static_members: dict[str, str] = {}
         """Instance id to member id."""
         self.pending_members: set[str] = set()
@@ -75,7 +75,7 @@ class Roster:
 
     # --- members
 
-    def add(self, member: Member) -> None:
+    def add(self, member: ClassicMember) -> None:
         """Take a new member in; the first one decides the protocol type and leads."""
         assert member.member_id not in self.members
         if member.instance_id is not None:
@@ -105,7 +105,7 @@ class Roster:
 
     def update(
         self,
-        member: Member,
+        member: ClassicMember,
         protocols: tuple[tuple[str, bytes], ...],
         rebalance_timeout_ms: int,
         session_timeout_ms: int,
@@ -117,7 +117,7 @@ class Roster:
         member.rebalance_timeout_ms = rebalance_timeout_ms
         member.session_timeout_ms = session_timeout_ms
 
-    def rename_static(self, instance_id: str, new_member_id: str) -> Member:
+    def rename_static(self, instance_id: str, new_member_id: str) -> ClassicMember:
         """A static member came back: it keeps its place under a new member id."""
         old_member_id = self.static_members[instance_id]
         member = self.members.pop(old_member_id)
@@ -131,13 +131,13 @@ class Roster:
             self.pending_syncs.add(new_member_id)
         return member
 
-    def park_join(self, member: Member, promise: Promise[JoinAnswer]) -> None:
+    def park_join(self, member: ClassicMember, promise: Promise[JoinAnswer]) -> None:
         """The member waits for the next generation."""
         assert member.join is None
         member.join = promise
         self._joining += 1
 
-    def take_join(self, member: Member) -> Promise[JoinAnswer] | None:
+    def take_join(self, member: ClassicMember) -> Promise[JoinAnswer] | None:
         """The member's parked join, to be answered."""
         promise, member.join = member.join, None
         self._joining -= promise is not None

@@ -26,7 +26,7 @@ from kcompat.group.modern.refusal import Refusal, full_group, unknown_member
 if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn
     from kcompat.group.kinds.consumer.member import ConsumerMember
-    from kcompat.group.kinds.consumer.requests import HeartbeatRequest
+    from kcompat.group.kinds.consumer.requests import ConsumerHeartbeatRequest
     from kcompat.group.modern.group import Header
 
 
@@ -36,7 +36,7 @@ LEAST_INTERVAL_MS: Final = 250
 INTERVAL_PER_MEMBER_MS: Final = 5
 
 
-def leave(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refusal:
+def leave(turn: GroupTurn, request: ConsumerHeartbeatRequest) -> HeartbeatAnswer | Refusal:
     """Take a member out, or note that a static one is away."""
     group = find(turn.shard, request.group_id, ConsumerGroup)
     if isinstance(group, Refusal):
@@ -57,7 +57,7 @@ def leave(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refus
     return HeartbeatAnswer(member_id=request.member_id, member_epoch=request.member_epoch)
 
 
-def go_on(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refusal:
+def go_on(turn: GroupTurn, request: ConsumerHeartbeatRequest) -> HeartbeatAnswer | Refusal:
     """Take a member in, or take it a step further."""
     settings = settings_of(turn.shard, turn.shard.config.consumer, request.group_id)
     group = _group(turn, request)
@@ -82,7 +82,7 @@ def go_on(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refus
     return _answer(request, before, told, interval)
 
 
-def _group(turn: GroupTurn, request: HeartbeatRequest) -> ConsumerGroup | Refusal:
+def _group(turn: GroupTurn, request: ConsumerHeartbeatRequest) -> ConsumerGroup | Refusal:
     """Find the group. A member that joins makes a new one where there is none, or a classic group without
     members, or upgrades a classic group; it comes to be when its first records are replayed.
     """
@@ -96,7 +96,7 @@ def _group(turn: GroupTurn, request: HeartbeatRequest) -> ConsumerGroup | Refusa
     return ConsumerGroup(request.group_id, turn.shard.timeline)
 
 
-def _as_it_wants(member: ConsumerMember, request: HeartbeatRequest) -> ConsumerMember:
+def _as_it_wants(member: ConsumerMember, request: ConsumerHeartbeatRequest) -> ConsumerMember:
     """The member with what the request says of it. Whoever heartbeats uses the consumer protocol."""
     wishes: dict[str, object] = {
         name: value
@@ -117,7 +117,7 @@ def _as_it_wants(member: ConsumerMember, request: HeartbeatRequest) -> ConsumerM
 
 
 def _answer(
-    request: HeartbeatRequest,
+    request: ConsumerHeartbeatRequest,
     before: ConsumerMember,
     after: ConsumerMember,
     interval_ms: int,

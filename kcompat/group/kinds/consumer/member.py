@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NO_EPOCHS: Mapping[bytes, Mapping[int, int]] = MappingProxyType({})
 
 
-class MemberState(IntEnum):
+class ConsumerMemberState(IntEnum):
     """How a member stands to its target, by the numbers of the record."""
 
     STABLE = 0
@@ -30,7 +30,7 @@ class MemberState(IntEnum):
     """A state that a newer broker wrote."""
 
     @classmethod
-    def _missing_(cls, _value: object) -> MemberState:
+    def _missing_(cls, _value: object) -> ConsumerMemberState:
         return cls.UNKNOWN
 
 
@@ -51,7 +51,7 @@ class ConsumerMember(Struct, frozen=True):
     member_id: str
     member_epoch: int = 0
     previous_member_epoch: int = -1
-    state: MemberState = MemberState.STABLE
+    state: ConsumerMemberState = ConsumerMemberState.STABLE
     instance_id: str | None = None
     rack_id: str | None = None
     rebalance_timeout_ms: int = -1
@@ -68,7 +68,7 @@ class ConsumerMember(Struct, frozen=True):
 
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
         """Whether the member has what its target of this epoch says."""
-        return self.state is MemberState.STABLE and self.member_epoch == assignment_epoch
+        return self.state is ConsumerMemberState.STABLE and self.member_epoch == assignment_epoch
 
     def held(self) -> Iterator[tuple[bytes, int]]:
         """The partitions that nobody else may be given: those it has, and those it has yet to give up."""

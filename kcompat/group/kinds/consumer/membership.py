@@ -15,12 +15,12 @@ from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn
-    from kcompat.group.kinds.consumer.requests import HeartbeatRequest
+    from kcompat.group.kinds.consumer.requests import ConsumerHeartbeatRequest
     from kcompat.group.kinds.consumer.roster import ConsumerRoster
 
 
 def find_or_join(
-    turn: GroupTurn, group: ConsumerRoster, request: HeartbeatRequest, member_id: str
+    turn: GroupTurn, group: ConsumerRoster, request: ConsumerHeartbeatRequest, member_id: str
 ) -> ConsumerMember | Refusal:
     """The member as the log knows it, or as it begins."""
     if request.instance_id is not None:
@@ -50,7 +50,11 @@ def fenced_instance(
 
 
 def _static(
-    turn: GroupTurn, group: ConsumerRoster, request: HeartbeatRequest, instance_id: str, member_id: str
+    turn: GroupTurn,
+    group: ConsumerRoster,
+    request: ConsumerHeartbeatRequest,
+    instance_id: str,
+    member_id: str,
 ) -> ConsumerMember | Refusal:
     if request.member_epoch != JOIN:
         member, refusal = fenced_instance(group, instance_id, member_id)
@@ -82,6 +86,6 @@ def take_place(
     return member
 
 
-def _epoch_refusal(member: ConsumerMember, request: HeartbeatRequest) -> Refusal | None:
+def _epoch_refusal(member: ConsumerMember, request: ConsumerHeartbeatRequest) -> Refusal | None:
     lost_answer = request.member_epoch == member.previous_member_epoch and member.owns_at_least(request.owned)
     return epoch_refusal(CONSUMER, request.member_epoch, member.member_epoch, accepts_older=lost_answer)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from kcompat.group.kinds.consumer import scanning, sessions
 from kcompat.group.kinds.consumer.patterns import PatternChange
-from kcompat.group.kinds.consumer.reconciliation import Surroundings, reconcile
+from kcompat.group.kinds.consumer.reconciliation import ConsumerStep, reconcile
 from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.kinds.consumer.subscriptions import topics_of
 from kcompat.group.kinds.consumer.targets import next_target
@@ -107,7 +107,7 @@ def step(
     if not changed and member.is_reconciled_to(target_epoch):
         return member
     subscribed = existing_ids(turn.shard.image(), topics_of(member, group.patterns.latest))
-    around = Surroundings(target_epoch, target, subscribed, group.is_held, owned, changed)
+    around = ConsumerStep(target_epoch, target, subscribed, group.is_held, owned, changed)
     reconciled = reconcile(member, around)
     if not isinstance(reconciled, Refusal) and reconciled != member:
         RECORDS.write_current(turn, group.group_id, reconciled)

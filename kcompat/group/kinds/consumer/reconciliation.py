@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcompat.group.kinds.consumer.member import NO_EPOCHS, MemberState
+from kcompat.group.kinds.consumer.member import NO_EPOCHS, ConsumerMemberState
 from kcompat.group.modern.refusal import Refusal
 from kcompat.protocol.errors import ErrorCode
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 Epochs = dict[bytes, dict[int, int]]
 
 
-class Surroundings(Struct, frozen=True):
-    """What a member's way depends on.
+class ConsumerStep(Struct, frozen=True):
+    """Facts that decide the next step of a member towards its target.
 
     `target` is that of `target_epoch`. Topics that are not in `subscribed`, by id, are given up whatever the
     target says. `is_held(topic_id, partition)` says whether any member has a partition or has yet to give it
@@ -38,18 +38,18 @@ class Surroundings(Struct, frozen=True):
     subscription_changed: bool = False
 
 
-def reconcile(member: ConsumerMember, around: Surroundings) -> ConsumerMember | Refusal:
+def reconcile(member: ConsumerMember, around: ConsumerStep) -> ConsumerMember | Refusal:
     """The member after its next step."""
     match member.state:
-        case MemberState.STABLE:
+        case ConsumerMemberState.STABLE:
             if member.member_epoch != around.target_epoch:
                 return _next(member, member.member_epoch, around)
             return _without_unsubscribed(member, around) if around.subscription_changed else member
-        case MemberState.UNREVOKED_PARTITIONS:
+        case ConsumerMemberState.UNREVOKED_PARTITIONS:
             if not _still_owns(member.revoking, around):
                 return _next(member, member.member_epoch, around)
             return _without_unsubscribed(member, around) if around.subscription_changed else member
-        case MemberState.UNRELEASED_PARTITIONS:
+        case ConsumerMemberState.UNRELEASED_PARTITIONS:
             return _next(member, member.member_epoch, around)
         case _:
             if around.reported is None or around.reported:
@@ -61,7 +61,7 @@ def reconcile(member: ConsumerMember, around: Surroundings) -> ConsumerMember | 
             return _next(member, around.target_epoch, around)
 
 
-def _still_owns(revoking: Mapping[bytes, Mapping[int, int]], around: Surroundings) -> bool:
+def _still_owns(revoking: Mapping[bytes, Mapping[int, int]], around: ConsumerStep) -> bool:
     """Whether the member has yet to give any of these up. Who reports nothing has given nothing up."""
     if around.reported is None:
         return True
@@ -70,7 +70,7 @@ def _still_owns(revoking: Mapping[bytes, Mapping[int, int]], around: Surrounding
     )
 
 
-def _without_unsubscribed(member: ConsumerMember, around: Surroundings) -> ConsumerMember:
+def _without_unsubscribed(member: ConsumerMember, around: ConsumerStep) -> ConsumerMember:
     """Take from the member, in its epoch, what it does not subscribe to any more."""
     kept = {topic: epochs for topic, epochs in member.assigned.items() if topic in around.subscribed}
     if len(kept) == len(member.assigned):
@@ -79,11 +79,11 @@ def _without_unsubscribed(member: ConsumerMember, around: Surroundings) -> Consu
     for topic_id in member.assigned.keys() - kept.keys():
         revoking.setdefault(topic_id, {}).update(member.assigned[topic_id])
     if _still_owns(revoking, around):
-        return _at(member, member.member_epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoking)
+        return _at(member, member.member_epoch, ConsumerMemberState.UNREVOKED_PARTITIONS, kept, revoking)
     return _at(member, member.member_epoch, member.state, kept, member.revoking)
 
 
-def _next(member: ConsumerMember, epoch: int, around: Surroundings) -> ConsumerMember:
+def _next(member: ConsumerMember, epoch: int, around: ConsumerStep) -> ConsumerMember:
     """Go as far towards the target as others allow. A member that has partitions to give up stays in `epoch`
     until it has.
     """
@@ -107,17 +107,17 @@ def _next(member: ConsumerMember, epoch: int, around: Surroundings) -> ConsumerM
         if ready:
             free[topic_id] = ready
     if revoking and _still_owns(revoking, around):
-        return _at(member, epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoking)
+        return _at(member, epoch, ConsumerMemberState.UNREVOKED_PARTITIONS, kept, revoking)
     for topic_id, indexes in free.items():
         kept.setdefault(topic_id, {}).update(dict.fromkeys(sorted(indexes), around.target_epoch))
-    state = MemberState.UNRELEASED_PARTITIONS if waits else MemberState.STABLE
+    state = ConsumerMemberState.UNRELEASED_PARTITIONS if waits else ConsumerMemberState.STABLE
     return _at(member, around.target_epoch, state, kept, NO_EPOCHS)
 
 
 def _at(
     member: ConsumerMember,
     epoch: int,
-    state: MemberState,
+    state: ConsumerMemberState,
     assigned: Mapping[bytes, Mapping[int, int]],
     revoking: Mapping[bytes, Mapping[int, int]],
 ) -> ConsumerMember:

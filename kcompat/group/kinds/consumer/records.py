@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from kcompat.group.kinds.consumer.member import NO_EPOCHS, ClassicMembership, ConsumerMember, MemberState
+from kcompat.group.kinds.consumer.member import (
+    NO_EPOCHS,
+    ClassicMembership,
+    ConsumerMember,
+    ConsumerMemberState,
+)
 from kcompat.group.kinds.consumer.patterns import ResolvedPattern
 from kcompat.group.modern.records import SubscribedRecords
 from kcompat.group.modern.topics import java_order
@@ -139,7 +144,7 @@ class ConsumerRecords(SubscribedRecords[ConsumerMember]):
             member,
             member_epoch=value.member_epoch,
             previous_member_epoch=value.previous_member_epoch,
-            state=MemberState(value.state),
+            state=ConsumerMemberState(value.state),
             assigned=_epochs(value.assigned_partitions, value.member_epoch),
             revoking=_epochs(value.partitions_pending_revocation, value.member_epoch),
         )

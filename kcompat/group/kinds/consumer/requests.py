@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.consumer.roster import ConsumerState
 
 
-class HeartbeatRequest(Struct, frozen=True):
+class ConsumerHeartbeatRequest(Struct, frozen=True):
     """A member says that it is there, what it has and what it wants; None for what has not changed.
 
     `owned` are partitions by topic id. `may_describe(topic)` says what the client may find with a pattern.
@@ -75,7 +75,7 @@ class DescribedConsumerGroup(Struct, frozen=True):
     members: tuple[DescribedConsumer, ...] = ()
 
 
-def request_refusal(request: HeartbeatRequest, config: GroupCoordinatorConfig) -> Refusal | None:
+def request_refusal(request: ConsumerHeartbeatRequest, config: GroupCoordinatorConfig) -> Refusal | None:
     """Return the first thing that is wrong whatever the state of the group, in Kafka's order."""
     assignors = config.consumer.assignors
     message = _what_is_missing(request) or _what_is_wrong(request)
@@ -90,7 +90,7 @@ def request_refusal(request: HeartbeatRequest, config: GroupCoordinatorConfig) -
     return None
 
 
-def _what_is_missing(request: HeartbeatRequest) -> str | None:
+def _what_is_missing(request: ConsumerHeartbeatRequest) -> str | None:
     has_id = request.needs_member_id or request.member_epoch > JOIN or request.member_epoch == LEAVE
     if has_id and not request.member_id.strip():
         return "MemberId can't be empty."
@@ -104,7 +104,7 @@ def _what_is_missing(request: HeartbeatRequest) -> str | None:
     return None
 
 
-def _what_is_wrong(request: HeartbeatRequest) -> str | None:
+def _what_is_wrong(request: ConsumerHeartbeatRequest) -> str | None:
     if request.member_epoch == JOIN:
         if request.rebalance_timeout_ms == -1:
             return "RebalanceTimeoutMs must be provided in first request."

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kcompat.coordinator.timeline import TimelineDict
 from kcompat.group.kinds.consumer.member import NO_EPOCHS, ConsumerMember
-from kcompat.group.kinds.consumer.subscriptions import Subscriptions
+from kcompat.group.kinds.consumer.subscriptions import SubscriptionCounts
 from kcompat.group.modern.epochs import LEAVE
 from kcompat.group.modern.holders import Holders
 from kcompat.group.modern.subscribed import SubscribedGroup, count_topics
@@ -108,9 +108,9 @@ class ConsumerRoster(SubscribedGroup[ConsumerMember]):
         members = (member for _, member in self.members.committed_items())
         return _most_wanted(Counter(m.server_assignor for m in members if m.server_assignor is not None))
 
-    def subscriptions(self) -> Subscriptions:
+    def subscriptions(self) -> SubscriptionCounts:
         """What the members subscribe to, to be changed at will."""
-        return Subscriptions(
+        return SubscriptionCounts(
             len(self.members),
             Counter(self.subscribers),
             Counter(self.pattern_subscribers),
@@ -121,7 +121,7 @@ class ConsumerRoster(SubscribedGroup[ConsumerMember]):
         """The member of the log that `before` stands for, perhaps under another id; None if it is new."""
         return self.static_member(before.instance_id) or self.members.get(before.member_id)
 
-    def subscriptions_with(self, before: ConsumerMember, after: ConsumerMember) -> Subscriptions:
+    def subscriptions_with(self, before: ConsumerMember, after: ConsumerMember) -> SubscriptionCounts:
         """What the members subscribe to once `after` has replaced `before`."""
         subscriptions = self.subscriptions()
         subscriptions.count(after, 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.group.kinds.consumer import leaving, timers
-from kcompat.group.kinds.consumer.member import MemberState
+from kcompat.group.kinds.consumer.member import ConsumerMemberState
 from kcompat.group.kinds.consumer.roster import ConsumerRoster
 from kcompat.group.modern.expiry import expire, revocation_key
 from kcompat.group.modern.own_settings import settings_of
@@ -41,7 +41,7 @@ def watch_revocation(turn: GroupTurn, group_id: str, member: ConsumerMember) -> 
     the classic protocol is bound by the time it has to join again.
     """
     key, epoch = revocation_key(group_id, member.member_id), member.member_epoch
-    if member.state is not MemberState.UNREVOKED_PARTITIONS or member.classic is not None:
+    if member.state is not ConsumerMemberState.UNREVOKED_PARTITIONS or member.classic is not None:
         turn.shard.timers.cancel(key)
         return
     _expire(turn, key, member.rebalance_timeout_ms, lambda member: member.member_epoch == epoch)

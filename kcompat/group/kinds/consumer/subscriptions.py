@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.consumer.patterns import ResolvedPattern
 
 
-class Subscriptions(Struct):
+class SubscriptionCounts(Struct):
     """How many members name each topic and each pattern, and what topics each pattern stands for."""
 
     members: int

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kcompat.group.kinds.share.group import ShareGroup, find_or_make
 from kcompat.group.kinds.share.initialization import Initialization, TopicPartitions, union
 from kcompat.group.kinds.share.records import RECORDS
-from kcompat.group.kinds.share.requests import Alteration, Begin, Deletion
+from kcompat.group.kinds.share.requests import Begin, OffsetChange, StateDeletion
 from kcompat.group.modern.finding import find
 from kcompat.group.modern.refusal import Refusal
 from kcompat.protocol.errors import ErrorCode
@@ -27,34 +27,34 @@ NOTHING_TO_DELETE = "There is no offset information to delete."
 NON_EMPTY = Refusal(ErrorCode.NON_EMPTY_GROUP, ErrorCode.NON_EMPTY_GROUP.message)
 
 
-def begin_to_delete(turn: GroupTurn, group_id: str) -> Deletion:
+def begin_to_delete(turn: GroupTurn, group_id: str) -> StateDeletion:
     """Before a group is deleted: all that the share coordinator has of it. Nothing of a group that is not
     there, or is of another kind.
     """
     group = find(turn.shard, group_id, ShareGroup)
     if isinstance(group, Refusal):
-        return Deletion()
+        return StateDeletion()
     if len(group.members):
-        return Deletion(*_refused(NON_EMPTY))
+        return StateDeletion(*_refused(NON_EMPTY))
     if not group.knows_topics:
-        return Deletion()
+        return StateDeletion()
     state, image = group.initialization, turn.shard.image()
     topics = union(state.initialized, state.initializing)
     again = [topic for topic_id in state.deleting if (topic := image.topic_by_id(topic_id)) is not None]
     topics = union(topics, {topic.topic_id: _whole(topic) for topic in again})
     RECORDS.write_initialization(turn, group_id, Initialization(deleting=frozenset(topics)))
-    return Deletion(topics=topics)
+    return StateDeletion(topics=topics)
 
 
-def begin_to_delete_offsets(turn: GroupTurn, group_id: str, names: Iterable[str]) -> Deletion:
+def begin_to_delete_offsets(turn: GroupTurn, group_id: str, names: Iterable[str]) -> StateDeletion:
     """DeleteShareGroupOffsets: what the share coordinator has of these topics."""
     group = find(turn.shard, group_id, ShareGroup)
     if isinstance(group, Refusal):
-        return Deletion(*_refused(group))
+        return StateDeletion(*_refused(group))
     if len(group.members):
-        return Deletion(*_refused(NON_EMPTY))
+        return StateDeletion(*_refused(NON_EMPTY))
     if not group.knows_topics:
-        return Deletion()
+        return StateDeletion()
     state, image = group.initialization, turn.shard.image()
     begun = union(state.initialized, state.initializing)
     topics: dict[bytes, TopicPartitions] = {}
@@ -71,7 +71,7 @@ def begin_to_delete_offsets(turn: GroupTurn, group_id: str, names: Iterable[str]
         else:
             refused[name] = (error, NOTHING_TO_DELETE)
     RECORDS.write_initialization(turn, group_id, state.with_deleting(topics))
-    return Deletion(topics=topics, refused=refused)
+    return StateDeletion(topics=topics, refused=refused)
 
 
 def complete_offset_deletion(turn: GroupTurn, group_id: str, topic_ids: Iterable[bytes]) -> None:
@@ -81,16 +81,16 @@ def complete_offset_deletion(turn: GroupTurn, group_id: str, topic_ids: Iterable
         RECORDS.write_initialization(turn, group_id, group.initialization.with_deleted(topic_ids))
 
 
-def begin_to_alter(turn: GroupTurn, group_id: str, offsets: Mapping[str, Mapping[int, int]]) -> Alteration:
+def begin_to_alter(turn: GroupTurn, group_id: str, offsets: Mapping[str, Mapping[int, int]]) -> OffsetChange:
     """AlterShareGroupOffsets: begin share partitions anew. The group may be one that there is not yet.
 
     Partitions that do not exist are left out, and topics that do not.
     """
     group = find_or_make(turn.shard, group_id)
     if isinstance(group, Refusal):
-        return Alteration(*_refused(group))
+        return OffsetChange(*_refused(group))
     if len(group.members):
-        return Alteration(*_refused(NON_EMPTY))
+        return OffsetChange(*_refused(NON_EMPTY))
     topics = {}
     for name, of_topic in offsets.items():
         topic = turn.shard.image().topics.get(name)
@@ -101,7 +101,7 @@ def begin_to_alter(turn: GroupTurn, group_id: str, offsets: Mapping[str, Mapping
         group.asked_ms.update(dict.fromkeys(topics, turn.now_ms))
         RECORDS.write_initialization(turn, group_id, group.initialization.with_begun(topics))
     ids = {row.name: topic_id for topic_id, row in topics.items()}
-    return Alteration(begin=Begin(group.group_epoch, topics), topic_ids=ids)
+    return OffsetChange(begin=Begin(group.group_epoch, topics), topic_ids=ids)
 
 
 def completed(turn: GroupTurn, group_id: str, topics: Mapping[bytes, TopicPartitions]) -> None:

@@ -18,9 +18,9 @@ from kcompat.group.kinds.share.group import ShareGroup
 from kcompat.group.kinds.share.initialization import NO_TOPICS, Initialization, TopicPartitions
 from kcompat.group.kinds.share.kind import SHARE_KIND
 from kcompat.group.kinds.share.requests import (
-    Alteration,
-    Deletion,
+    OffsetChange,
     ShareHeartbeatOutcome,
+    StateDeletion,
 )
 from kcompat.group.modern.finding import find
 from kcompat.group.modern.refusal import Refusal
@@ -29,7 +29,7 @@ from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import NO_OFFSET
 from kcompat.share.key import SharePartitionKey
-from kcompat.share.persisting import NOT_COUNTED, Outcome, StateSummary
+from kcompat.share.persister import NOT_COUNTED, Outcome, StateSummary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from kcompat.group.modern.answer import HeartbeatAnswer
     from kcompat.group.modern.kind import A, D, ModernKind, Q
     from kcompat.share.ends import End
-    from kcompat.share.persisting import Persister
+    from kcompat.share.persister import Persister
 
 logger = logging.getLogger(__name__)
 
@@ -177,7 +177,7 @@ class ShareGroups:
         NONE for a group of another kind, and where there is none: the deletion itself answers that.
         """
 
-        def prepared(deletion: Deletion) -> Promise[ErrorCode]:
+        def prepared(deletion: StateDeletion) -> Promise[ErrorCode]:
             if deletion.error:
                 return Promise.resolved(deletion.error)
             return self._forget(group_id, deletion.topics).map(
@@ -210,7 +210,7 @@ class ShareGroups:
             error = ErrorCode.INVALID_GROUP_ID
             return Promise.resolved(AlteredOffsets(error, error.message))
 
-        def decided(alteration: Alteration) -> Promise[AlteredOffsets]:
+        def decided(alteration: OffsetChange) -> Promise[AlteredOffsets]:
             begin = alteration.begin
             if begin is None:
                 return Promise.resolved(AlteredOffsets(alteration.error, alteration.message))
@@ -254,12 +254,12 @@ class ShareGroups:
             error = ErrorCode.INVALID_GROUP_ID
             return Promise.resolved(DeletedOffsets(error, error.message))
 
-        def decided(deletion: Deletion) -> Promise[DeletedOffsets]:
+        def decided(deletion: StateDeletion) -> Promise[DeletedOffsets]:
             if deletion.error:
                 return Promise.resolved(DeletedOffsets(deletion.error, deletion.message))
             return self._forget(group_id, deletion.topics).flat_map(partial(forgotten, deletion))
 
-        def forgotten(deletion: Deletion, outcomes: Mapping[bytes, Outcome]) -> Promise[DeletedOffsets]:
+        def forgotten(deletion: StateDeletion, outcomes: Mapping[bytes, Outcome]) -> Promise[DeletedOffsets]:
             named = {deletion.topics[topic_id].name: outcome for topic_id, outcome in outcomes.items()}
             named.update((name, Outcome(*refused)) for name, refused in deletion.refused.items())
             answer = DeletedOffsets(outcomes=named)
@@ -341,9 +341,9 @@ def _nobody_waits(_error: ErrorCode) -> None:
     """What could not be noted is found by the next heartbeat."""
 
 
-def _no_deletion(error: ErrorCode) -> Deletion:
-    return Deletion(group_error(error), group_error(error).message)
+def _no_deletion(error: ErrorCode) -> StateDeletion:
+    return StateDeletion(group_error(error), group_error(error).message)
 
 
-def _no_alteration(error: ErrorCode) -> Alteration:
-    return Alteration(group_error(error), group_error(error).message)
+def _no_alteration(error: ErrorCode) -> OffsetChange:
+    return OffsetChange(group_error(error), group_error(error).message)

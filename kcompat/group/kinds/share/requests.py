@@ -44,7 +44,7 @@ class ShareHeartbeatOutcome(NamedTuple):
     begin: Begin | None = None
 
 
-class Deletion(NamedTuple):
+class StateDeletion(NamedTuple):
     """Why nothing of a group may be deleted; or the share partitions that the share coordinator is to forget,
     and why that is not asked for other topics, by their names.
     """
@@ -55,7 +55,7 @@ class Deletion(NamedTuple):
     refused: Mapping[str, tuple[ErrorCode, str]] = {}
 
 
-class Alteration(NamedTuple):
+class OffsetChange(NamedTuple):
     """Why the offsets of a group may not be altered; or what of them may be: the share partitions to begin
     anew, and the topics they are of, by name.
     """

@@ -23,7 +23,7 @@ SHARE = "share"
 NOTHING_BEGUN = Initialization()
 
 
-class ShareState(Enum):
+class ShareGroupState(Enum):
     """States of a share group; the values are what clients see."""
 
     EMPTY = "Empty"
@@ -57,10 +57,10 @@ class ShareRoster(SubscribedGroup[ShareMember]):
         return self._initialization.committed("") or NOTHING_BEGUN
 
     @property
-    def committed_state(self) -> ShareState:
+    def committed_state(self) -> ShareGroupState:
         """The state to show."""
         has_members = any(True for _ in self.members.committed_items())
-        return ShareState.STABLE if has_members else ShareState.EMPTY
+        return ShareGroupState.STABLE if has_members else ShareGroupState.EMPTY
 
     @property
     def knows_topics(self) -> bool:

@@ -19,7 +19,7 @@ from kcompat.group.kinds.streams.endpoints import endpoints
 from kcompat.group.kinds.streams.group import StreamsGroup
 from kcompat.group.kinds.streams.layout import Layout, lay_out, take_topology
 from kcompat.group.kinds.streams.member import StreamsMember
-from kcompat.group.kinds.streams.reconciliation import Surroundings, reconcile
+from kcompat.group.kinds.streams.reconciliation import StreamsStep, reconcile
 from kcompat.group.kinds.streams.records import RECORDS
 from kcompat.group.kinds.streams.requests import StreamsHeartbeatAnswer
 from kcompat.group.kinds.streams.roster import STREAMS, Basis
@@ -208,7 +208,7 @@ def _reconcile(
     """Take the member one step towards its target."""
     if member.is_reconciled_to(target.epoch):
         return member
-    around = Surroundings(target.epoch, target.tasks, group, request.owned)
+    around = StreamsStep(target.epoch, target.tasks, group, request.owned)
     reconciled = reconcile(member, around)
     if not isinstance(reconciled, Refusal) and reconciled != member:
         RECORDS.write_current(turn, group.group_id, reconciled)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NO_TAGS: Mapping[str, str] = MappingProxyType({})
 
 
-class MemberState(IntEnum):
+class StreamsMemberState(IntEnum):
     """How a member stands to its target, by the numbers of the record, which are not those of consumers."""
 
     STABLE = 1
@@ -35,11 +35,11 @@ class MemberState(IntEnum):
     """A state that a newer broker wrote."""
 
     @classmethod
-    def _missing_(cls, _value: object) -> MemberState:
+    def _missing_(cls, _value: object) -> StreamsMemberState:
         return cls.UNKNOWN
 
 
-class Endpoint(NamedTuple):
+class UserEndpoint(NamedTuple):
     """Where the application answers queries of its state."""
 
     host: str
@@ -52,7 +52,7 @@ class StreamsMember(Struct, frozen=True):
     member_id: str
     member_epoch: int = 0
     previous_member_epoch: int = 0
-    state: MemberState = MemberState.STABLE
+    state: StreamsMemberState = StreamsMemberState.STABLE
     instance_id: str | None = None
     """Kafka 4.3 takes none from members; its records have room for one."""
     rack_id: str | None = None
@@ -61,7 +61,7 @@ class StreamsMember(Struct, frozen=True):
     client_host: str = ""
     topology_epoch: int = NO_EPOCH
     process_id: str = ""
-    endpoint: Endpoint | None = None
+    endpoint: UserEndpoint | None = None
     client_tags: Mapping[str, str] = NO_TAGS
     assigned: HeldTasks = NONE_HELD
     revoking: HeldTasks = NONE_HELD
@@ -69,7 +69,7 @@ class StreamsMember(Struct, frozen=True):
 
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
         """Whether the member has what its target of this epoch says."""
-        return self.state is MemberState.STABLE and self.member_epoch == assignment_epoch
+        return self.state is StreamsMemberState.STABLE and self.member_epoch == assignment_epoch
 
     def assignment_epoch(self, subtopology: str, number: int) -> int | None:
         """The epoch in which it got an active task that it has or has yet to give up; None for any other."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcompat.group.kinds.streams.member import MemberState
+from kcompat.group.kinds.streams.member import StreamsMemberState
 from kcompat.group.kinds.streams.tasks import NONE_HELD, HeldTasks, Task, Tasks, task_sets
 from kcompat.group.modern.refusal import Refusal
 from kcompat.protocol.errors import ErrorCode
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.streams.member import StreamsMember
 
 
-class Holders(Protocol):
+class TaskHolders(Protocol):
     """Who has a task, or has yet to give it up."""
 
     def is_active(self, task: Task) -> bool:
@@ -35,29 +35,31 @@ class Holders(Protocol):
         """Whether it is a standby or a warm-up task of a member in this process."""
 
 
-class Surroundings(Struct, frozen=True):
-    """What a member's way depends on: `target` is that of `target_epoch`, and `reported` what the member says
-    it has, None where it says nothing.
+class StreamsStep(Struct, frozen=True):
+    """Facts that decide the next step of a member towards its target.
+
+    `target` is the target at `target_epoch`; `reported` are the tasks that the member says it has, None where
+    it says nothing.
     """
 
     target_epoch: int
     target: Tasks
-    holders: Holders
+    holders: TaskHolders
     reported: Tasks | None
 
 
-def reconcile(member: StreamsMember, around: Surroundings) -> StreamsMember | Refusal:
+def reconcile(member: StreamsMember, around: StreamsStep) -> StreamsMember | Refusal:
     """The member after its next step."""
     match member.state:
-        case MemberState.STABLE:
+        case StreamsMemberState.STABLE:
             if member.member_epoch == around.target_epoch:
                 return member
             return _next(member, member.member_epoch, around)
-        case MemberState.UNREVOKED_TASKS:
+        case StreamsMemberState.UNREVOKED_TASKS:
             if _still_has(member.revoking, around):
                 return member
             return _next(member, member.member_epoch + 1, around)
-        case MemberState.UNRELEASED_TASKS:
+        case StreamsMemberState.UNRELEASED_TASKS:
             return _next(member, member.member_epoch, around)
         case _:
             if around.reported is None or not around.reported.is_empty:
@@ -69,12 +71,12 @@ def reconcile(member: StreamsMember, around: Surroundings) -> StreamsMember | Re
             return _next(member, around.target_epoch, around)
 
 
-def _still_has(revoking: HeldTasks, around: Surroundings) -> bool:
+def _still_has(revoking: HeldTasks, around: StreamsStep) -> bool:
     """Whether the member has yet to give any of these up. Who reports nothing has given nothing up."""
     return around.reported is None or around.reported.has_any_of(revoking)
 
 
-def _next(member: StreamsMember, epoch: int, around: Surroundings) -> StreamsMember:
+def _next(member: StreamsMember, epoch: int, around: StreamsStep) -> StreamsMember:
     """Go as far towards the target as others allow. A member that has tasks to give up stays in `epoch` until
     it has.
     """
@@ -92,13 +94,13 @@ def _next(member: StreamsMember, epoch: int, around: Surroundings) -> StreamsMem
     gone = HeldTasks(_with_epochs(has, active.gone), standby.gone, warmup.gone)
     if not gone.is_empty and _still_has(gone, around):
         kept = HeldTasks(_with_epochs(has, active.kept), standby.kept, warmup.kept)
-        return _at(member, epoch, MemberState.UNREVOKED_TASKS, kept, gone)
+        return _at(member, epoch, StreamsMemberState.UNREVOKED_TASKS, kept, gone)
     had = _with_epochs(has, active.kept)
     for subtopology, numbers in active.free.items():
         had.setdefault(subtopology, {}).update(dict.fromkeys(sorted(numbers), around.target_epoch))
     held = HeldTasks(had, _union(standby.kept, standby.free), _union(warmup.kept, warmup.free))
     waits = active.waits or standby.waits or warmup.waits
-    state = MemberState.UNRELEASED_TASKS if waits else MemberState.STABLE
+    state = StreamsMemberState.UNRELEASED_TASKS if waits else StreamsMemberState.STABLE
     return _at(member, around.target_epoch, state, held, NONE_HELD)
 
 
@@ -141,7 +143,7 @@ def _union(
 
 
 def _at(
-    member: StreamsMember, epoch: int, state: MemberState, assigned: HeldTasks, revoking: HeldTasks
+    member: StreamsMember, epoch: int, state: StreamsMemberState, assigned: HeldTasks, revoking: HeldTasks
 ) -> StreamsMember:
     return replace(
         member,

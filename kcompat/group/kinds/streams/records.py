@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from kcompat.group.kinds.streams.member import Endpoint, MemberState, StreamsMember
+from kcompat.group.kinds.streams.member import StreamsMember, StreamsMemberState, UserEndpoint
 from kcompat.group.kinds.streams.roster import Basis
 from kcompat.group.kinds.streams.tasks import HeldTasks, Tasks, task_sets
 from kcompat.group.kinds.streams.topology import CopartitionGroup, Subtopology, TopicInfo, Topology
@@ -89,7 +89,7 @@ class StreamsRecords(ModernRecords[StreamsMember, Tasks]):
             rebalance_timeout_ms=value.rebalance_timeout_ms,
             topology_epoch=value.topology_epoch,
             process_id=value.process_id,
-            endpoint=None if endpoint is None else Endpoint(endpoint.host, endpoint.port),
+            endpoint=None if endpoint is None else UserEndpoint(endpoint.host, endpoint.port),
             client_tags={row.key: row.value for row in value.client_tags},
         )
 
@@ -116,7 +116,7 @@ class StreamsRecords(ModernRecords[StreamsMember, Tasks]):
             member,
             member_epoch=value.member_epoch,
             previous_member_epoch=value.previous_member_epoch,
-            state=MemberState(value.state),
+            state=StreamsMemberState(value.state),
             assigned=HeldTasks(
                 _epochs(value.active_tasks, value.member_epoch),
                 _sets(value.standby_tasks),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.kinds.streams.configured import InternalTopic, Status
-    from kcompat.group.kinds.streams.member import Endpoint
+    from kcompat.group.kinds.streams.member import UserEndpoint
     from kcompat.group.kinds.streams.roster import StreamsState
     from kcompat.group.kinds.streams.tasks import HeldTasks
     from kcompat.group.kinds.streams.topology import Topology
@@ -43,7 +43,7 @@ class StreamsHeartbeatRequest(Struct, frozen=True):
     standby: Mapping[str, frozenset[int]] | None = None
     warmup: Mapping[str, frozenset[int]] | None = None
     process_id: str | None = None
-    endpoint: Endpoint | None = None
+    endpoint: UserEndpoint | None = None
     client_tags: Mapping[str, str] | None = None
     wants_shutdown: bool = False
     tells_offsets: bool = False
@@ -61,7 +61,7 @@ class StreamsHeartbeatRequest(Struct, frozen=True):
 class EndpointPartitions(NamedTuple):
     """What can be asked at an endpoint: partitions by topic."""
 
-    endpoint: Endpoint
+    endpoint: UserEndpoint
     active: Mapping[str, tuple[int, ...]]
     standby: Mapping[str, tuple[int, ...]]
 
@@ -125,7 +125,7 @@ class DescribedStreamsMember(Struct, frozen=True):
     client_host: str
     topology_epoch: int
     process_id: str
-    endpoint: Endpoint | None
+    endpoint: UserEndpoint | None
     client_tags: Mapping[str, str]
     assigned: HeldTasks
     target: Tasks

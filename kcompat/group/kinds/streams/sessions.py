@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.group.kinds.streams.member import MemberState
+from kcompat.group.kinds.streams.member import StreamsMemberState
 from kcompat.group.kinds.streams.records import RECORDS
 from kcompat.group.kinds.streams.roster import StreamsRoster
 from kcompat.group.modern.expiry import expire, revocation_key
@@ -40,7 +40,7 @@ def keep_alive(turn: GroupTurn, group_id: str, member_id: str) -> None:
 def watch_revocation(turn: GroupTurn, group_id: str, member: StreamsMember) -> None:
     """Give a member its rebalance timeout to give tasks up, or stop waiting if it has."""
     key, epoch = revocation_key(group_id, member.member_id), member.member_epoch
-    if member.state is MemberState.UNREVOKED_TASKS:
+    if member.state is StreamsMemberState.UNREVOKED_TASKS:
         _expire(turn, key, member.rebalance_timeout_ms, lambda member: member.member_epoch == epoch)
     else:
         turn.shard.timers.cancel(key)

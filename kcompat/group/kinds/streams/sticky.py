@@ -26,22 +26,22 @@ class TaskCount(Struct, frozen=True):
     is_stateful: bool = False
 
 
-class MemberSpec(Struct, frozen=True):
+class StreamsMemberSpec(Struct, frozen=True):
     """A member: the process that it is a thread of, and what it was to have until now."""
 
     process_id: str
     target: Tasks = NO_TASKS
 
 
-class GroupSpec(Struct, frozen=True):
+class StreamsSpec(Struct, frozen=True):
     """A group: members by id, subtopologies by id, and how many copies of each stateful task."""
 
-    members: Mapping[str, MemberSpec]
+    members: Mapping[str, StreamsMemberSpec]
     subtopologies: Mapping[str, TaskCount]
     standby_replicas: int = 0
 
 
-def assign(spec: GroupSpec) -> dict[str, Tasks]:
+def assign(spec: StreamsSpec) -> dict[str, Tasks]:
     """What each member is to have from now on. Without members nobody has anything; copies for which there
     are too few processes are left out.
     """
@@ -93,7 +93,7 @@ class _Process:
 class _Assignment:
     """One target assignment in the making."""
 
-    def __init__(self, spec: GroupSpec) -> None:
+    def __init__(self, spec: StreamsSpec) -> None:
         self._spec = spec
         counts = spec.subtopologies.values()
         active = sum(each.tasks for each in counts)

@@ -10,7 +10,7 @@ from kcompat.group.kinds.streams.configured import Status, StatusCode
 from kcompat.group.kinds.streams.records import RECORDS
 from kcompat.group.kinds.streams.roster import StreamsRoster
 from kcompat.group.kinds.streams.sessions import delay_key
-from kcompat.group.kinds.streams.sticky import GroupSpec, MemberSpec, TaskCount, assign
+from kcompat.group.kinds.streams.sticky import StreamsMemberSpec, StreamsSpec, TaskCount, assign
 from kcompat.group.kinds.streams.tasks import NO_TASKS, Tasks
 from kcompat.group.modern.own_settings import settings_of
 from kcompat.group.modern.target import may_assign_again, news
@@ -109,10 +109,10 @@ def _spec(
     members: Mapping[str, StreamsMember],
     configured: ConfiguredTopology,
     assignment_configs: Mapping[str, str],
-) -> GroupSpec:
-    return GroupSpec(
+) -> StreamsSpec:
+    return StreamsSpec(
         {
-            member_id: MemberSpec(member.process_id, group.target(member_id))
+            member_id: StreamsMemberSpec(member.process_id, group.target(member_id))
             for member_id, member in members.items()
         },
         {

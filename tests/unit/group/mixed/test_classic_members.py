@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
-from kcompat.group.kinds.consumer.member import MemberState
+from kcompat.group.kinds.consumer.member import ConsumerMemberState
 from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
 from kcompat.group.mixed.policy import MigrationPolicy
 from kcompat.group.requests import JoinAnswer, MemberIdentity
@@ -105,7 +105,7 @@ def test_a_member_that_must_give_up_first_stays_in_its_epoch(fixture: ConsumerGr
     kept = first.joining.value
     member = fixture.consumers().members.get(first.member_id)
     assert member is not None
-    assert member.state is MemberState.UNREVOKED_PARTITIONS
+    assert member.state is ConsumerMemberState.UNREVOKED_PARTITIONS
     assert kept.generation == first.generation == member.member_epoch
     first.poll()
     first.poll()

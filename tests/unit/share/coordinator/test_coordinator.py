@@ -7,7 +7,7 @@ import pytest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import StateBatch
 from kcompat.share.coordinator.config import ShareCoordinatorConfig
-from kcompat.share.persisting import StateWrite
+from kcompat.share.persister import StateWrite
 from support.share_coordinators import KEY, TOPIC, ShareCoordinatorFixture
 
 ACKNOWLEDGED = 2

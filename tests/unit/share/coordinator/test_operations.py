@@ -9,7 +9,7 @@ import pytest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import StateBatch
 from kcompat.share.coordinator.config import ShareCoordinatorConfig
-from kcompat.share.persisting import UNINITIALIZED_SUMMARY, Outcome, StateRead, StateSummary, StateWrite
+from kcompat.share.persister import UNINITIALIZED_SUMMARY, Outcome, StateRead, StateSummary, StateWrite
 from support.share_coordinators import KEY, TOPIC, TOPIC_PARTITIONS, ShareCoordinatorFixture
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from kcompat.share.partition.acknowledgement import (
     Acknowledgement,
 )
 from kcompat.share.partition.in_flight import Change
-from kcompat.share.persisting import Outcome, StateWrite
+from kcompat.share.persister import Outcome, StateWrite
 from support.current import current
 from support.share_partitions import ACCEPT, GAP, LOCK_MS, REJECT, RELEASE, RENEW, SharePartitionFixture
 

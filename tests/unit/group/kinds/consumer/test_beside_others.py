@@ -7,7 +7,7 @@ import pytest
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
-from kcompat.group.kinds.consumer.requests import HeartbeatRequest
+from kcompat.group.kinds.consumer.requests import ConsumerHeartbeatRequest
 from kcompat.group.requests import CommitRequest, FetchingMember, OffsetToCommit
 from kcompat.protocol.errors import ErrorCode
 from support.group_coordinators import GROUP, SESSION_MS, ConsumerGroupFixture, topic_id
@@ -143,7 +143,7 @@ def test_what_is_told_of_a_group_is_what_is_committed(fixture: ConsumerGroupFixt
     before = fixture.coordinator.describe_modern(CONSUMER_KIND, GROUP)
     waiting = fixture.coordinator.modern_heartbeat(
         CONSUMER_KIND,
-        HeartbeatRequest(
+        ConsumerHeartbeatRequest(
             GROUP, "b", 0, "c", "/h", lambda _t: True, None, None, 1000, frozenset("t"), None, None, {}
         ),
     )

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.group.kinds.consumer.member import ConsumerMember, MemberState
-from kcompat.group.kinds.consumer.reconciliation import Surroundings, reconcile
+from kcompat.group.kinds.consumer.member import ConsumerMember, ConsumerMemberState
+from kcompat.group.kinds.consumer.reconciliation import ConsumerStep, reconcile
 from kcompat.group.modern.refusal import Refusal
 from kcompat.protocol.errors import ErrorCode
 
 T, U = b"t" * 16, b"u" * 16
 STABLE, UNREVOKED, UNRELEASED = (
-    MemberState.STABLE,
-    MemberState.UNREVOKED_PARTITIONS,
-    MemberState.UNRELEASED_PARTITIONS,
+    ConsumerMemberState.STABLE,
+    ConsumerMemberState.UNREVOKED_PARTITIONS,
+    ConsumerMemberState.UNRELEASED_PARTITIONS,
 )
 
 
 def member(
-    state: MemberState = STABLE,
+    state: ConsumerMemberState = STABLE,
     epoch: int = 5,
     assigned: dict[int, int] | None = None,
     revoking: dict[int, int] | None = None,
@@ -41,8 +41,8 @@ def around(
     epoch: int = 6,
     subscribed: frozenset[bytes] = frozenset({T}),
     changed: bool = False,
-) -> Surroundings:
-    return Surroundings(
+) -> ConsumerStep:
+    return ConsumerStep(
         epoch,
         {T: frozenset(target)} if target else {},
         subscribed,
@@ -52,7 +52,7 @@ def around(
     )
 
 
-def outcome(before: ConsumerMember, surroundings: Surroundings) -> tuple[object, ...]:
+def outcome(before: ConsumerMember, surroundings: ConsumerStep) -> tuple[object, ...]:
     after = reconcile(before, surroundings)
     assert isinstance(after, ConsumerMember)
     if after is not before:
@@ -161,14 +161,14 @@ def test_a_subscription_that_grew_changes_nothing_before_the_target_does() -> No
 
 @pytest.mark.parametrize("reported", [None, {1}])
 def test_a_state_of_a_newer_broker_fences_the_member(reported: set[int] | None) -> None:
-    refusal = reconcile(member(MemberState(9), assigned={1: 2}), around({1}, reported=reported))
+    refusal = reconcile(member(ConsumerMemberState(9), assigned={1: 2}), around({1}, reported=reported))
     assert isinstance(refusal, Refusal)
     assert refusal.error is ErrorCode.FENCED_MEMBER_EPOCH
 
 
 def test_a_state_of_a_newer_broker_is_left_when_the_member_owns_nothing() -> None:
-    before = member(MemberState(9), assigned={1: 2})
-    assert outcome(before, Surroundings(6, {T: frozenset({1})}, frozenset({T}), lambda *_: False, {})) == (
+    before = member(ConsumerMemberState(9), assigned={1: 2})
+    assert outcome(before, ConsumerStep(6, {T: frozenset({1})}, frozenset({T}), lambda *_: False, {})) == (
         STABLE,
         6,
         {1: 2},

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo, TopicImage
 from kcompat.coordinator.turn import Turn
-from kcompat.group.kinds.consumer.member import ClassicMembership, ConsumerMember, MemberState
+from kcompat.group.kinds.consumer.member import ClassicMembership, ConsumerMember, ConsumerMemberState
 from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.modern.topics import TopicHashes
 from kcompat.group.serde import GROUP_SERDE
@@ -80,7 +80,7 @@ def test_epochs_of_partitions_that_an_older_kafka_has_not_written() -> None:
         assigned_partitions=[messages.ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions(A, [1])],
     )
     member = RECORDS.with_current(ConsumerMember("m"), value)
-    assert (member.state, member.assigned) == (MemberState.UNREVOKED_PARTITIONS, {A: {1: 0}})
+    assert (member.state, member.assigned) == (ConsumerMemberState.UNREVOKED_PARTITIONS, {A: {1: 0}})
 
 
 def test_the_hash_of_topics_is_that_of_kafka() -> None:

@@ -8,7 +8,7 @@ from kcompat.group.kinds.share.groups import AlteredOffsets, StartOffset
 from kcompat.group.kinds.share.kind import SHARE_KIND
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.key import SharePartitionKey
-from kcompat.share.persisting import Outcome, StateWrite
+from kcompat.share.persister import Outcome, StateWrite
 from support.group_coordinators import GROUP, topic_id
 
 if TYPE_CHECKING:

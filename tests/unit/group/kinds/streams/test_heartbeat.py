@@ -10,7 +10,7 @@ import pytest
 from kcompat.cluster.config_entities import GROUPS
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.streams.configured import StatusCode
-from kcompat.group.kinds.streams.member import Endpoint
+from kcompat.group.kinds.streams.member import UserEndpoint
 from kcompat.group.kinds.streams.requests import StreamsHeartbeatAnswer
 from kcompat.group.kinds.streams.roster import StreamsState
 from kcompat.group.kinds.streams.settings import StreamsGroupConfig
@@ -280,7 +280,9 @@ def test_a_group_obeys_its_own_settings(fixture: StreamsGroupFixture) -> None:
 
 
 def test_all_of_it_is_found_in_the_log(fixture: StreamsGroupFixture) -> None:
-    fixture.enter_streams("a", IN_TWO_STEPS, rack_id="r", endpoint=Endpoint("h", 1), client_tags={"k": "v"})
+    fixture.enter_streams(
+        "a", IN_TWO_STEPS, rack_id="r", endpoint=UserEndpoint("h", 1), client_tags={"k": "v"}
+    )
     fixture.enter_streams("b", IN_TWO_STEPS)
     fixture.report_tasks("a")
     before = fixture.streamers()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcompat.group.kinds.streams.configured import Status, StatusCode
-from kcompat.group.kinds.streams.member import Endpoint
+from kcompat.group.kinds.streams.member import UserEndpoint
 from kcompat.group.kinds.streams.roster import StreamsState
 from kcompat.protocol.errors import ErrorCode
 from support.streams_groups import IN_TWO_STEPS, STATEFUL, StreamsGroupFixture, active, codes, reads, topology
@@ -120,7 +120,7 @@ def test_a_member_may_have_the_application_end(fixture: StreamsGroupFixture) -> 
 
 
 def test_endpoints_are_told_until_they_are_known(fixture: StreamsGroupFixture) -> None:
-    here, there = Endpoint("here", 1), Endpoint("there", 2)
+    here, there = UserEndpoint("here", 1), UserEndpoint("there", 2)
     joined = fixture.enter_streams("a", endpoint=here)
     assert joined.endpoint_epoch == 0, "that of the group as it is when it is stored"
     assert joined.endpoints == ((here, {"t": (0, 1, 2)}, {}),)
@@ -136,6 +136,6 @@ def test_endpoints_are_told_until_they_are_known(fixture: StreamsGroupFixture) -
 
 
 def test_endpoints_without_tasks(fixture: StreamsGroupFixture) -> None:
-    here = Endpoint("here", 1)
+    here = UserEndpoint("here", 1)
     joined = fixture.enter_streams("a", topology(reads("absent")), endpoint=here)
     assert joined.endpoints == ((here, {}, {}),)

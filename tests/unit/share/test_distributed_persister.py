@@ -22,8 +22,8 @@ from kcompat.protocol.api_keys import API_FACTS, ApiKey
 from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import StateBatch
-from kcompat.share.persister import PURPOSE, TIME_MS, DistributedPersister
-from kcompat.share.persisting import UNINITIALIZED_SUMMARY, Outcome, StateRead, StateSummary, StateWrite
+from kcompat.share.distributed_persister import PURPOSE, TIME_MS, DistributedPersister
+from kcompat.share.persister import UNINITIALIZED_SUMMARY, Outcome, StateRead, StateSummary, StateWrite
 from kcompat.topics import SHARE_GROUP_STATE
 from support.asking import ask, services_of
 from support.share_coordinators import KEY, ShareCoordinatorFixture

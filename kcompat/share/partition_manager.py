@@ -9,7 +9,8 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.partition import Partition
 from kcompat.share.key import SharePartitionKey
 from kcompat.share.leading import LedSharePartition
-from kcompat.share.persisting import Outcome
+from kcompat.share.persister import Outcome
+from kcompat.share.ports import Replicas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,20 +20,17 @@ if TYPE_CHECKING:
     from kcompat.replication.purgatory import Delayed, Purgatory
     from kcompat.share.fetching import Results, ShareFetch
     from kcompat.share.partition.acknowledgement import Acknowledgement
-    from kcompat.share.persisting import Persister
+    from kcompat.share.persister import Persister
+    from kcompat.share.ports import ShareSettings
     from kcompat.share.sessions import ShareSessionKey, TopicIdPartition
-    from kcompat.share.settings import ShareSettings
 
 
-class Replicas(Protocol):
+class FetchedReplicas(Replicas, Protocol):
     """The partitions of this broker, and the consumers that wait for them."""
 
     @property
     def fetches(self) -> Purgatory:
-        """Consumers that wait: for partitions, and for share partitions."""
-
-    def find(self, topic: str, index: int) -> Partition | ErrorCode:
-        """The partition, or what a client is told who looks for it here."""
+        """Consumers that wait for partitions or share partitions."""
 
 
 class SharePartitions:
@@ -42,7 +40,7 @@ class SharePartitions:
 
     def __init__(
         self,
-        replicas: Replicas,
+        replicas: FetchedReplicas,
         cluster: ImageHolder,
         persister: Persister,
         clock: Clock,

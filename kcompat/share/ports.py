@@ -1,0 +1,48 @@
+"""Protocols by which share partitions reach the rest of the broker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from kcompat.promise import Promise
+    from kcompat.protocol.errors import ErrorCode
+    from kcompat.protocol.message import Message
+    from kcompat.replication.partition import Partition
+    from kcompat.share.partition.limits import ShareLimits
+
+
+class Replicas(Protocol):
+    """The partitions of this broker."""
+
+    def find(self, topic: str, index: int) -> Partition | ErrorCode:
+        """Find a partition, or return the error for a client that looks for it here."""
+
+
+class PeerPort(Protocol):
+    """Another broker, as `PeerClient` is one."""
+
+    def call(self, request: Message, timeout_ms: float) -> Promise[Any]:
+        """The response to a request; fails with `PeerError`."""
+
+
+class PeersPort(Protocol):
+    """The other brokers."""
+
+    def of(self, broker_id: int, purpose: str) -> PeerPort:
+        """The client for one purpose to a broker."""
+
+
+class ShareSettings(Protocol):
+    """The settings of share groups, as they are in force when they are asked for."""
+
+    def limits(self, group_id: str) -> ShareLimits:
+        """What holds for each share partition of the group."""
+
+    def isolation_level(self, group_id: str) -> int:
+        """Whether the group reads what is not committed (`share.isolation.level`), as in FetchRequest."""
+
+    def start_timestamp(self, group_id: str, now_ms: int) -> int:
+        """Where a share partition begins that nobody has read (`share.auto.offset.reset`), as ListOffsets
+        asks for it: a time in ms, or one of the special ones.
+        """
