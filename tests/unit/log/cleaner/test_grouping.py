@@ -1,4 +1,4 @@
-"""Which segments become one; how long to wait for a rate."""
+"""Which segments the cleaner joins into one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import msgspec
 
 from kcompat.log.cleaner.grouping import group
 from kcompat.log.cleaner.job import CleanJob, Part, Rules
-from kcompat.log.cleaner.throttle import Throttle
 
 RULES = Rules(now_ms=0, delete_retention_ms=0, max_message_bytes=1000, upper_offset=0, producers={})
 JOB = CleanJob(
@@ -51,18 +50,3 @@ def test_groups_keep_to_an_int32_of_offsets() -> None:
     assert bases(*parts[:3]) == [[0, 100, limit - 9]]
     # an empty segment adds no offset
     assert bases(Part(0, 1, 0, 0, 0), Part(100, 0, 0, 0, 0), Part(2**33, 1, 0, 0, 0)) == [[0, 100], [2**33]]
-
-
-def test_a_rate_is_held() -> None:
-    throttle = Throttle(1000.0)
-    waited, now = 0.0, 100.0
-    for _ in range(50):
-        wait = throttle.wait_s(500, now)
-        waited += wait
-        now += wait
-    assert 23.5 <= waited <= 25.0  # 25 s of bytes, one second's worth ahead at most
-    assert throttle.wait_s(500, now + 3600) == 0.0
-
-
-def test_no_rate() -> None:
-    assert Throttle(1.7976931348623157e308).wait_s(1 << 40, 5.0) == 0.0

@@ -13,7 +13,10 @@ from kcompat.log.context import LogContext
 from kcompat.log.durability import NONE_WAITS
 from kcompat.log.errors import StorageError
 from kcompat.log.files import Files
+from support.disk import Create, PowerCut
+from support.faulty_files import FaultyFiles
 from support.log_harness import LogHarness
+from support.recorded_files import RecordingFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -231,3 +234,45 @@ def test_flush_now_while_appends_wait(held: Held) -> None:
     while held.by_hand.pending:
         held.step()
     assert held.log.durability.unsynced_from == NONE_WAITS
+
+
+def test_flush_messages_syncs_every_so_many_records(make_harness: Any) -> None:
+    files = FaultyFiles()
+    harness = make_harness(files, flush_messages=3)
+    points = []
+    for _ in range(7):
+        harness.append()
+        points.append(harness.log.recovery_point)
+    assert points == [0, 0, 3, 3, 3, 6, 6]
+    assert files.syncs == 2
+
+
+def test_flush_ms_is_obeyed_by_the_scheduler(make_harness: Any) -> None:
+    harness = make_harness(flush_ms=100)
+    harness.append()
+    harness.log.durability.flush_if_due(harness.log, 99)
+    assert harness.log.recovery_point == 0
+    harness.log.durability.flush_if_due(harness.log, 100)
+    assert harness.log.recovery_point == 1
+
+
+def test_the_indexes_of_a_rolled_segment_are_synced_with_it(make_harness: Any, tmp_path: Path) -> None:
+    files = RecordingFiles(tmp_path)
+    harness = make_harness(files, index_interval_bytes=0)
+    for timestamp in (1000, 2000, 3000):
+        harness.append(timestamp=timestamp)
+    first = "t-0/00000000000000000000"
+    assert unsynced(files, first) == {f"{first}.log"}
+    harness.log.roll(0)
+    assert {path.name for path in harness.directory.glob("*0.*index")} == {
+        "00000000000000000000.index",
+        "00000000000000000000.timeindex",
+    }
+    assert unsynced(files, first) == set()
+
+
+def unsynced(files: RecordingFiles, prefix: str) -> set[str]:
+    """Return the files whose paths begin with `prefix` and whose bytes a power cut would lose now."""
+    paths = {each.file: each.path for each in files.operations if isinstance(each, Create)}
+    at_risk = (paths[file] for file in PowerCut(files.operations).unsynced)
+    return {path for path in at_risk if path.startswith(prefix)}
