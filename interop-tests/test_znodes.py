@@ -20,7 +20,7 @@ from kazoo.client import KazooClient
 from kcompat.cluster.feature_levels import SUPPORTED, supported_payload
 from kcompat.config.broker import BrokerConfig
 from kcompat.node.broker import BrokerNode
-from kcompat.node.world import real_world
+from kcompat.node.environment import real_environment
 from kcompat.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
@@ -96,7 +96,7 @@ def our_broker(settings: ZooKeeperSettings, directory: Path) -> Iterator[tuple[s
     started: Future[tuple[int, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
     async def serve() -> None:
-        world = msgspec.structs.replace(real_world(), open_store=lambda *_: ZooKeeperStore(settings))
+        world = msgspec.structs.replace(real_environment(), open_store=lambda *_: ZooKeeperStore(settings))
         node, stopping = BrokerNode(config, world), asyncio.Event()
         try:
             await node.start()

@@ -13,7 +13,7 @@ from admission.stage import Asker, share
 from differential.catalogue import needs_zookeeper, release_of
 from kcompat.config.broker import BrokerConfig
 from kcompat.node.broker import BrokerNode
-from kcompat.node.world import real_world
+from kcompat.node.environment import real_environment
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode
 from real_kafka import RealKafka
@@ -117,6 +117,6 @@ def ours() -> Iterator[int]:
 
 
 async def _start(config: BrokerConfig) -> BrokerNode:
-    node = BrokerNode(config, real_world(), DenyingAuthorizer())
+    node = BrokerNode(config, real_environment(), DenyingAuthorizer())
     await node.start()
     return node

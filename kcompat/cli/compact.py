@@ -73,9 +73,9 @@ def _ask(running: AdminClient, topic: str) -> int:
 async def _compact(config: BrokerConfig, topics: list[str]) -> int:
     """Compact topics with a broker of our own, which nobody else hears of."""
     from kcompat.node.broker import BrokerNode
-    from kcompat.node.world import real_world
+    from kcompat.node.environment import real_environment
 
-    node = BrokerNode(config, real_world())
+    node = BrokerNode(config, real_environment())
     await node.start()
     codes = []
     try:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from kcompat.node.broker import BrokerNode
     from kcompat.node.cluster import ClusterNodes
-    from kcompat.node.world import World
+    from kcompat.node.environment import Environment
 
 logger = logging.getLogger(__name__)
 
@@ -190,18 +190,18 @@ async def _serve(
     zookeeper: tuple[str, int] | None,
     started: Callable[[], None],
 ) -> None:
-    from kcompat.node.world import real_world
+    from kcompat.node.environment import real_environment
 
-    world, port = real_world(), None
+    environment, port = real_environment(), None
     if zookeeper is not None:
         from kcompat.node.zookeeper_port import ZooKeeperPort
 
         port = ZooKeeperPort(*zookeeper)
-        world = port.serving(world)
+        environment = port.serving(environment)
     over = asyncio.Event()
     async with AsyncExitStack() as undo:
         with ended_by_signals(over):
-            starting = asyncio.create_task(_start(brokers, config, world, undo))
+            starting = asyncio.create_task(_start(brokers, config, environment, undo))
             ending = asyncio.create_task(over.wait())
             await asyncio.wait({starting, ending}, return_when=asyncio.FIRST_COMPLETED)
             if not starting.done():
@@ -222,25 +222,29 @@ async def _serve(
 
 
 async def _start(
-    brokers: int, config: BrokerConfig, world: World, undo: AsyncExitStack
+    brokers: int, config: BrokerConfig, environment: Environment, undo: AsyncExitStack
 ) -> BrokerNode | ClusterNodes:
     """Start a broker alone, or brokers that are a cluster; `undo` stops what was started."""
     if brokers > 1:
-        return await _start_many(brokers, config, world, undo)
+        return await _start_many(brokers, config, environment, undo)
     from kcompat.node.broker import BrokerNode
 
-    node = BrokerNode(config, world)
+    node = BrokerNode(config, environment)
     undo.push_async_callback(node.stop)
     await node.start()
     return node
 
 
-async def _start_many(brokers: int, config: BrokerConfig, world: World, undo: AsyncExitStack) -> ClusterNodes:
+async def _start_many(
+    brokers: int, config: BrokerConfig, environment: Environment, undo: AsyncExitStack
+) -> ClusterNodes:
     """Start brokers that are a cluster."""
     from kcompat.node.cluster import ClusterNodes
     from kcompat.node.spread import spread
 
-    nodes = ClusterNodes(spread(config, brokers), world.open_store(config, world.clock), world)
+    nodes = ClusterNodes(
+        spread(config, brokers), environment.open_store(config, environment.clock), environment
+    )
     undo.push_async_callback(nodes.close)
     await nodes.start()
     return nodes

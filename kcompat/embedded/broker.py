@@ -8,7 +8,7 @@ from kcompat.embedded.running import Embedded
 from kcompat.embedded.settings import read_settings
 from kcompat.errors import UsageError
 from kcompat.node.broker import BrokerNode
-from kcompat.node.world import real_world
+from kcompat.node.environment import real_environment
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -42,7 +42,7 @@ class Broker(Embedded[BrokerNode]):
         super().__init__("the broker", read_settings(data_dir, host, port, config))
 
     async def _begin(self, config: BrokerConfig) -> BrokerNode:
-        node = BrokerNode(config, real_world())
+        node = BrokerNode(config, real_environment())
         await node.start()
         return node
 

@@ -11,8 +11,8 @@ from kcompat.embedded.settings import check_port, read_settings
 from kcompat.errors import UsageError
 from kcompat.net.bound_socket import HeldPort
 from kcompat.node.cluster import ClusterNodes
+from kcompat.node.environment import real_environment
 from kcompat.node.spread import spread
-from kcompat.node.world import real_world
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +99,7 @@ class Cluster(Embedded[ClusterNodes]):
         self.brokers = [ClusterBroker(self, broker_id) for broker_id in range(brokers)]
 
     async def _begin(self, config: BrokerConfig) -> ClusterNodes:
-        world = real_world()
+        environment = real_environment()
         with ExitStack() as undo:
             ports = None
             if config.listeners[0].port == 0:  # a broker that starts again has to be where clients know it
@@ -108,7 +108,7 @@ class Cluster(Embedded[ClusterNodes]):
                 for each in held:
                     undo.callback(each.release)
             configs = spread(config, len(self.brokers), self._racks, ports)
-            nodes = ClusterNodes(configs, world.open_store(config, world.clock), world)
+            nodes = ClusterNodes(configs, environment.open_store(config, environment.clock), environment)
             try:
                 await nodes.start()  # done when each knows the others
             except BaseException:

@@ -53,7 +53,7 @@ class Server:
             pass
         self.hub.stop()
 
-    def kill(self) -> None:
+    def abandon(self) -> None:
         """Close listeners and connections at once; nothing more is answered."""
         for listener in self.listeners:
             listener.close()

@@ -36,26 +36,28 @@ if TYPE_CHECKING:
 
     from kcompat.config.broker import BrokerConfig
     from kcompat.log.cleaner.watch import Progress
+    from kcompat.node.environment import Environment
     from kcompat.node.listeners import ServedListener
-    from kcompat.node.world import World
     from kcompat.security.authorizer import Authorizer
 
 
 class BrokerNode:
-    """One broker, on the event loop that runs `start`; `world` belongs to that loop."""
+    """One broker, on the event loop that runs `start`; `environment` belongs to that loop."""
 
     parts: Parts
     server: Server
     served: list[ServedListener]
 
-    def __init__(self, config: BrokerConfig, world: World, authorizer: Authorizer | None = None) -> None:
+    def __init__(
+        self, config: BrokerConfig, environment: Environment, authorizer: Authorizer | None = None
+    ) -> None:
         """`authorizer` decides what clients may do (None: all). Raises ConfigError, LogDirectoryError."""
         check_supported(config.listeners)
         insist_on_one_node(config.given)
-        insist_on_one(config.log_dirs, world.files)
-        self._world = world
+        insist_on_one(config.log_dirs, environment.files)
+        self._environment = environment
         self._authorizer = authorizer or AllowEverything()
-        self._identity = stored_identity(config.log_dirs, world.files)
+        self._identity = stored_identity(config.log_dirs, environment.files)
         self._config = config
         self._lifetime = Lifetime()
         self._is_serving = False
@@ -84,52 +86,52 @@ class BrokerNode:
             await self._lifetime.end()
 
     def kill(self) -> None:
-        """End as by kill -9: no word to anybody, nothing more is written. The directories can be used again,
+        """End as by kill -9: no peer is told, and nothing more is written. The directories can be used again,
         and look as after a crash of the process.
         """
-        self._lifetime.cut_short()
+        self._lifetime.abandon()
 
     async def _start(self) -> None:
-        config, world, began = self._config, self._world, self._lifetime.began
-        insist_on_free_ports(world.bind, config)  # before anything is made
-        store = world.open_store(config, world.clock)
+        config, environment, began = self._config, self._environment, self._lifetime.began
+        insist_on_free_ports(environment.bind, config)  # before anything is made
+        store = environment.open_store(config, environment.clock)
         began(store.close)
         session = await store.session()
         is_ours = not config.get("zookeeper.connect")  # brokers of Kafka end where features are finalized
         await loading.prepare(session, HIGHEST_LEVELS if is_ours else {})
         config = await with_broker_id(config, self._identity, session, is_alone=store.is_own)
-        proposed = self._identity.cluster_id or uuid_to_text(random_uuid(world.random))
+        proposed = self._identity.cluster_id or uuid_to_text(random_uuid(environment.random))
         # Who adopts logs writes the id together with what it finds in them.
         cluster_id = await loading.cluster_id(session, proposed, claims=not store.is_own)
         parts = self.parts = Parts(
-            config, world, session, cluster_id, self._authorizer, keeps_metadata=store.is_own
+            config, environment, session, cluster_id, self._authorizer, keeps_metadata=store.is_own
         )
         # The topics' own settings come with their roles.
         parts.logs.open(config.broker_id, cluster_id, log_config(topic_config(config, {})))
         began(parts.logs.close, parts.logs.abandon)
         if store.is_own:
-            await adopt(session, parts.logs, cluster_id, parts.config.current, world.random)
+            await adopt(session, parts.logs, cluster_id, parts.config.current, environment.random)
 
-        listeners = keep_open(world.bind, config, self._lifetime)
-        self.server = Server(listeners, parts.dispatcher, limits_of(config), world.turn)
+        listeners = keep_open(environment.bind, config, self._lifetime)
+        self.server = Server(listeners, parts.dispatcher, limits_of(config), environment.turn)
         parts.config.subscribe(lambda changed: setattr(self.server.hub, "limits", limits_of(changed)))
-        began(parts.leave, parts.desert)
-        told, self.served = await advertise(config, listeners, world.host_name, is_alone=store.is_own)
+        began(parts.leave, parts.abandon)
+        told, self.served = await advertise(config, listeners, environment.host_name, is_alone=store.is_own)
         await parts.join(told)
         parts.start_coordinators()
         began(parts.stop_coordinators, parts.stop_coordinators)
         began(parts.cleaner.stop, parts.cleaner.stop)
         parts.cleaner.start()
-        housekeeping = Housekeeping(world.clock, chores_of(parts))
+        housekeeping = Housekeeping(environment.clock, chores_of(parts))
         began(housekeeping.stop, housekeeping.stop)
         housekeeping.start()
         began(parts.helpers.close, parts.helpers.close)
         self.server.start()
-        began(self.server.stop, self.server.kill)
-        administration = world.administration(config.log_dirs[0], {"compact": self.compacting})
+        began(self.server.stop, self.server.abandon)
+        administration = environment.administration(config.log_dirs[0], {"compact": self.compacting})
         await administration.open()
         began(administration.close, administration.abandon)
-        imports = LateImports(world.clock, parts.services.server.served)
+        imports = LateImports(environment.clock, parts.services.server.served)
         began(imports.stop, imports.stop)
         imports.start()
         self._is_serving = True

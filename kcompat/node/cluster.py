@@ -28,20 +28,22 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage
     from kcompat.config.broker import BrokerConfig
     from kcompat.net.listener import Listener
+    from kcompat.node.environment import Environment
     from kcompat.node.listeners import ServedListener
-    from kcompat.node.world import World
     from kcompat.store.interface import MetadataStore, Sessions
 
 
 class ClusterNodes:
     """The brokers of `configs`, which have their ids, each running or not."""
 
-    def __init__(self, configs: Sequence[BrokerConfig], store: Sessions, world: World) -> None:
-        """`world` is each one's, but for the store and the network. The store is closed at the end."""
+    def __init__(self, configs: Sequence[BrokerConfig], store: Sessions, environment: Environment) -> None:
+        """`environment` serves every broker, except for the store and the network. The store is closed at the
+        end.
+        """
         self._configs = {config.broker_id: config for config in configs}
         self._store = store
-        self._world = world
-        self._links = Links(world.connect, world.clock)
+        self._environment = environment
+        self._links = Links(environment.connect, environment.clock)
         self._sessions: dict[int, BorrowedStore] = {}
         self._changed = asyncio.Event()
         self.running: dict[int, BrokerNode] = {}
@@ -81,8 +83,8 @@ class ClusterNodes:
         former = self._sessions.get(broker_id)
         if former is not None:
             await former.close()  # of a broker that was killed: nobody else had its session
-        session = self._sessions[broker_id] = BorrowedStore(self._store, self._world.clock)
-        node = BrokerNode(self._configs[broker_id], self._world_of(broker_id, session))
+        session = self._sessions[broker_id] = BorrowedStore(self._store, self._environment.clock)
+        node = BrokerNode(self._configs[broker_id], self._environment_of(broker_id, session))
         await node.start()
         node.parts.cluster.subscribe(lambda *_: self._changed.set())
         self.running[broker_id] = node
@@ -175,14 +177,14 @@ class ClusterNodes:
     def _session_timeout_ms(self, broker_id: int) -> int:
         return self._configs[broker_id].integer("zookeeper.session.timeout.ms")
 
-    def _world_of(self, broker_id: int, session: BorrowedStore) -> World:
+    def _environment_of(self, broker_id: int, session: BorrowedStore) -> Environment:
         def bind(name: str, host: str, port: int, **options: Any) -> Listener:
-            listener = self._world.bind(name, host, port, **options)
+            listener = self._environment.bind(name, host, port, **options)
             self._links.listens(broker_id, listener.port)
             return listener
 
         return structs.replace(
-            self._world,
+            self._environment,
             open_store=lambda _config, _clock: session,
             bind=bind,
             connect=self._links.of(broker_id),

@@ -31,7 +31,7 @@ def chores_of(parts: Parts) -> list[Chore]:
     """All chores of a broker, with the intervals that its configuration sets at its start."""
     config, logs = parts.config.current, parts.logs
     first = config.log_initial_task_delay_ms
-    now_ms = parts.world.clock.now_ms
+    now_ms = parts.environment.clock.now_ms
     checkpoint_ms = config.replica_high_watermark_checkpoint_interval_ms
     return [
         Chore("retention", config.log_retention_check_interval_ms, partial(_enforce_retention, parts), first),
@@ -91,7 +91,7 @@ def _enforce_retention(parts: Parts) -> None:
         partition = parts.replicas.get(log.topic, log.partition)
         return 0 if partition is None else partition.high_watermark
 
-    parts.logs.enforce_retention(parts.world.clock.now_ms(), high_watermark)
+    parts.logs.enforce_retention(parts.environment.clock.now_ms(), high_watermark)
 
 
 def _checkpoint_high_watermarks(parts: Parts) -> None:

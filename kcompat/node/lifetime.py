@@ -1,4 +1,4 @@
-"""The started parts of a broker, which are ended in the opposite order."""
+"""The started parts of a broker, which end in the opposite order."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ if TYPE_CHECKING:
 
 
 class Lifetime:
-    """Each part says, as it starts, how it ends in peace, and how when the broker is to be gone at once."""
+    """The parts that were started, each with the way to stop it and the way to abandon it."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[Callable[[], object], Callable[[], object] | None]] = []
 
-    def began(self, stop: Callable[[], object], kill: Callable[[], object] | None = None) -> None:
-        """A part was started: `stop`, perhaps a coroutine function, ends it; `kill` ends it without another
-        word to the disk or to a peer. A part without `kill` has nothing that outlives those that have one.
+    def began(self, stop: Callable[[], object], abandon: Callable[[], object] | None = None) -> None:
+        """Note that a part was started. `stop`, which may be a coroutine function, ends it in peace.
+
+        `abandon` ends it as kill -9 would: nothing more is written, and no peer is told. A part needs none if
+        it ends with a part that has one.
         """
-        self._parts.append((stop, kill))
+        self._parts.append((stop, abandon))
 
     async def end(self) -> None:
-        """Stop the parts, the last one first. A part that fails, or whose end is no longer waited for, spares
-        no other; what it failed with is raised at the end.
+        """Stop the parts, the last one first.
+
+        All are stopped, even if one fails or the caller is cancelled; the first error is raised at the end.
         """
         fault: BaseException | None = None
         while self._parts:
@@ -39,10 +42,10 @@ class Lifetime:
         if fault is not None:
             raise fault
 
-    def cut_short(self) -> None:
-        """Kill the parts, the last one first."""
+    def abandon(self) -> None:
+        """Abandon the parts, the last one first: the end as by kill -9."""
         while self._parts:
-            _, kill = self._parts.pop()
-            if kill is not None:
-                with contained("the sudden end of a broker"):
-                    kill()
+            _, abandon = self._parts.pop()
+            if abandon is not None:
+                with contained("the abandonment of a broker"):
+                    abandon()

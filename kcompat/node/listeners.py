@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig
     from kcompat.config.listeners import Endpoint
     from kcompat.net.listener import Bind, Listener
+    from kcompat.node.environment import HostName
     from kcompat.node.lifetime import Lifetime
-    from kcompat.node.world import HostName
 
 
 class ServedListener(Struct, frozen=True):

@@ -1,4 +1,5 @@
-"""The parts of a broker, built from its configuration and its world. No part is started here, no file opened.
+"""The parts of a broker, built from its configuration and its environment. No part is started here, no file
+opened.
 
 The parts meet through small protocols, each declared by the part that needs something. Which part
 serves which of them is decided here.
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
     from kcompat.controller.state import RegisteredBroker
     from kcompat.coordinator.operation import Writer
     from kcompat.log.log import Log
-    from kcompat.node.world import World
+    from kcompat.node.environment import Environment
     from kcompat.promise import Promise
     from kcompat.protocol.errors import ErrorCode
     from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
@@ -87,7 +88,7 @@ class Parts:
     def __init__(
         self,
         config: BrokerConfig,
-        world: World,
+        environment: Environment,
         session: MetadataStore,
         cluster_id: str,
         authorizer: Authorizer,
@@ -99,24 +100,26 @@ class Parts:
         """
         if keeps_metadata:
             config = fit_to_size(config, 1)
-        clock = world.clock
-        self.world = world
+        clock = environment.clock
+        self.environment = environment
         self.session = session
         self.config = ConfigFeed(config)
-        self.logs = LogManager(config.log_dirs, clock, world.files, world.start_worker, world.random)
+        self.logs = LogManager(
+            config.log_dirs, clock, environment.files, environment.start_worker, environment.random
+        )
         self.cluster = MetadataCache(cluster_id)
         self.replicas = ReplicaManager(
             config.broker_id, clock, self.cluster, max_lag_ms=config.replica_lag_time_max_ms
         )
         self.local = LocalBroker(self.config, self.cluster, self.logs, self.replicas)
-        self.peering = Peering(self.config, world, self.cluster, lambda: self.registration.epoch)
+        self.peering = Peering(self.config, environment, self.cluster, lambda: self.registration.epoch)
         vigil = self.peering.vigil(lambda gone: self.candidacy.processes_seen(gone))
         controller = Controller(
             config.broker_id, session, self._port_of, clock, self.config, self.cluster, vigil.follow
         )
         self.candidacy = Candidacy(config.broker_id, session, controller, clock, vigil.follow)
         memory = (
-            RememberedSessions(config.log_dirs, world.files)
+            RememberedSessions(config.log_dirs, environment.files)
             if config.get("zookeeper.connect")
             else Forgetful()
         )
@@ -135,7 +138,7 @@ class Parts:
             self.candidacy.submit,
             config.broker_id,
             self.config,
-            world.random,
+            environment.random,
             lambda: None if self.candidacy.is_here else elsewhere,
         )
         self.proposals = self.peering.proposals(self)
@@ -151,7 +154,7 @@ class Parts:
         self.verification = Verification(self.transactions, self.peering.peers, self.cluster, self.config)
         self.sharing = Sharing(
             config.broker_id,
-            (self.config, self.cluster, self.replicas, self.peering.peers, world),
+            (self.config, self.cluster, self.replicas, self.peering.peers, environment),
             lambda: self.coordinator_topics.partitions(SHARE_GROUP_STATE),
             lambda: self.decisions.ensure_topics([SHARE_GROUP_STATE]),
         )
@@ -161,15 +164,17 @@ class Parts:
             clock,
             lambda: cleaner_config(self.config.current),
             self._stable_offset,
-            world.start_cleaning,
+            environment.start_cleaning,
         )
-        self.helpers = Helpers(clock, world.start_worker)
+        self.helpers = Helpers(clock, environment.start_worker)
         self.services = Services(
             Storage(
                 logs=self.logs,
                 replicas=self.replicas,
                 moves=self.moves,
-                fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots, world.random),
+                fetch_sessions=FetchSessions(
+                    config.max_incremental_fetch_session_cache_slots, environment.random
+                ),
             ),
             Coordinators(
                 groups=self.groups,
@@ -235,8 +240,8 @@ class Parts:
         self.features.stop()
         self.quorum.stop()
 
-    def desert(self) -> None:
-        """Be gone at once: nobody is told, nothing is written."""
+    def abandon(self) -> None:
+        """End as by kill -9: no peer is told, and nothing is written."""
         self.proposals.close()
         self.peering.close()
         self.moves.close()
@@ -267,11 +272,11 @@ class Parts:
         log = TopicLog(self.replicas, CONSUMER_OFFSETS)
         groups = GroupCoordinator(
             log,
-            self.world.clock,
+            self.environment.clock,
             GroupCoordinatorConfig.read(config.get),
             GroupPorts(
                 lambda: self.coordinator_topics.partitions(CONSUMER_OFFSETS),
-                lambda: str(UUID(int=self.world.random.getrandbits(128), version=4)),
+                lambda: str(UUID(int=self.environment.random.getrandbits(128), version=4)),
                 self.verification,
                 lambda: self.cluster.image,
                 self.sharing.persister,
@@ -284,7 +289,7 @@ class Parts:
 
     def _transactions(self) -> TransactionCoordinator:
         """The transactions; they follow the leaderships of their topic."""
-        clock, log = self.world.clock, TopicLog(self.replicas, TRANSACTION_STATE)
+        clock, log = self.environment.clock, TopicLog(self.replicas, TRANSACTION_STATE)
         routes = MarkerRoutes(self.markers, self.peering.peers, self.cluster, self.config)
         transactions = TransactionCoordinator(
             log,

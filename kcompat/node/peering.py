@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.news import BrokerPort
     from kcompat.config.feed import ConfigFeed
     from kcompat.controller.state import RegisteredBroker
-    from kcompat.node.world import World
+    from kcompat.node.environment import Environment
     from kcompat.replication.leading.isr_proposals import ControllerPort
 
 
@@ -27,23 +27,29 @@ class Peering:
     """Connections to other brokers, and who uses them."""
 
     def __init__(
-        self, config: ConfigFeed, world: World, cluster: MetadataCache, broker_epoch: Callable[[], int]
+        self,
+        config: ConfigFeed,
+        environment: Environment,
+        cluster: MetadataCache,
+        broker_epoch: Callable[[], int],
     ) -> None:
         """`broker_epoch` is that of this broker's registration, as it is when it is asked."""
         self._config = config
-        self._clock = world.clock
+        self._clock = environment.clock
         self._broker_id = config.current.broker_id
         self._broker_epoch = broker_epoch
-        self.peers = Peers(self._broker_id, config, cluster, (world.connect, world.clock, world.random))
+        self.peers = Peers(
+            self._broker_id, config, cluster, (environment.connect, environment.clock, environment.random)
+        )
         self.fetching = FetcherManager(
             self._broker_id,
             broker_epoch,
             self.peers.fetcher,
-            world.clock,
+            environment.clock,
             fetcher_manager_config(config.current),
         )
         self.controller = RemoteController(
-            self._broker_id, broker_epoch, self.peers, cluster, config, world.clock
+            self._broker_id, broker_epoch, self.peers, cluster, config, environment.clock
         )
         config.subscribe(lambda changed: self.fetching.configure(fetcher_manager_config(changed)))
 

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.feed import MetadataCache
     from kcompat.config.feed import ConfigFeed
-    from kcompat.node.world import World
+    from kcompat.node.environment import Environment
     from kcompat.peer.peers import Peers
     from kcompat.promise import Promise
     from kcompat.replication.replica_manager import ReplicaManager
 
-    Neighbours = tuple[ConfigFeed, MetadataCache, ReplicaManager, Peers, World]
+    Neighbours = tuple[ConfigFeed, MetadataCache, ReplicaManager, Peers, Environment]
 
 
 class Sharing:
@@ -41,12 +41,12 @@ class Sharing:
         make_topic: Callable[[], Promise[Any]],
     ) -> None:
         """`state_partitions()`: how many the share coordinators' topic has, which `make_topic()` makes."""
-        self._config, self._cluster, replicas, peers, world = neighbours
+        self._config, self._cluster, replicas, peers, environment = neighbours
         config = self._config.current
         log = TopicLog(replicas, SHARE_GROUP_STATE)
         self.coordinator = ShareCoordinator(
             log,
-            world.clock,
+            environment.clock,
             ShareCoordinatorConfig.read(config.get),
             state_partitions,
             self._count_partitions,
@@ -54,10 +54,18 @@ class Sharing:
         )
         log.on_leadership(self.coordinator.load, self.coordinator.unload)
         self.persister = DistributedPersister(
-            broker_id, self.coordinator, peers, self._cluster, make_topic, world.clock, world.random
+            broker_id,
+            self.coordinator,
+            peers,
+            self._cluster,
+            make_topic,
+            environment.clock,
+            environment.random,
         )
         settings = SharePartitionSettings(self._config, self._cluster)
-        self.partitions = SharePartitions(replicas, self._cluster, self.persister, world.clock, settings)
+        self.partitions = SharePartitions(
+            replicas, self._cluster, self.persister, environment.clock, settings
+        )
         self.sessions = ShareSessions(config.integer("group.share.max.share.sessions"))
         self.ends = PartitionEnds(broker_id, replicas, peers, self._cluster)
 

@@ -16,7 +16,7 @@ from kcompat.zookeeper_server.service import ServerConfig
 if TYPE_CHECKING:
     from kcompat.clock import Clock
     from kcompat.config.broker import BrokerConfig
-    from kcompat.node.world import World
+    from kcompat.node.environment import Environment
     from kcompat.store.process_session import ProcessSession
 
 
@@ -29,17 +29,17 @@ class ZooKeeperPort:
         self.port = port
         """The one bound to, after the start."""
 
-    def serving(self, world: World) -> World:
-        """That world, with its store on this port."""
+    def serving(self, environment: Environment) -> Environment:
+        """Return the environment with its store served on this port."""
 
         def open_store(config: BrokerConfig, clock: Clock) -> _StoreOnPort:
-            store = world.open_store(config, clock)
+            store = environment.open_store(config, clock)
             if not isinstance(store, ProcessStore):
                 raise ConfigError("The metadata store is elsewhere: nothing to serve to ZooKeeper's clients.")
             settings = ServerConfig(client_port=self.port, data_dir=config.log_dirs[0])
-            return _StoreOnPort(store, ZooKeeperServer(store, clock, world.random, settings), self)
+            return _StoreOnPort(store, ZooKeeperServer(store, clock, environment.random, settings), self)
 
-        return replace(world, open_store=open_store)
+        return replace(environment, open_store=open_store)
 
 
 class _StoreOnPort:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Clock
     from kcompat.config.broker import BrokerConfig
-    from kcompat.node.world import World
+    from kcompat.node.environment import Environment
     from kcompat.worker import Worker
     from support.disk import DiskOperation
 
@@ -68,7 +68,7 @@ class Trial:
     def _broker(self, injector: Injector, now_ms: int = START_MS) -> BrokerFixture:
         disk = Disk(self._operations)
 
-        def wrap(world: World) -> World:
+        def wrap(environment: Environment) -> Environment:
             chance = FaultyRandom(1)
             chance.injector = injector
 
@@ -78,11 +78,11 @@ class Trial:
                 return store
 
             def start_worker(name: str, threads: int) -> Worker:
-                return FaultyWorker(world.start_worker(name, threads), injector)
+                return FaultyWorker(environment.start_worker(name, threads), injector)
 
             return replace(
-                world,
-                clock=FaultyClock(cast("Any", world.clock), injector),
+                environment,
+                clock=FaultyClock(cast("Any", environment.clock), injector),
                 random=chance,
                 open_store=open_store,
                 start_worker=start_worker,

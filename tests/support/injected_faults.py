@@ -295,7 +295,7 @@ def faulty_dispatcher(parts: Parts, injector: Injector) -> Dispatcher:
 
     parts.cluster.subscribe(lambda _old, _new: injector.come_by("listener: new image"))
     services = parts.services
-    decisions = Decisions(submit, services.cluster.broker_id, parts.config, parts.world.random)
+    decisions = Decisions(submit, services.cluster.broker_id, parts.config, parts.environment.random)
     served = tuple(_faulty(each, injector) for each in services.server.served)
     return Dispatcher(
         replace(

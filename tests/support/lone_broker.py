@@ -14,7 +14,7 @@ from kcompat.log.cleaner.runners import StepRunner
 from kcompat.log.files import FILES
 from kcompat.net.outbound import Ending
 from kcompat.node.broker import BrokerNode
-from kcompat.node.world import World
+from kcompat.node.environment import Environment
 from kcompat.store.process_store import ProcessStore
 from kcompat.store.tree import Tree
 from support.disk import Commit
@@ -91,7 +91,7 @@ class BrokerFixture:
         *,
         files: Files = FILES,
         worker: type[LazyWorker] = EagerWorker,
-        wrap: Callable[[World], World] = lambda world: world,
+        wrap: Callable[[Environment], Environment] = lambda environment: environment,
     ) -> None:
         """`wrap` gives the broker other ports in place of these."""
         self.clock = VirtualClock(now_ms)
@@ -104,7 +104,7 @@ class BrokerFixture:
         def open_store(_config: BrokerConfig, clock: Clock) -> ProcessStore:
             return ProcessStore(ListedTransactions(disk, operations), clock.now_ms)
 
-        world = World(
+        world = Environment(
             clock=self.clock,
             random=Random(now_ms),
             files=files,

@@ -12,7 +12,7 @@ import msgspec
 
 from kcompat.config.broker import BrokerConfig
 from kcompat.node.broker import BrokerNode
-from kcompat.node.world import real_world
+from kcompat.node.environment import real_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ def node_on(files: Files, data_dir: Path, config: Mapping[str, str]) -> Iterator
     started: Future[tuple[BrokerNode, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
     async def serve() -> None:
-        world = msgspec.structs.replace(real_world(), files=files)
+        world = msgspec.structs.replace(real_environment(), files=files)
         node, stopping = BrokerNode(BrokerConfig(everything), world), asyncio.Event()
         try:
             await node.start()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from kcompat.config.broker import BrokerConfig
 from kcompat.log.cleaner.runners import StepRunner
 from kcompat.node.broker import BrokerNode
-from kcompat.node.world import World
+from kcompat.node.environment import Environment
 from kcompat.store.process_store import ProcessStore
 from support.disk import Disk
 from support.lone_broker import ListedTransactions, NoAdministration
@@ -100,7 +100,7 @@ class VirtualBrokers:
                 return self._store(broker_id)
             return ProcessStore(ListedTransactions(Disk(transactions), transactions), clock.now_ms)
 
-        world = World(
+        world = Environment(
             clock=clock,
             random=random,
             files=files,

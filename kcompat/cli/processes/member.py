@@ -21,7 +21,7 @@ from kcompat.net.listener import ListenerError
 from kcompat.net.spinning import spinning_loop
 from kcompat.node.broker import BrokerNode
 from kcompat.node.cluster import BorrowedStore
-from kcompat.node.world import real_world
+from kcompat.node.environment import real_environment
 from kcompat.node.zookeeper_port import ZooKeeperPort
 from kcompat.store.interface import StoreError
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import socket
 
     from kcompat.cli.processes.channel import Order
-    from kcompat.node.world import World
+    from kcompat.node.environment import Environment
 
 PATIENCE_S = 10.0
 """How long a clean end may take when the command has ended: nobody is left who would end this process."""
@@ -62,10 +62,10 @@ async def _live(end: socket.socket) -> int:
 
 async def _be(job: Job, channel: Channel[Order], undo: AsyncExitStack) -> None:
     """Start the broker and wait for what ends it; `undo` stops it."""
-    world, port = real_world(), None
+    environment, port = real_environment(), None
     if job.store is not None:
-        world, port = await _with_store(job, world, undo)
-    node = BrokerNode(BrokerConfig(job.config), world)
+        environment, port = await _with_store(job, environment, undo)
+    node = BrokerNode(BrokerConfig(job.config), environment)
     ending = asyncio.create_task(_end(channel, has_store=job.store is not None))
     starting = asyncio.create_task(_start(node, port, job.brokers, channel))
     others_go_on = False
@@ -82,15 +82,17 @@ async def _be(job: Job, channel: Channel[Order], undo: AsyncExitStack) -> None:
         await node.stop(hand_over=others_go_on)
 
 
-async def _with_store(job: Job, world: World, undo: AsyncExitStack) -> tuple[World, ZooKeeperPort]:
-    """A world whose metadata store is here, where it stays when the broker lets go of it."""
+async def _with_store(
+    job: Job, environment: Environment, undo: AsyncExitStack
+) -> tuple[Environment, ZooKeeperPort]:
+    """Return the environment with a metadata store that the broker cannot close, and its port."""
     own = job.store
     assert own is not None
     port = ZooKeeperPort(own.host, own.port)
     config = BrokerConfig({**job.config, "log.dirs": own.directory})
-    store = port.serving(world).open_store(config, world.clock)
+    store = port.serving(environment).open_store(config, environment.clock)
     undo.push_async_callback(store.close)
-    return replace(world, open_store=lambda _, clock: BorrowedStore(store, clock)), port
+    return replace(environment, open_store=lambda _, clock: BorrowedStore(store, clock)), port
 
 
 async def _start(node: BrokerNode, port: ZooKeeperPort | None, brokers: int, channel: Channel[Order]) -> None:

@@ -28,14 +28,14 @@ def test_the_last_part_is_stopped_first() -> None:
 
 def test_a_part_that_says_no_way_to_be_killed_is_left_alone() -> None:
     told: list[str] = []
-    lifetime(told).cut_short()
+    lifetime(told).abandon()
     assert told == ["kill third", "kill first"]
 
 
 def test_a_part_is_ended_once() -> None:
     told: list[str] = []
     parts = lifetime(told)
-    parts.cut_short()
+    parts.abandon()
     asyncio.run(parts.end())
     assert told == ["kill third", "kill first"]
 
@@ -48,9 +48,9 @@ def test_a_kill_that_raises_spares_no_other(caplog: pytest.LogCaptureFixture) ->
         raise ValueError("stuck")
 
     parts.began(lambda: None, fail)
-    parts.cut_short()
+    parts.abandon()
     assert told == ["kill third", "kill first"]
-    assert "the sudden end of a broker" in caplog.text
+    assert "the abandonment of a broker" in caplog.text
 
 
 def test_a_part_that_fails_spares_no_other() -> None:

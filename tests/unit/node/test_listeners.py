@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock
     from kcompat.net.answers import FrameHandler
     from kcompat.net.hub import Hub
-    from kcompat.node.world import World
+    from kcompat.node.environment import Environment
     from support.disk import DiskOperation
 
 TWO = {
@@ -114,17 +114,17 @@ async def test_the_name_of_the_host_is_asked_for_only_where_it_is_told(
     assert (bool(asked), host) == (is_asked, HOST_NAME if is_asked else "localhost")
 
 
-def _as_it_is(world: World) -> World:
-    return world
+def _as_it_is(environment: Environment) -> Environment:
+    return environment
 
 
-def _store_elsewhere(world: World) -> World:
+def _store_elsewhere(environment: Environment) -> Environment:
     def open_store(config: BrokerConfig, clock: Clock) -> BorrowedStore:
         transactions: list[DiskOperation] = []
         store = ProcessStore(ListedTransactions(Disk(transactions), transactions), clock.now_ms)
         return BorrowedStore(store, clock)
 
-    return structs.replace(world, open_store=open_store)
+    return structs.replace(environment, open_store=open_store)
 
 
 @pytest.mark.parametrize(("is_alone", "host"), [(True, "localhost"), (False, HOST_NAME)])

@@ -1,8 +1,7 @@
-"""The ports of a broker to the outside, in one value.
+"""The ports of a broker to the outside: time, chance, files, threads, the metadata store and the network.
 
-That is time, chance, files, threads, the metadata store and the network. A broker is given its world when it
-is made, and asks for nothing of the kind anywhere else. So a simulation can hold many brokers, with a clock
-that it turns itself and chance that comes from a seed.
+A broker is made with its environment and reaches the outside in no other way. So a simulation can hold many
+brokers, with a clock that it advances itself and random numbers from a seed.
 """
 
 from __future__ import annotations
@@ -48,28 +47,28 @@ if TYPE_CHECKING:
 
 
 class Administration(Protocol):
-    """Where commands of the same machine reach a broker."""
+    """The port by which commands of the same machine reach a broker."""
 
     async def open(self) -> None:
         """Begin to serve commands."""
 
     async def close(self) -> None:
-        """End those under way, and serve no more."""
+        """End the commands under way, and serve no more."""
 
     def abandon(self) -> None:
-        """Be gone at once, as if the process had ended."""
+        """End at once, as if the process had ended."""
 
 
-class World(Struct, frozen=True):
+class Environment(Struct, frozen=True):
     """The ports of one broker. All of them belong to the event loop that runs it."""
 
     clock: Clock
     random: Random
-    """Ids of topics, clusters, members and sessions; placement; jitter."""
+    """Source of the ids of topics, clusters, members and sessions, of placement, and of jitter."""
     files: Files
-    """Opens, writes and removes what is in the log directories."""
+    """The port to the files of the log directories."""
     start_worker: Callable[[str, int], Worker]
-    """`start_worker(name, threads)`: threads beside the loop."""
+    """Starts threads beside the event loop: `start_worker(name, threads)`."""
     start_cleaning: Callable[[CleanJob], Runner]
     """Compacts one log, in another process or in this one. May raise OSError."""
     open_store: Callable[[BrokerConfig, Clock], Sessions]
@@ -81,16 +80,16 @@ class World(Struct, frozen=True):
     host_name: HostName
     """The name at which other machines reach this one; the answer does not take long."""
     administration: Callable[[str, Mapping[str, Command]], Administration]
-    """`administration(directory, commands)`: for commands of the same machine."""
+    """Makes the port for commands of the same machine: `administration(directory, commands)`."""
     turn: LoopTurn | None = None
-    """The `LoopTurn` of the event loop, where the clock uses one."""
+    """The iteration of the event loop, where the clock knows of one."""
 
 
-def real_world() -> World:
-    """Return the environment of this process: its running event loop, the machine's clock, files, network."""
+def real_environment() -> Environment:
+    """Return the environment of this process: its event loop, clock, files and network."""
     loop = asyncio.get_running_loop()
     turn = LoopTurn(loop)
-    return World(
+    return Environment(
         clock=LoopClock(loop, turn),
         random=SystemRandom(),
         files=FILES,
