@@ -18,6 +18,7 @@ REPOSITORY: Final = Path(__file__).resolve().parent.parent
 CHECKED: Final = (
     "bench",
     "demo",
+    "kcompat/api",
     "kcompat/cli",
     "kcompat/cluster",
     "kcompat/config",
@@ -32,7 +33,9 @@ CHECKED: Final = (
     "kcompat/protocol",
     "kcompat/records",
     "kcompat/regex",
+    "kcompat/replication",
     "kcompat/security",
+    "kcompat/share",
     "kcompat/store",
     "kcompat/testing",
     "kcompat/transaction",

@@ -65,7 +65,7 @@ def event_of(request: AlterPartitionRequest, version: int) -> AlterPartition:
 
 
 def response_of(answers: IsrAnswers) -> AlterPartitionResponse:
-    """What the controller decided, row by row."""
+    """Return the response with the controller's decisions, row by row."""
     topics: dict[str | bytes, TopicAnswer] = {}
     for row in answers.rows:
         if row.topic not in topics:

@@ -1,4 +1,4 @@
-"""What a broker is asked of the cluster before its controller has told it anything.
+"""Requests about the cluster that come before the controller's first metadata update.
 
 A broker that has just started is there for clients some milliseconds before its controller reaches it. It
 could show no broker and no topic yet. From version 2.10 on, librdkafka takes that for the whole cluster: it
@@ -31,7 +31,7 @@ _TOLD: Final = "told"
 
 
 class Briefing:
-    """Of one broker, for one life."""
+    """The wait for the first metadata update of one broker, from its start to its stop."""
 
     def __init__(self, cluster: MetadataCache, clock: Clock) -> None:
         self._cluster = cluster
@@ -59,10 +59,8 @@ class _Question(Generic[R]):
         self._answer = answer
 
     def try_complete(self, _: object) -> Promise[R]:
-        """See `Waiter`."""
         return self.expire()
 
     def expire(self) -> Promise[R]:
-        """See `Waiter`."""
         answer = self._answer()
         return answer if isinstance(answer, Promise) else Promise.resolved(answer)

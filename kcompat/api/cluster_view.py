@@ -62,7 +62,10 @@ def listed_brokers(context: RequestContext, reachable: Mapping[int, tuple[str, i
 
 
 def cluster_operations(context: RequestContext) -> int:
-    """What the client may do to the cluster, as a bit field; nothing if it may not even describe it."""
+    """Return the operations on the cluster that the client is allowed, as a bit field.
+
+    The field is empty for a client that may not describe the cluster.
+    """
     return context.operations_on(CLUSTER) if context.may(Operation.DESCRIBE, CLUSTER) else 0
 
 

@@ -102,7 +102,7 @@ def _name(context: RequestContext, topic_id: bytes) -> str | None:
 
 
 def _error(context: RequestContext, name: str | None) -> ErrorCode:
-    """What is wrong with all partitions of a topic."""
+    """Return the error for all partitions of a topic; NONE if there is none."""
     if name is None:
         return ErrorCode.UNKNOWN_TOPIC_ID
     if not context.may(Operation.READ, Resource.topic(name)):

@@ -1,4 +1,4 @@
-"""What the handlers of configurations share: resources, and how they are changed."""
+"""The parts that handlers of configurations share: resources, and their changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ConfigResourceType(IntEnum):
-    """What can have a configuration (Kafka's `ConfigResource.Type`)."""
+    """Types of resources with a configuration (Kafka's `ConfigResource.Type`)."""
 
     TOPIC = 2
     BROKER = 4

@@ -1,4 +1,4 @@
-"""What a handler knows of the request beside its body, and the parts of the broker it may use."""
+"""The context of a request for its handler: the client, and the parts of the broker that handlers use."""
 
 from __future__ import annotations
 
@@ -148,11 +148,11 @@ class RequestContext(Struct):
 
     @property
     def principal(self) -> str:
-        """Who asks, as Kafka writes principals. Plaintext listeners know nobody by name."""
+        """The client's principal, as Kafka writes it; `ANONYMOUS` on plaintext listeners."""
         return ANONYMOUS
 
     def may(self, operation: Operation, resource: Resource) -> bool:
-        """Whether the client may do this."""
+        """Return whether the client is allowed this operation on this resource."""
         authorizer = self.services.server.authorizer
         return authorizer.allows_everything or authorizer.may(
             self.principal, self.client_host, operation, resource

@@ -1,4 +1,4 @@
-"""What every request of a controller to a broker is checked for before anything is done."""
+"""The checks of every request of a controller to a broker, made before any part of it is done."""
 
 from __future__ import annotations
 

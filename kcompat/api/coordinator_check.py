@@ -86,9 +86,7 @@ class _Question(Generic[R]):
         self._answer = answer
 
     def try_complete(self, _: object) -> R | None:
-        """See `Waiter`."""
         return self._answer() if self._is_settled() else None
 
     def expire(self) -> R:
-        """See `Waiter`."""
         return self._answer()

@@ -71,7 +71,7 @@ def handle(
 
 
 def _refusal(context: RequestContext, name: str, times: int, request: CreateTopicsRequest) -> Answer | None:
-    """What fails before the controller sees it."""
+    """Return the refusal of a topic that the controller need not see; None if there is none."""
     if times > 1:
         return _failed(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     if name == _KRAFT_LOG:

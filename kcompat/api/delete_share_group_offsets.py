@@ -56,7 +56,7 @@ def _refused(error: ErrorCode, message: str | None = None) -> DeleteShareGroupOf
 
 
 def _row(context: RequestContext, name: str, outcome: Outcome) -> Topic:
-    """What became of a topic. One that the share coordinator was not asked about comes without its id."""
+    """Return the row of a topic. It has no id if the share coordinator was not asked about the topic."""
     topic = context.services.cluster.metadata.image.topics.get(name)
     was_asked = topic is not None and outcome.error != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     topic_id = topic.topic_id if topic is not None and was_asked else ZERO_UUID

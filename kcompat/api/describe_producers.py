@@ -40,7 +40,7 @@ def handle(context: RequestContext, request: DescribeProducersRequest) -> Descri
 
 
 def _refusal(context: RequestContext, topic: str) -> ErrorCode | None:
-    """What is wrong with all partitions of a topic."""
+    """Return the error for all partitions of a topic; None if there is none."""
     if name_problem(topic):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if not context.may(Operation.READ, Resource.topic(topic)):

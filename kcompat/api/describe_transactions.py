@@ -26,7 +26,7 @@ TopicRow = DescribeTransactionsResponse.TopicData
 
 
 def handle(context: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
-    """Describe each."""
+    """Describe the transaction of each transactional id."""
     return DescribeTransactionsResponse(
         transaction_states=[_describe(context, name) for name in request.transactional_ids]
     )

@@ -38,8 +38,8 @@ MAX_VALUES = 250_000
 """Array elements and fields of one request. A handler costs some microseconds for each, and while it runs
 everybody waits: more than this would be seconds."""
 MAX_CONTROL_VALUES = 16 * MAX_VALUES
-"""The same of a request among brokers: a controller tells of all partitions at once, some twenty values each.
-One that is refused for its size would be sent again and again."""
+"""Array elements and fields of one request between brokers: a controller names all partitions at once, with
+some twenty values each. A request that is refused for its size would be sent again and again."""
 
 _FETCH = int(ApiKey.FETCH).to_bytes(2, "big")
 _LARGEST_CLOSING_FETCH = 1024
@@ -83,18 +83,17 @@ class Route:
         self.shortcut = None if make is None else make(services, version, self.read)
 
     def read(self, frame: memoryview) -> tuple[str | None, Any]:
-        """See `kcompat.api.served.Reader`."""
         _, client_id, body = read_request_header(frame, self.header_version)
         return client_id, self.decode(frame, body, self.max_values)[0]
 
     def settled(self, correlation_id: int, response: Any) -> Settled:
-        """What to send for a final response; None stays None (acks=0)."""
+        """Return the bytes of a final response; None stays None (acks=0)."""
         if response is None or response is CLOSE:
             return response
         return self.frame(response, correlation_id, self.response_header_version)
 
     def failure(self, correlation_id: int) -> Settled:
-        """What to send when the handler broke."""
+        """Return the bytes of the response after an exception of the handler, or CLOSE."""
         response: Any = self.response_type()
         if not hasattr(response, "error_code"):
             return CLOSE
@@ -193,9 +192,9 @@ def _serve_unread(route: Route, shortcut: Shortcut, connection: Connection, fram
 
 
 def _answer(route: Route, correlation_id: int, response: Any) -> Answer:
-    """What goes back to the connection for anything a handler returns, or the work of a `Busy` ends with.
+    """Turn the result of a handler, or of the work of a `Busy`, into an answer for the connection.
 
-    Raises what a promise has failed with.
+    Raises the exception that a promise has failed with.
     """
     if isinstance(response, Promise) and response.done:
         response = response.value

@@ -137,7 +137,7 @@ def _share_partition(key: str) -> str | None:
 
 
 def _find(context: RequestContext, key_type: int, key: str) -> tuple[ErrorCode, int, tuple[str, int]]:
-    """Who coordinates a key: id, host and port, or an error."""
+    """Return the coordinator of a key: an error, the broker's id, and its host and port."""
     refusal = _refusal(context, key_type, key)
     if refusal is not None:
         return (refusal, *_NOBODY)

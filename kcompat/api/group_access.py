@@ -1,4 +1,4 @@
-"""What the descriptions of groups have in common to which the broker assigns: who may see them."""
+"""Authorization of the APIs that describe groups with assignments by the broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What heartbeats of consumer and of share groups are answered, alike but for the key of the message."""
+"""Responses to heartbeats of consumer and share groups, which differ in the key of the message alone."""
 
 from __future__ import annotations
 

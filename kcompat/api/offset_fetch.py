@@ -56,7 +56,7 @@ def handle(context: RequestContext, request: OffsetFetchRequest) -> Promise[Offs
 def _fetch(
     context: RequestContext, asker: FetchingMember, wanted: Wanted | None, require_stable: bool
 ) -> Promise[tuple[FetchAnswer, Wanted]]:
-    """What the coordinator says, and the partitions to answer: those asked for, or all that there are.
+    """Ask the coordinator for offsets; the result also has the partitions to answer: the wanted ones, or all.
 
     Topics that the client may not describe are refused where they are asked for, and left out of all.
     """

@@ -1,4 +1,4 @@
-"""What Fetch versions 0 to 3 get: messages of magic 0 (versions 0 and 1) or magic 1.
+"""Records for Fetch versions 0 to 3: messages of magic 0 (versions 0 and 1) or magic 1.
 
 Follows `maybeConvertFetchedData` of Kafka's `KafkaApis`: UNSUPPORTED_VERSION for a topic with
 `message.downconversion.enable=false`, whatever was read of it, and UNSUPPORTED_COMPRESSION_TYPE where the

@@ -1,4 +1,4 @@
-"""What the registry says of one API."""
+"""An entry of the registry: the facts about one served API."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Shortcut(Protocol):
     """Serves some requests of one version of an API without reading all that is in them."""
 
     def serve(self, connection: Connection, frame: memoryview) -> Any:
-        """What the handler would return. None where the handler is to be asked, and nothing has happened.
+        """Serve a request and return the handler's response; None, without an effect, to call the handler.
 
         The response is to be encoded before the next call.
         """
@@ -50,11 +50,9 @@ class Served(Struct, frozen=True):
 
 
 BROKER_LISTENERS = frozenset({"broker", "zkBroker"})
-"""What the listener is that every broker opens, for clients and for other brokers: that of a broker, in a
-cluster with ZooKeeper.
-"""
+"""Kinds of the listener that each broker opens for clients and other brokers: a broker's, with ZooKeeper."""
 
 
 def served_at(listeners: frozenset[str], apis: Iterable[Served]) -> tuple[Served, ...]:
-    """Those that may be asked for at a listener that is of these kinds."""
+    """Return the APIs that are served at a listener of these kinds."""
     return tuple(api for api in apis if listeners & api.listeners)

@@ -1,7 +1,7 @@
-"""What the APIs of members of share groups have in common: who asks, and what they say of records (KIP-932).
+"""The parts that the APIs of share group members have in common: the member, and acknowledgements (KIP-932).
 
-A row is judged by itself, in Kafka's order: is its topic known, is what is said of it sound, may the client
-read the topic, is there such a partition.
+Each row is checked by itself, in Kafka's order: is its topic known, are its acknowledgements valid, may the
+client read the topic, does the partition exist.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SERVED_ELSEWHERE = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED
 
 
 class SaidBatch(Protocol):
-    """What a request says of a range of records."""
+    """A range of records in a request, with its acknowledgements."""
 
     first_offset: int
     last_offset: int
@@ -42,7 +42,7 @@ class SaidBatch(Protocol):
 
 
 class SaidPartition(Protocol):
-    """What a request says of a partition."""
+    """A partition in a request."""
 
     partition_index: int
 
@@ -52,20 +52,20 @@ class SaidPartition(Protocol):
 
 
 class SaidTopic(Protocol):
-    """What a request says of a topic."""
+    """A topic in a request."""
 
     topic_id: bytes
 
     @property
     def partitions(self) -> Sequence[SaidPartition]:
-        """Its partitions."""
+        """The partitions of the topic."""
 
 
 Outcomes = dict["TopicIdPartition", Outcome]
 
 
 def refusal_of(context: RequestContext, group_id: str | None, member_id: str | None) -> ErrorCode:
-    """Why who asks is not heard at all; NONE if it is."""
+    """Return the error that refuses the whole request of a member; NONE if there is none."""
     if not serves_share_groups(context.services):
         return ErrorCode.UNSUPPORTED_VERSION
     if group_id is None:

@@ -1,7 +1,7 @@
-"""What the five APIs of the share coordinator have in common: rows about share partitions, asked one by one.
+"""The frame of the five APIs of the share coordinator: rows about share partitions, handled one by one.
 
-They are for brokers alone (CLUSTER_ACTION). A request without a group, without rows, or with a topic without
-rows is answered with nothing. Rows come back by topic; one that is named twice is asked once, as named last.
+The APIs are for brokers alone (CLUSTER_ACTION). A request without a group, without rows, or with a topic
+without rows gets an empty response. Rows come back by topic; of two rows with one key the last counts.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Wording(NamedTuple, Generic[AnswerT, WrittenT, TopicT]):
     """How an API writes its answers down."""
 
     refused: Callable[[ErrorCode, str], AnswerT]
-    """The answer to a row of a client that may not ask."""
+    """Makes the answer to a row of a client that is not authorized."""
     row: Callable[[int, AnswerT], WrittenT]
-    """What is said of a partition."""
+    """Makes the row of a partition in the response."""
     topic: Callable[[bytes, list[WrittenT]], TopicT]
-    """What is said of a topic, by its id."""
+    """Makes the row of a topic in the response, by the topic's id."""
 
 
 def answer_each(

@@ -36,7 +36,7 @@ PartitionResult = WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult
 def handle(
     context: RequestContext, request: WriteTxnMarkersRequest
 ) -> WriteTxnMarkersResponse | Promise[WriteTxnMarkersResponse]:
-    """Write markers."""
+    """Write the markers of each transaction in its partitions."""
     if not (context.may(Operation.ALTER, CLUSTER) or context.may(Operation.CLUSTER_ACTION, CLUSTER)):
         denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         return _response(request, [dict.fromkeys(_marker(row).partitions, denied) for row in request.markers])

@@ -1,5 +1,4 @@
-"""Who is in sync with a leader: the ISR that the controller stored, and a change that it was asked for
-(KIP-497). Pure.
+"""The replicas in sync with a leader: the stored ISR, and a proposed change of it (KIP-497). Pure.
 
 What is not answered yet may have been stored or not. So while a change is pending, the high watermark waits
 for the *maximal* ISR: for the replica that is to join, and still for those that are to leave. Kafka's

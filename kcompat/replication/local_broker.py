@@ -214,7 +214,7 @@ class LocalBroker:
 
 
 def _contained(partition: tuple[str, int], what: str, act: Callable[[], ErrorCode]) -> ErrorCode:
-    """What `act` answers; a fault in it is the partition's error."""
+    """Return the result of `act`; an exception in it becomes an error of this partition alone."""
     try:
         return act()
     except StorageError as fault:

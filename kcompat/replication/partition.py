@@ -339,7 +339,9 @@ class Partition:
         return state.refusal(has_failed=self.log.is_failed)
 
     def _not_leading(self) -> ErrorCode:
-        """What a client is told that wants to write, or waits for what it wrote."""
+        """Return the error for a client that writes here, or waits for its write, while this broker does not
+        lead.
+        """
         return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def fetch(self, spec: FetchSpec, reader: PartitionReader, max_bytes: int, min_one_batch: bool) -> Fetched:

@@ -49,7 +49,7 @@ class FutureLog(Protocol):
 
     @property
     def log(self) -> Log:
-        """The copy."""
+        """The log that grows in the other directory."""
 
     def original_cut(self, offset: int) -> None:
         """Note that the log of the partition was truncated to `offset`: the copy may have records above it

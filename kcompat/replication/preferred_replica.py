@@ -30,7 +30,7 @@ class SameRack(Struct, frozen=True):
     brokers: Mapping[int, BrokerInfo]
 
     def choose(self, leader: Leader, offset: int) -> int:
-        """See `ReplicaChoice`: a replica that is in sync and has the offset, the one that has most."""
+        """Choose the replica in the consumer's rack that is in sync, has the offset, and has most records."""
         own = self.brokers.get(self.broker_id)
         if own is not None and own.rack == self.rack:
             return NO_REPLICA

@@ -1,6 +1,6 @@
-"""What a fetch asks of a partition, and how a log answers it (Kafka's `Partition.readRecords`).
+"""Reading a partition for a fetch (Kafka's `Partition.readRecords`).
 
-What the log raises where it cannot be read passes through.
+Exceptions of a log that cannot be read pass through.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ NO_REPLICA = -1
 
 
 class FetchSpec(Struct):
-    """What a fetch asks of one partition; offsets and epochs as in FetchRequest, -1 for an absent epoch."""
+    """One partition in a fetch; offsets and epochs as in FetchRequest, -1 for an absent epoch."""
 
     offset: int
     max_bytes: int
     leader_epoch: int = NO_EPOCH
     last_fetched_epoch: int = NO_EPOCH
     log_start_offset: int = -1
-    """Where the log of a follower starts."""
+    """The log start offset of a follower."""
 
 
 class ReplicaChoice(Protocol):
@@ -43,13 +43,13 @@ class ReplicaChoice(Protocol):
 
 
 class PartitionReader(Struct, frozen=True):
-    """Who fetches (Kafka's `FetchParams`)."""
+    """The client or follower that fetches, and how it reads (Kafka's `FetchParams`)."""
 
     isolation_level: int = READ_UNCOMMITTED
     replica_id: int = CONSUMER
-    """The broker that follows; `CONSUMER` for any other client."""
+    """Id of the broker that follows; `CONSUMER` for any other client."""
     broker_epoch: int = -1
-    """Under which that broker is registered; -1 where it does not say."""
+    """Broker epoch of the follower's registration; -1 where the request has none."""
     leader_only: bool = True
     """Whether the reader does not know that followers serve as well."""
     choice: ReplicaChoice | None = None
@@ -64,7 +64,7 @@ ANY_CONSUMER = PartitionReader()
 
 
 class Fetched(Struct):
-    """What one partition answers to a fetch. Offsets are those seen before the read."""
+    """The answer of one partition to a fetch. Offsets are those seen before the read."""
 
     error: ErrorCode
     high_watermark: int = -1

@@ -44,7 +44,7 @@ class PartitionFetcher(Protocol):
 
 
 MAX_LAG_MS: Final = 30_000
-"""Kafka's default."""
+"""Kafka's default of `replica.lag.time.max.ms`."""
 MOST_AWAITED: Final = 100
 """Partitions that are not here for which refused batches are remembered. With more of them it begins anew."""
 
@@ -72,7 +72,7 @@ class ReplicaManager:
         self._leader_throttle, self._follower_throttle = ReplicationThrottle(), ReplicationThrottle()
         self._topics: dict[str, dict[int, Partition]] = {}
         self._offline: set[tuple[str, int]] = set()
-        """Those whose logs could not be opened when they were given a role."""
+        """Partitions whose logs could not be opened when they were given a role."""
         self._awaited: dict[tuple[str, int], Refusals] = {}
         """Batches that were refused because their partition was not here, by topic and index."""
         self._listeners: dict[str, LeadershipListener] = {}
@@ -242,7 +242,7 @@ class ReplicaManager:
         return partition
 
     def high_watermarks(self) -> dict[tuple[str, int], int]:
-        """What `replication-offset-checkpoint` stores."""
+        """Return the high watermark of each partition, for `replication-offset-checkpoint`."""
         return {(partition.topic, partition.index): partition.high_watermark for partition in self}
 
     def _tell(self, partition: Partition) -> None:

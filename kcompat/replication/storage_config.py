@@ -1,4 +1,4 @@
-"""What a log takes of its topic's configuration, and the log cleaner of the broker's."""
+"""Settings of logs from the configuration of their topics, and of the log cleaner from the broker's."""
 
 from __future__ import annotations
 

@@ -67,13 +67,13 @@ class ReplicationThrottle:
 
 
 class ReplicaThrottles(Struct, frozen=True):
-    """What limits one replica while it leads, and while it follows; None where it is not throttled."""
+    """The throttles of one replica while it leads, and while it follows; None where it is not throttled."""
 
     leader: ReplicationThrottle | None = None
     follower: ReplicationThrottle | None = None
 
     def holds(self, leader: Leader | Follower, replica: int, clock: Clock) -> bool:
-        """Whether a follower is sent nothing for now. Who is in sync is not held: it would fall out of it."""
+        """Whether a follower is sent nothing for now; never one in sync, which would fall out of the ISR."""
         if self.leader is None or not isinstance(leader, Leader) or replica in leader.state.isr:
             return False
         return self.leader.is_exceeded(clock.now_ms())

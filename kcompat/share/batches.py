@@ -19,14 +19,14 @@ class StateBatch(NamedTuple):
     first_offset: int
     last_offset: int
     delivery_state: int
-    """A `RecordState`."""
+    """The number of a `RecordState`."""
     delivery_count: int
 
 
 def combine(
     known: Sequence[StateBatch], news: Sequence[StateBatch], start_offset: int
 ) -> tuple[StateBatch, ...]:
-    """Both lists as one: ordered, without overlaps, nothing below `start_offset` (-1: no bound).
+    """Merge both lists: ordered, without overlaps, nothing below `start_offset` (-1: no bound).
 
     Where batches overlap the higher delivery count counts, and of equal counts the higher state: a delivery
     never goes back. Neighbours that are alike become one. Kafka's `PersisterStateBatchCombiner`.

@@ -94,7 +94,6 @@ class DistributedPersister:
         self.is_closed = True
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Promise[Outcome]:
-        """See `Persister`."""
         request = InitializeShareGroupStateRequest
         row = request.PartitionData(key.partition, state_epoch, start_offset)
         topic = request.InitializeStateData(key.topic_id, [row])
@@ -107,7 +106,6 @@ class DistributedPersister:
         )
 
     def read(self, key: SharePartitionKey, leader_epoch: int) -> Promise[StateRead]:
-        """See `Persister`."""
         request = ReadShareGroupStateRequest
         topic = request.ReadStateData(key.topic_id, [request.PartitionData(key.partition, leader_epoch)])
         return self._seek(
@@ -119,7 +117,6 @@ class DistributedPersister:
         )
 
     def write(self, key: SharePartitionKey, write: StateWrite) -> Promise[Outcome]:
-        """See `Persister`."""
         request = WriteShareGroupStateRequest
         row = request.PartitionData(
             partition=key.partition,
@@ -138,7 +135,6 @@ class DistributedPersister:
         )
 
     def delete(self, key: SharePartitionKey) -> Promise[Outcome]:
-        """See `Persister`."""
         request = DeleteShareGroupStateRequest
         topic = request.DeleteStateData(key.topic_id, [request.PartitionData(key.partition)])
         return self._seek(
@@ -150,7 +146,6 @@ class DistributedPersister:
         )
 
     def summary(self, key: SharePartitionKey, leader_epoch: int) -> Promise[StateSummary]:
-        """See `Persister`."""
         request = ReadShareGroupStateSummaryRequest
         row = request.PartitionData(key.partition, leader_epoch)
         return self._seek(

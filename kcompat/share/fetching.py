@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ShareFetchSpec(Struct, frozen=True):
-    """What a member asks for."""
+    """The wishes of a member in a ShareFetch."""
 
     member_id: str
     min_bytes: int
@@ -39,7 +39,7 @@ class ShareFetchSpec(Struct, frozen=True):
 
 
 class Handed(NamedTuple):
-    """What a member gets of one partition."""
+    """The records of one partition that a member gets."""
 
     outcome: Outcome = DONE
     records: memoryview | bytes = b""
@@ -75,7 +75,7 @@ class ShareFetch:
 
     @property
     def keys(self) -> list[Hashable]:
-        """What to wait on: share partitions, for what is given back, and partitions, for what is new."""
+        """The keys to wait on: share partitions for released records, and partitions for new ones."""
         led = [target for _, target in self._targets if isinstance(target, LedSharePartition)]
         return [*led, *(each.partition for each in led)]
 

@@ -64,7 +64,7 @@ _FENCING: Final = frozenset(
 
 
 class _Waiting(NamedTuple):
-    """What is to be stored, and who wants to know what became of it."""
+    """A write that waits to be stored, and the promise of its outcome."""
 
     batches: Sequence[StateBatch]
     change: Change | None
@@ -104,12 +104,12 @@ class LedSharePartition:
 
     @property
     def machine(self) -> SharePartition | None:
-        """What it decides by; None until it is loaded."""
+        """The state machine of the share partition; None until it is loaded."""
         return self._machine
 
     @property
     def limits(self) -> ShareLimits:
-        """Those of its group."""
+        """The limits that the group's configuration sets."""
         return self._settings.limits(self.key.group_id)
 
     # --- coming and going
@@ -290,7 +290,7 @@ class LedSharePartition:
 
 
 def _to_member(outcome: Outcome) -> Outcome:
-    """What a member is told of an error of the persister (Kafka's `fetchPersisterError`)."""
+    """Return the outcome for a member after an error of the persister (Kafka's `fetchPersisterError`)."""
     error = _TO_MEMBERS.get(outcome.error, outcome.error)
     if error in _AS_THEY_ARE or error in _FENCING:
         return outcome._replace(error=error)

@@ -1,4 +1,4 @@
-"""What is asked of the share coordinator and what it answers, one share partition at a time.
+"""Requests to the share coordinator, and its answers, one share partition at a time.
 
 The leader of a partition and the group coordinator ask a `Persister`, which knows where the coordinator is.
 Kafka's counterparts: `Persister` and the data classes beside it.
@@ -21,12 +21,12 @@ NOT_COUNTED = -1
 
 
 class StateWrite(NamedTuple):
-    """What a share partition has delivered since its last write."""
+    """The deliveries of a share partition since its last write."""
 
     state_epoch: int
     leader_epoch: int
     start_offset: int
-    """-1 leaves it where it is."""
+    """Start offset of the share partition; -1 leaves the stored one."""
     delivery_complete_count: int
     """How many records after the start offset are acknowledged or archived; -1 if nobody has counted."""
     batches: tuple[StateBatch, ...]
@@ -61,7 +61,7 @@ class StateSummary(NamedTuple):
 
 
 UNINITIALIZED_SUMMARY = StateSummary(start_offset=NO_OFFSET)
-"""That of a share partition that nobody has initialised."""
+"""The summary of a share partition that is not initialised."""
 
 
 class Persister(Protocol):
@@ -71,7 +71,7 @@ class Persister(Protocol):
         """Begin anew at an offset (-1: not known yet), in a state epoch that fences older ones."""
 
     def read(self, key: SharePartitionKey, leader_epoch: int) -> Promise[StateRead]:
-        """What is stored, for a leader whose epoch fences older ones from now on."""
+        """Read the stored state for a leader, whose epoch fences older ones from now on."""
 
     def write(self, key: SharePartitionKey, write: StateWrite) -> Promise[Outcome]:
         """Store what was delivered."""

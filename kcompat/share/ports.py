@@ -37,10 +37,10 @@ class ShareSettings(Protocol):
     """The settings of share groups, as they are in force when they are asked for."""
 
     def limits(self, group_id: str) -> ShareLimits:
-        """What holds for each share partition of the group."""
+        """Return the limits of each share partition of the group."""
 
     def isolation_level(self, group_id: str) -> int:
-        """Whether the group reads what is not committed (`share.isolation.level`), as in FetchRequest."""
+        """Return the isolation level of the group (`share.isolation.level`), as in FetchRequest."""
 
     def start_timestamp(self, group_id: str, now_ms: int) -> int:
         """Where a share partition begins that nobody has read (`share.auto.offset.reset`), as ListOffsets

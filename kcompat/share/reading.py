@@ -1,4 +1,4 @@
-"""What was read of a log for a share fetch, seen as record batches: no record is looked at."""
+"""Data read from a log for a share fetch, seen as record batches: no record is looked at."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ReadBatches:
         self._data = memoryview(data)
         self._headers = list(iter_headers(self._data))
         self.batches = [FetchedBatch(header.base_offset, header.last_offset) for _, header in self._headers]
-        """Their offsets."""
+        """First and last offset of each batch."""
 
     def aborted(self, transactions: Sequence[tuple[int, int]]) -> list[FetchedBatch]:
         """The batches of aborted transactions, which are given by producer id and first offset."""

@@ -1,7 +1,7 @@
-"""What to ask a leader of the partitions that follow it, and what to do with its answers. Pure.
+"""The state machine that follows one leader: it makes requests and applies the answers to logs. Pure.
 
-A machine with one request under way at a time: `next` says what to ask, `answered` or `failed` what became
-of it. Logs are read and written through `FollowerLog`.
+One request is under way at a time: `next` makes it, `answered` or `failed` takes its result. Logs are read
+and written through `FollowerLog`.
 
 - Every fetch names the leader epoch and the epoch of the last batch. A leader whose log went another way at
   that point answers with where that epoch ended, and the log is cut (KIP-595). Towards brokers older than 2.7
@@ -78,7 +78,7 @@ class Fetcher:
         self._asked: dict[TopicPartition, int] = {}
         """The leader epoch in which each partition of a request other than Fetch was asked about."""
         self.failed: set[TopicPartition] = set()
-        """Those that are not followed any more until their next role."""
+        """Partitions that are not followed any more until their next role."""
 
     @property
     def is_idle(self) -> bool:
@@ -159,7 +159,7 @@ class Fetcher:
         return request
 
     def _in_stage(self, stage: Stage) -> list[tuple[TopicPartition, FetchState]]:
-        """Those in this stage that do not pause; they are noted as asked about."""
+        """Return the partitions in this stage that do not pause, and note that they are asked about."""
         found = [
             (key, state)
             for key, state in self._not_fetching.items()
@@ -213,7 +213,7 @@ class Fetcher:
                     self._contain(key, answer, now_ms)
 
     def _contain(self, key: TopicPartition, answer: Answer, now_ms: int) -> None:
-        """What a bug costs is the partition that met it."""
+        """Apply the answer for one partition; a bug that it meets stops only that partition."""
         try:
             self._take(key, answer, now_ms)
         except Exception:

@@ -29,8 +29,9 @@ class LeaderPort(Protocol):
     """A connection to another broker."""
 
     def ask(self, key: ApiKey, make: Callable[[int], Message], timeout_ms: int) -> Promise[Message]:
-        """What the broker answers to a request that is made for a version that both sides have. The promise
-        fails where the broker cannot be asked, or does not answer in time.
+        """Send a request, made for a version that both sides have, and promise its response.
+
+        The promise fails where the broker cannot be reached, or does not answer in time.
         """
 
     def disconnect(self) -> None:

@@ -42,7 +42,7 @@ class FetcherManagerConfig(Struct, frozen=True):
     fetchers: int = 1
     """`num.replica.fetchers`, for each leader."""
     timeout_ms: int = 30_000
-    """`replica.socket.timeout.ms`."""
+    """Time for a response beyond the wait of a fetch: `replica.socket.timeout.ms`."""
 
 
 class FetcherManager:

@@ -26,7 +26,7 @@ Forgotten = FetchRequest.ForgottenTopic
 
 
 class PartitionFetch(Struct, frozen=True, gc=False):
-    """What the leader is asked of one partition."""
+    """The fields of a Fetch request for one partition."""
 
     topic_id: bytes
     offset: int
@@ -37,7 +37,7 @@ class PartitionFetch(Struct, frozen=True, gc=False):
 
 
 class FollowerFetchSession:
-    """What is fetched from one leader, and what that leader knows of it."""
+    """The partitions that are fetched from one leader, and the state of the session that the leader has."""
 
     def __init__(self) -> None:
         self._id = NO_SESSION
@@ -45,18 +45,18 @@ class FollowerFetchSession:
         self._wanted: dict[TopicPartition, PartitionFetch] = {}
         self._changed: dict[TopicPartition, None] = {}
         self.sent: dict[TopicPartition, PartitionFetch] = {}
-        """What the request under way asks, or the last one did."""
+        """Partitions in the request under way, or in the last one."""
 
     def __len__(self) -> int:
         return len(self._wanted)
 
     @property
     def wanted(self) -> list[TopicPartition]:
-        """The partitions that are fetched, in an order that chance has no part in."""
+        """The partitions that are fetched, in the order in which they were added."""
         return list(self._wanted)
 
     def wants(self, key: TopicPartition) -> PartitionFetch:
-        """What is fetched of one."""
+        """Return the fields of the next Fetch for a partition."""
         return self._wanted[key]
 
     @property

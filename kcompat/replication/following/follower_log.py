@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class FollowerLog(ReplicaIdentity, Protocol):
-    """What a fetcher reads of a replica and does to it. What changes the log may raise StorageError."""
+    """A replica as a fetcher reads and changes it. Methods that change the log may raise StorageError."""
 
     @property
     def log_start_offset(self) -> int:
-        """Where its log starts."""
+        """The start offset of its log."""
 
     @property
     def log_end_offset(self) -> int:
@@ -66,8 +66,9 @@ class Truncation(Struct, frozen=True, gc=False):
 
 
 def truncation(log: FollowerLog, epoch: int, end_offset: int) -> Truncation:
-    """What to do when the leader says that `epoch`, the largest it knows up to the one that was asked about,
-    ended at `end_offset`. -1 stands for "unknown".
+    """Return where to cut the log when the leader answers that `epoch` ended at `end_offset`.
+
+    `epoch` is the largest that the leader knows up to the one it was asked about; -1 stands for "unknown".
     """
     log_end = log.log_end_offset
     if end_offset == UNDEFINED:

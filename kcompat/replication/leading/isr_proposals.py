@@ -1,4 +1,4 @@
-"""What leaders of this broker ask the controller for: other ISRs (Kafka's `AlterPartitionManager`, KIP-497).
+"""Proposals of ISRs from this broker's leaders to the controller (Kafka's `AlterPartitionManager`, KIP-497).
 
 One AlterPartition is under way at a time, with whatever the partitions want by then. It has no deadline: it
 is asked again until the controller answers, wherever that is by then, or until another role makes the answer
@@ -37,7 +37,7 @@ Answer = AlterPartitionResponse.PartitionData
 
 
 class ControllerPort(Protocol):
-    """Whoever is the controller, here or elsewhere."""
+    """The current controller, in this process or in another."""
 
     def propose(self, request: AlterPartitionRequest) -> Promise[AlterPartitionResponse]:
         """Have the controller decide; the promise may fail where it cannot be reached."""

@@ -45,10 +45,10 @@ off is replaced when its session with the metadata store ends, which takes longe
 
 
 class IsrRule(Struct, frozen=True):
-    """Who may be in sync: whoever is not further behind than `max_lag_ms`, on a broker that is alive."""
+    """The condition of being in sync: not more than `max_lag_ms` behind, on a broker that is alive."""
 
     max_lag_ms: int
-    """`replica.lag.time.max.ms`."""
+    """Longest time without being caught up: `replica.lag.time.max.ms`."""
     is_alive: Callable[[int], bool]
     """Whether the broker of this id is known to be up."""
 
@@ -244,7 +244,7 @@ class Leader:
     # -- changes of the ISR ------------------------------------------------------------------------------
 
     def expand(self, replica: int) -> PendingExpand | None:
-        """What to propose after a fetch of `replica`, if that brought it into sync.
+        """Return the ISR to propose after a fetch of `replica`, if that brought it into sync.
 
         It must have come to the high watermark and to where this epoch began: between the two there may be
         records that an earlier leader has committed.
@@ -260,7 +260,7 @@ class Leader:
         return pending
 
     def shrink(self, log_end_offset: int, now_ms: int) -> PendingShrink | None:
-        """What to propose when the time has come to look who has fallen behind."""
+        """Return the ISR to propose without the replicas that have fallen behind, if there are any."""
         state = self.state
         if not isinstance(state, Committed):
             return None

@@ -1,4 +1,4 @@
-"""What a leader knows of one replica that follows it (Kafka's `Replica`). Pure."""
+"""A leader's record of one replica that follows it (Kafka's `Replica`). Pure."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ Offset = ListOffsetsResponse.ListOffsetsPartitionResponse
 
 
 class LocalLeader:
-    """What one copier asks: a `LeaderPort`. Answers come in a later turn of the event loop."""
+    """The `LeaderPort` of one copier. Answers come in a later iteration of the event loop."""
 
     def __init__(self, replicas: ReplicaManager, clock: Clock, throttle: ReplicationThrottle) -> None:
         self._replicas = replicas
@@ -47,10 +47,9 @@ class LocalLeader:
         self._copied: tuple[str, int] | None = None
         """The partition that is being copied."""
         self._waiting: Timer | None = None
-        """Of the fetch under way."""
+        """Timer that ends the pending fetch at its `max_wait_ms`."""
 
     def ask(self, key: ApiKey, make: Callable[[int], Message], timeout_ms: int) -> Promise[Message]:  # noqa: ARG002 - it is never late
-        """See `LeaderPort`."""
         request = make(API_FACTS[key].latest_stable)
         promise: Promise[Message] = Promise()
 
@@ -72,7 +71,6 @@ class LocalLeader:
         return promise
 
     def disconnect(self) -> None:
-        """See `LeaderPort`."""
         if self._waiting is not None:
             self._waiting.cancel()
 

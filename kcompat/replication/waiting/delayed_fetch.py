@@ -93,7 +93,7 @@ class DelayedFetch:
                 partition.note_fetch(target.spec, self._reader, now_ms)
 
     def count(self, results: Results, now_ms: int) -> None:
-        """What a follower is sent counts, where replicas are throttled."""
+        """Count the bytes that a follower is sent of throttled replicas."""
         for (_, partition), (_, fetched) in zip(self._targets, results, strict=True):
             throttle = partition.throttled.leader if isinstance(partition, Partition) else None
             if throttle is not None:

@@ -176,7 +176,10 @@ class FetchSessions:
         now_ms: int,
         is_privileged: bool = False,
     ) -> FetchContext | ErrorCode:
-        """What a request with this session id and epoch means; `is_privileged` if a follower sent it."""
+        """Find or make the context of a request with this session id and epoch, or return an error.
+
+        `is_privileged`: a follower sent the request, whose session is evicted last.
+        """
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self._sessions.pop(session_id, None)
             if epoch == FINAL_EPOCH:

@@ -1,4 +1,4 @@
-"""What the share coordinator reads of the broker's configuration."""
+"""The settings of the share coordinator, from the broker's configuration."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _AS_COORDINATOR = {
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
-"""What a failed append to `__share_group_state` means to who asks."""
+"""Errors of the response by the error of a failed append to `__share_group_state`."""
 
 
 class PrunableLog(CoordinatorLog, Protocol):

@@ -1,4 +1,4 @@
-"""What the share coordinator is asked about one share partition, each a pure operation on its shard.
+"""The operations of the share coordinator on one share partition, each a pure function of its shard.
 
 The order of the checks is that of Kafka's `ShareCoordinatorShard`, as it decides which error is seen.
 """

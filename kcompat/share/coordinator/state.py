@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ShareState(Struct, frozen=True):
-    """What a share partition has delivered, as of the last record about it."""
+    """The delivery state of a share partition, as of the last record about it."""
 
     snapshot_epoch: int
     state_epoch: int
@@ -65,10 +65,10 @@ def initialized(
 
 
 def brought_up_to_date(known: ShareState, write: StateWrite) -> StateWrite:
-    """What is written, without what the start has passed: in a state epoch it never goes back.
+    """Return `write` without a start offset behind the known one, which never goes back in a state epoch.
 
-    Who is not answered in time reads its state again, and may be far ahead when the same leader's write of
-    before arrives. To follow that would deliver again what was done with.
+    A leader that got no answer in time reads its state again, and may be far ahead when its earlier write
+    arrives. That write's start offset would deliver finished records again.
     """
     if write.start_offset == NO_OFFSET or write.start_offset >= known.start_offset:
         return write

@@ -1,6 +1,6 @@
-"""What members say of their records: done, given back, refused, still at it (KIP-932, KIP-1222). Pure.
+"""Acknowledgements of members: accept, release, reject, renew (KIP-932, KIP-1222). Pure.
 
-Nothing that is said counts before it is stored: `acknowledge` and `release` make a `Change`, which is to be
+No acknowledgement counts before it is stored: `acknowledge` and `release` make a `Change`, which is to be
 settled when the fate of the write is known. Kafka's counterparts: `SharePartition.acknowledge` and
 `releaseAcquiredRecords`.
 """
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class AcknowledgeType(IntEnum):
-    """What a member says of a record."""
+    """Kinds of acknowledgement of a record."""
 
     GAP = 0
-    """There is no such record."""
+    """The offset has no record."""
     ACCEPT = 1
     RELEASE = 2
     REJECT = 3
@@ -58,14 +58,14 @@ NO_RENEWALS: Final = Outcome(
 
 
 class Acknowledgement(NamedTuple):
-    """What is said of a range of records: one type for all of them, or one for each."""
+    """The acknowledgement of a range of records: one type for all of them, or one for each."""
 
     first_offset: int
     last_offset: int
     types: Sequence[int]
 
     def runs(self) -> Iterator[tuple[int, int, AcknowledgeType]]:
-        """First and last offset of neighbours of which the same is said."""
+        """Return the first and last offset of each run of neighbours with the same type."""
         if len(self.types) == 1:
             yield self.first_offset, self.last_offset, AcknowledgeType(self.types[0])
             return
@@ -77,7 +77,7 @@ class Acknowledgement(NamedTuple):
 
 
 class Acknowledging:
-    """What one member says at `now_ms`, range by range."""
+    """The acknowledgements of one member at `now_ms`, applied range by range."""
 
     def __init__(self, window: Window, member_id: str, limits: ShareLimits, now_ms: int) -> None:
         self._window = window

@@ -33,7 +33,7 @@ class FetchedBatch(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """What a member asks for in a fetch from `fetch_offset`."""
+    """The limits of a member's fetch from `fetch_offset`."""
 
     member_id: str
     fetch_offset: int

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcompat.share.batches import StateBatch
 
 NOBODY = ""
-"""Who holds records that nobody has acquired."""
+"""Member id of records that no member has acquired."""
 
 _first_offset = attrgetter("first")
 
@@ -43,11 +43,11 @@ class Change:
 
     def __init__(self) -> None:
         self.batches: list[StateBatch] = []
-        """What to store, in the order of the change."""
+        """Batches to store, in the order of the change."""
         self.spans: list[Span] = []
-        """What waits for it. A span that is cut is here twice, in its parts."""
+        """Spans that wait for the change to be stored. A span that is cut is here twice, in its parts."""
         self.settled = False
-        """Whether it is known what became of it."""
+        """Whether the result of the write is known."""
 
 
 class Span:
@@ -70,9 +70,9 @@ class Span:
         self.state = state
         self.delivery_count = delivery_count
         self.member_id = NOBODY
-        """Who has acquired the records."""
+        """The member that has acquired the records."""
         self.locked_until_ms = 0
-        """Until when they are the member's."""
+        """End of the member's acquisition lock, in ms since the epoch."""
         self.change: Change | None = None
         """The change to the present state that is not stored yet."""
         self.before: tuple[RecordState, str] = (state, NOBODY)

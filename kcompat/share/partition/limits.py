@@ -1,4 +1,4 @@
-"""What a share group is configured to: its limits hold for each of its share partitions."""
+"""The limits that a share group's configuration sets for each of its share partitions."""
 
 from __future__ import annotations
 

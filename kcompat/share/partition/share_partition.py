@@ -28,11 +28,11 @@ _STORED: Final = TERMINAL | {RecordState.AVAILABLE}
 
 
 class DamagedStateError(Exception):
-    """What is stored of a share partition cannot be."""
+    """The stored state of a share partition contradicts itself."""
 
 
 class SharePartition:
-    """Which records of a partition a share group is to get, has, and has had.
+    """The records of a partition that a share group is to get, has in flight, and has finished.
 
     Locks end by themselves only when `expire` is called; `lock_ends_ms` says when that is due.
     """
@@ -117,7 +117,7 @@ class SharePartition:
             self._window.start_at(offset)
 
     def write(self, batches: Sequence[StateBatch]) -> StateWrite:
-        """What to store of a change, with where the share partition is."""
+        """Return the write that stores `batches`, with the position of the share partition."""
         window = self._window
         return StateWrite(
             self.state_epoch,
@@ -128,7 +128,7 @@ class SharePartition:
         )
 
     def spans(self) -> Iterator[Span]:
-        """What is in flight, in order: ranges of records that are alike."""
+        """Return the records in flight, in order, as ranges of records that are alike."""
         return self._window.spans()
 
     def _locked_until(self, end_ms: int) -> None:
