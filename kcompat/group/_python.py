@@ -1,6 +1,4 @@
-"""What `_native.c` does for who loads committed offsets, for where that was not built. Used through `bulk`
-alone.
-"""
+"""The pure-Python implementation of `_native.c`, which loads committed offsets. Used through `bulk` alone."""
 
 from __future__ import annotations
 

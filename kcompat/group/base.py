@@ -1,4 +1,4 @@
-"""What every kind of group can answer, so that offsets, removal and descriptions need not know the kinds.
+"""The interface of every kind of group, by which offsets, removal and descriptions need not know the kinds.
 
 Kafka's counterpart: the interface `Group`.
 """
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     GroupTurn = Turn["Groups"]
     PartitionJudge = Callable[[str, bytes, int], ErrorCode]
-    """Of a partition by the name and the id of its topic, and its index."""
+    """Returns the error of committing a partition, by its topic's name and id and its index."""
 
 
 class Group(Protocol):
-    """One group of any kind. What ends in `_error` is NONE where the thing may be done."""
+    """One group of any kind. Methods that end in `_error` return NONE where the action is allowed."""
 
     @property
     def is_deserted(self) -> bool:
@@ -43,15 +43,19 @@ class Group(Protocol):
         """Whether a group of another kind may take the place of this one."""
 
     def commit_error(self, request: CommitRequest) -> ErrorCode:
-        """Whether who asks may commit offsets of the group."""
+        """Return the error of a client that may not commit offsets of the group."""
 
     def judge_of_partitions(self, request: CommitRequest) -> PartitionJudge | None:
-        """What says of each partition whether who may commit offsets of the group may commit that one; None
-        where all may be committed, as mostly.
+        """Return a function that judges each partition of a commit which `commit_error` allows.
+
+        None, the usual result, allows all partitions.
         """
 
     def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
-        """Whether who asks may fetch offsets of the group (KIP-848); it need not say who it is."""
+        """Return the error of a client that may not fetch offsets of the group (KIP-848).
+
+        The client need not name a member.
+        """
 
     def keep_alive(self, turn: GroupTurn, member_id: str) -> None:
         """A member, if there is one of this id, has committed: a sign of life where the kind takes it so."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_TIMESTAMP = 2**63 - 1
 Errors = dict["TopicPartition", ErrorCode]
-"""What became of each partition of a request."""
+"""The error of each partition of a request."""
 
 
 def commit(turn: GroupTurn, request: CommitRequest) -> Errors:
@@ -61,7 +61,7 @@ def _partition_error(turn: GroupTurn, group: Group, request: CommitRequest) -> E
 
 
 def every(offsets: Iterable[OffsetToCommit], error: ErrorCode) -> Errors:
-    """The same error for every partition."""
+    """Return `error` for every partition."""
     return {(offset.topic, offset.partition): error for offset in offsets}
 
 

@@ -131,7 +131,7 @@ class GroupCoordinator:
         self.runtime.read(self.partition_of(group_id), query, _itself)
 
     def join(self, request: JoinRequest) -> Promise[JoinAnswer]:
-        """JoinGroup."""
+        """Handle JoinGroup: the answer comes when the group has formed its next generation."""
 
         def failed(error: ErrorCode) -> JoinAnswer:
             return JoinAnswer(group_error(error), member_id=request.member_id)
@@ -141,7 +141,7 @@ class GroupCoordinator:
         return self.write(request.group_id, lambda turn: by_kind.join(turn, request), failed)
 
     def sync(self, request: SyncRequest) -> Promise[SyncAnswer]:
-        """SyncGroup."""
+        """Handle SyncGroup: the answer comes when the leader has assigned partitions."""
 
         def failed(error: ErrorCode) -> SyncAnswer:
             if error == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
@@ -155,7 +155,7 @@ class GroupCoordinator:
         return self.write(request.group_id, lambda turn: by_kind.sync(turn, request), failed)
 
     def heartbeat(self, group_id: str, member: MemberIdentity, generation: int) -> ErrorCode:
-        """Heartbeat. A coordinator that is still loading says that all is well."""
+        """Handle Heartbeat. A coordinator that is still loading answers NONE."""
 
         def query(shard: GroupShard, now_ms: int) -> ErrorCode:
             turn: GroupTurn = Turn(shard, now_ms)  # it writes nothing
@@ -167,7 +167,7 @@ class GroupCoordinator:
         return ErrorCode.NONE if error == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS else error
 
     def leave(self, group_id: str, members: tuple[MemberIdentity, ...]) -> Promise[LeaveAnswer]:
-        """LeaveGroup."""
+        """Handle LeaveGroup, of one member or of several."""
 
         def failed(error: ErrorCode) -> LeaveAnswer:
             return LeaveAnswer(group_error(error))

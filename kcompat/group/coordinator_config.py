@@ -1,4 +1,4 @@
-"""What groups read of the broker's configuration."""
+"""The settings of groups, from the broker's configuration."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def describe(shard: Groups, group_id: str) -> DescribedGroup:
 
 
 def of_another_kind(group_id: str) -> DescribedGroup:
-    """What DescribeGroups, which describes classic groups, says of others."""
+    """Return the answer of DescribeGroups, which describes classic groups, for a group of another kind."""
     return DescribedGroup(
         group_id,
         ErrorCode.GROUP_ID_NOT_FOUND,

@@ -1,4 +1,4 @@
-"""What a failed append to `__consumer_offsets` means to the client (Kafka's `GroupMetadataManager`)."""
+"""The errors for clients after a failed append to `__consumer_offsets` (Kafka's `GroupMetadataManager`)."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ class ExpectedMembers:
 
     def __init__(self) -> None:
         self._asked: dict[str, dict[Connection, int]] = {}
-        """When, by group; the latest question is the last one."""
+        """Time in ms of each connection's FindCoordinator, by group, the latest last."""
         self._group_of: dict[Connection, str] = {}
-        """What each connection has asked for last."""
+        """The group that each connection has asked about last."""
 
     def note_question(self, connection: Connection, group_id: str, now_ms: int) -> None:
         """Somebody has asked where the group is coordinated; who has joined it since may ask again."""

@@ -49,7 +49,7 @@ class GroupOffsets:
         self._committed.set(key, value, record_offset)
 
     def filling(self) -> dict[TopicPartition, CommittedOffset]:
-        """What the log says, for who loads it to fill in."""
+        """Return the committed offsets as a mapping that the loader of the log fills."""
         return self._committed.filling()
 
     def stage(self, producer_id: int, key: TopicPartition, value: CommittedOffset) -> None:
@@ -76,11 +76,11 @@ class GroupOffsets:
                 self._committed.set(key, value, marker_offset)
 
     def visible(self, key: TopicPartition) -> CommittedOffset | None:
-        """What a reader may see of a partition."""
+        """Return the offset of a partition that readers may see, or None."""
         return self._committed.committed(key)
 
     def visible_items(self) -> Iterator[tuple[TopicPartition, CommittedOffset]]:
-        """All that a reader may see."""
+        """Return all offsets that readers may see."""
         return self._committed.committed_items()
 
     def items(self) -> Iterator[tuple[TopicPartition, CommittedOffset]]:

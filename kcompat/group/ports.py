@@ -1,4 +1,4 @@
-"""What groups ask of the rest of the broker."""
+"""The ports of groups to the rest of the broker."""
 
 from __future__ import annotations
 

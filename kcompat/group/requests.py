@@ -1,4 +1,4 @@
-"""What is asked of groups and what they answer, free of protocol versions."""
+"""Requests to groups, and their answers, free of protocol versions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _everything(_topic: str) -> bool:
 
 
 class JoinRequest(Struct, frozen=True):
-    """Who wants to be in a group's next generation, and on what terms.
+    """A client's request to be in a group's next generation, and its terms.
 
     `protocols` are (name, metadata) in order of preference. `needs_member_id` asks new dynamic members to
     come back with the id they were given (KIP-394, JoinGroup v4+); `can_skip_assignment` is KIP-814 (v9+).
@@ -42,11 +42,11 @@ class JoinRequest(Struct, frozen=True):
     needs_member_id: bool = False
     can_skip_assignment: bool = False
     may_describe: Callable[[str], bool] = _everything
-    """What topics the client may find with a pattern: a join can have those of its group looked up."""
+    """Whether a topic may be found by a pattern: a join can have the patterns of its group matched."""
 
 
 class JoinedMember(Struct, frozen=True):
-    """What the leader is told of a member."""
+    """A member in the answer to the leader of a generation."""
 
     member_id: str
     instance_id: str | None
@@ -91,7 +91,7 @@ class SyncAnswer(Struct, frozen=True):
 
 
 class MemberIdentity(Struct, frozen=True):
-    """Who leaves: a member id, or an instance id alone (removal by an administrator, KIP-345)."""
+    """A member to remove: its id, or its instance id alone (removal by an administrator, KIP-345)."""
 
     member_id: str
     instance_id: str | None = None
@@ -134,7 +134,7 @@ class CommitRequest(Struct, frozen=True):
 
 
 class FetchingMember(Struct, frozen=True):
-    """Who fetches offsets of a group: a member of a consumer group may say who it is (OffsetFetch v9+)."""
+    """The client that fetches offsets of a group, as a consumer group's member or not (OffsetFetch v9+)."""
 
     group_id: str
     member_id: str | None = None

@@ -26,7 +26,7 @@ OFFSET_VALUE_VERSION = 3
 OFFSET_VALUE_WITH_EXPIRY_VERSION = 1
 GROUP_VALUE_VERSION = 3
 NEWER_VALUE_VERSION = 0
-"""That of all records which are younger than classic groups: they grow by tagged fields."""
+"""Value version of all records newer than those of classic groups: they grow by tagged fields."""
 
 
 def _value_version(value: Message) -> int:

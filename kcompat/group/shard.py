@@ -108,7 +108,7 @@ class GroupShard:
         return bulk.fill(records, base_offset, find, CommittedOffset)
 
     def _offsets_of(self, group_id: str) -> GroupOffsets:
-        """Those of a group; of a group that is not known yet, of a new one."""
+        """Return the offsets of a group; an unknown group is created."""
         offsets = self.offsets.get(group_id)
         if offsets is None:
             offsets = self.offsets[group_id] = GroupOffsets(self.timeline)
@@ -143,7 +143,7 @@ class GroupShard:
             offsets.replay(partition, committed, position.offset)
 
     def _left_transaction(self, producer_id: int, group_id: str) -> None:
-        """Of what the group had in a transaction nothing is left."""
+        """Note that a group has no offsets in a producer's transaction any more."""
         group_ids = self._open_transactions[producer_id]
         group_ids.discard(group_id)
         if not group_ids:

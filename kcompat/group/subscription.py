@@ -1,4 +1,4 @@
-"""What the consumers of a group subscribe to, read from what they told their leader."""
+"""The subscriptions of a classic group's consumers, read from the metadata with which they joined."""
 
 from __future__ import annotations
 

@@ -24,7 +24,6 @@ class SimpleAssignor:
     name = "simple"
 
     def assign(self, spec: GroupSpec) -> Mapping[str, Mapping[bytes, frozenset[int]]]:
-        """See `Assignor`."""
         topics = sorted({topic for member in spec.members.values() for topic in member.topics})
         wholes = [topics] if spec.is_homogeneous else [[topic] for topic in topics]
         found: dict[str, dict[bytes, set[int]]] = {member_id: {} for member_id in spec.members}

@@ -1,4 +1,4 @@
-"""What an assignor is asked, and what it answers.
+"""The input of an assignor, and the interface of assignors.
 
 Kafka's counterparts: `GroupSpec`, `MemberSubscription`, `ConsumerGroupPartitionAssignor`.
 """
@@ -49,7 +49,7 @@ class Assignor(Protocol):
 
     @property
     def name(self) -> str:
-        """What clients and configurations call it."""
+        """Name of the assignor in requests and configurations."""
 
     def assign(self, spec: GroupSpec) -> Mapping[str, Mapping[bytes, frozenset[int]]]:
-        """The next target of each member; one that is not named gets nothing."""
+        """Return the next target of each member; a member that is missing in it gets nothing."""

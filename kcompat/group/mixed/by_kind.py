@@ -1,6 +1,6 @@
-"""What classic members ask, by the kind of their group.
+"""Requests of classic members, passed on by the kind of their group.
 
-A consumer group without members is none to them: the first that joins makes a classic group of it.
+A consumer group without members does not exist for them: the first that joins makes a classic group of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def join(turn: GroupTurn, request: JoinRequest) -> JoinAnswer | Promise[JoinAnswer]:
-    """JoinGroup."""
+    """Handle JoinGroup in a group of either kind."""
     config = turn.shard.config
     if not config.min_session_timeout_ms <= request.session_timeout_ms <= config.max_session_timeout_ms:
         return JoinAnswer(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
@@ -31,13 +31,13 @@ def join(turn: GroupTurn, request: JoinRequest) -> JoinAnswer | Promise[JoinAnsw
 
 
 def sync(turn: GroupTurn, request: SyncRequest) -> SyncAnswer | Promise[SyncAnswer]:
-    """SyncGroup."""
+    """Handle SyncGroup in a group of either kind."""
     group = _consumers(turn, request.group_id)
     return classic_syncs.sync(turn, request) if group is None else membership.sync(turn, group, request)
 
 
 def heartbeat(turn: GroupTurn, group_id: str, member: MemberIdentity, generation: int) -> ErrorCode:
-    """Heartbeat."""
+    """Handle Heartbeat in a group of either kind."""
     group = _consumers(turn, group_id)
     if group is None:
         return classic_membership.heartbeat(turn, group_id, member, generation)
@@ -45,7 +45,7 @@ def heartbeat(turn: GroupTurn, group_id: str, member: MemberIdentity, generation
 
 
 def leave(turn: GroupTurn, group_id: str, members: tuple[MemberIdentity, ...]) -> LeaveAnswer:
-    """LeaveGroup."""
+    """Handle LeaveGroup in a group of either kind."""
     group = _consumers(turn, group_id)
     if group is None:
         return classic_membership.leave(turn, group_id, members)

@@ -34,7 +34,7 @@ _Row = ConsumerProtocolAssignment.TopicPartition
 
 
 class Subscribed(Struct, frozen=True):
-    """What a member subscribes to and says that it owns, by topic id."""
+    """The topics that a member subscribes to, and the partitions that it says it owns, by topic id."""
 
     topics: frozenset[str]
     owned: Mapping[bytes, frozenset[int]]
@@ -51,8 +51,9 @@ def read_subscription(text: bytes, image: ClusterImage) -> Subscribed | None:
 
 
 class Assigned(Struct, frozen=True):
-    """What a leader has assigned to a member, by topic id; `for_assignor` says whether the bytes have more
-    than that, which only the leader's assignor understands.
+    """The partitions that a leader has assigned to a member, by topic id.
+
+    `for_assignor`: the bytes have more than that, which only the leader's assignor understands.
     """
 
     partitions: Mapping[bytes, frozenset[int]] = NO_PARTITIONS

@@ -1,1 +1,1 @@
-"""What the groups of today have in common: epochs, targets, and topics they depend on (KIP-848, KIP-932)."""
+"""Groups with assignments by the broker: their epochs, targets, and topics (KIP-848, KIP-932, KIP-1071)."""

@@ -1,4 +1,4 @@
-"""What a member of a consumer or a share group is told when it heartbeats."""
+"""The answer to the heartbeat of a member of a consumer or a share group."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the groups of today keep in the log alike: members, target assignment, and the epochs of both.
+"""The state that all groups with assignments by the broker keep: members, target, and the epochs of both.
 
-Only replay changes it. Each part has a latest view, which the next operation builds on, and a committed one,
-which is shown. Kafka's counterpart: `ModernGroup`.
+Only replay changes the state. Each part has a latest view, which the next operation builds on, and a
+committed one, which is shown. Kafka's counterpart: `ModernGroup`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 NO_TIMESTAMP = 0
 NO_ASSIGNMENT = -1
 FIRST_GROUP_EPOCH = 1
-"""That of a group of which nothing is written yet: the first change makes it 2."""
+"""Epoch of a group without a record: the first change makes it 2."""
 
 
 class ModernMember(Protocol):
-    """A member as every such group knows it."""
+    """A member, as far as every kind of group knows it."""
 
     @property
     def member_id(self) -> str:
@@ -46,7 +46,7 @@ class ModernMember(Protocol):
 M = TypeVar("M", bound=ModernMember)
 V = TypeVar("V")
 T = TypeVar("T")
-"""What a member is to have."""
+"""The target of a member."""
 
 
 class GroupMetadata(Protocol):
@@ -58,7 +58,7 @@ class GroupMetadata(Protocol):
 
     @property
     def metadata_hash(self) -> int:
-        """What the topics of the group were like."""
+        """Hash of the topics of the group, as they were at the group epoch."""
 
 
 class TargetMetadata(Protocol):
@@ -74,7 +74,7 @@ class TargetMetadata(Protocol):
 
 
 class Header(Struct, frozen=True):
-    """What the records of the group itself say. `assignment_timestamp` is in ms, 0 where it is not known.
+    """The epochs in the records of a group. `assignment_timestamp` is in ms, 0 where it is not known.
 
     A target assignment is out of date while its epoch is below that of the group.
     """
@@ -141,24 +141,19 @@ class ModernGroup(ABC, Generic[M, T]):
 
     @property
     def is_deserted(self) -> bool:
-        """See `Group.is_deserted`."""
         return self.is_empty
 
     @property
     def gives_way(self) -> bool:
-        """See `Group.gives_way`."""
         return self.is_empty
 
     def delete_error(self) -> ErrorCode:
-        """See `Group.delete_error`."""
         return ErrorCode.NONE if self.is_empty else ErrorCode.NON_EMPTY_GROUP
 
     def delete_offsets_error(self) -> ErrorCode:
-        """See `Group.delete_offsets_error`."""
         return ErrorCode.NONE
 
     def retention_start(self, committed: CommittedOffset) -> int | None:
-        """See `Group.retention_start`."""
         return committed.commit_timestamp
 
     def keep_alive(self, turn: GroupTurn, member_id: str) -> None:
@@ -169,7 +164,6 @@ class ModernGroup(ABC, Generic[M, T]):
         return False
 
     def subscribes_to(self, topic: str) -> bool:
-        """See `Group.subscribes_to`."""
         return topic in self.subscribed_names()
 
     def unloaded(self) -> list[Answer]:
@@ -177,11 +171,9 @@ class ModernGroup(ABC, Generic[M, T]):
         return []
 
     def described(self) -> DescribedGroup:
-        """See `Group.described`."""
         return describe.of_another_kind(self.group_id)
 
     def listed(self) -> ListedGroup:
-        """See `Group.listed`."""
         return ListedGroup(self.group_id, self.kind, self.committed_state.value, self.kind)
 
     @property

@@ -1,4 +1,4 @@
-"""Who has what only one member of a group may have at a time, followed from record to record."""
+"""The members that hold partitions or tasks, each of which only one member may have at a time."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ class Holders(Generic[K]):
             self._members[what] = member_id
 
     def items(self) -> ItemsView[K, str]:
-        """What is held, and by whom."""
+        """Return what is held, each with the id of the member that holds it."""
         return self._members.items()

@@ -35,24 +35,24 @@ class HeartbeatRequest(Protocol):
 Q = TypeVar("Q", bound=HeartbeatRequest)
 """A heartbeat request."""
 A = TypeVar("A")
-"""Its answer."""
+"""The answer to a heartbeat."""
 D = TypeVar("D")
 """The description of a group by the API of its kind."""
 
 
 class ModernKind(Struct, Generic[Q, A, D], frozen=True):
-    """What is particular to one kind of group."""
+    """One kind of group: the parts in which it differs from the others."""
 
     group: type[ModernGroup[Any, Any]]
     records: ModernRecords[Any, Any]
     request_refusal: Callable[[Q, GroupCoordinatorConfig], Refusal | None]
-    """What is wrong with a heartbeat whatever the state of its group."""
+    """Returns the refusal of a heartbeat that is wrong in any state of its group, or None."""
     leave: Callable[[GroupTurn, Q], A | Refusal]
-    """A heartbeat of a member that leaves."""
+    """Handles a heartbeat of a member that leaves."""
     go_on: Callable[[GroupTurn, Q], A | Refusal]
-    """A heartbeat of a member that joins or stays."""
+    """Handles a heartbeat of a member that joins or stays."""
     refused: Callable[[ErrorCode, str | None], A]
-    """The answer to a heartbeat that is refused."""
+    """Makes the answer to a heartbeat that is refused."""
     undescribed: Callable[[str, ErrorCode, str | None], D]
     """The description of a group by its id, where there is an error instead."""
 

@@ -1,4 +1,4 @@
-"""Who may commit and fetch offsets of a group whose members have epochs."""
+"""Checks of clients that commit and fetch offsets of a group whose members have epochs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class MemberWithEpoch(Protocol):
 
     @property
     def member_epoch(self) -> int:
-        """Its epoch."""
+        """The epoch of the member."""
 
 
 M = TypeVar("M", bound=MemberWithEpoch)

@@ -1,4 +1,4 @@
-"""What the log has of each group to which the broker assigns, written and replayed.
+"""The records of groups with assignments by the broker, written and replayed.
 
 The records of the kinds are alike but for their classes, and for what a member and its target are.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     """`replay(group, key, value, offset)` applies one record; a value of None is a tombstone."""
 
 M = TypeVar("M")
-"""A member."""
+"""The type of a member."""
 T = TypeVar("T")
 """The target of a member."""
 
@@ -36,13 +36,13 @@ class ModernRecords(ABC, Generic[M, T]):
     group: ClassVar[RecordClasses]
     """The group epoch, and the hash of the topics that it stands for."""
     member: ClassVar[RecordClasses]
-    """What a member wants."""
+    """The subscription of a member, and its other wishes."""
     target_epoch: ClassVar[RecordClasses]
     """The group epoch that the target assignment was made for, and when that was."""
     target: ClassVar[RecordClasses]
-    """What a member is to have."""
+    """The target of a member."""
     current: ClassVar[RecordClasses]
-    """What a member has."""
+    """The current assignment of a member."""
     others: ClassVar[Mapping[RecordClasses, Replay]]
     """Records that only this kind has."""
 
@@ -158,12 +158,10 @@ class SubscribedRecords(ModernRecords[M, Mapping[bytes, frozenset[int]]]):
     """The class of one topic in the record of a target."""
 
     def target_value(self, target: Mapping[bytes, frozenset[int]]) -> Message:
-        """See `ModernRecords`."""
         rows = [self.target_row(topic_id, sorted(indexes)) for topic_id, indexes in target.items()]
         return _value(self.target, rows)
 
     def target_of(self, value: Any) -> Mapping[bytes, frozenset[int]]:
-        """See `ModernRecords`."""
         return partitions((row.topic_id, row.partitions) for row in value.topic_partitions)
 
 

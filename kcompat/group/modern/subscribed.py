@@ -1,4 +1,4 @@
-"""What consumer and share groups keep alike in the log: members name topics, and are to have partitions.
+"""The state that consumer and share groups have in common: members name topics, and targets are partitions.
 
 Kafka's counterpart: the part of `ModernGroup` that knows subscriptions.
 """
@@ -37,7 +37,7 @@ class SubscribedGroup(ModernGroup[M, Mapping[bytes, frozenset[int]]]):
         self._subscribers: Counter[str] = Counter()
 
     def target(self, member_id: str) -> Mapping[bytes, frozenset[int]]:
-        """What a member is to have."""
+        """Return the partitions of a member in the target assignment."""
         return self.targets.get(member_id) or NO_PARTITIONS
 
     @property
@@ -46,11 +46,9 @@ class SubscribedGroup(ModernGroup[M, Mapping[bytes, frozenset[int]]]):
         return self._subscribers
 
     def subscribed_names(self) -> Iterable[str]:
-        """See `ModernGroup.subscribed_names`."""
         return self._subscribers.keys()
 
     def set_member(self, member: M, offset: int) -> None:
-        """See `ModernGroup.set_member`."""
         before = self.members.get(member.member_id)
         if before is not None:
             self._count(before, -1)
@@ -58,7 +56,6 @@ class SubscribedGroup(ModernGroup[M, Mapping[bytes, frozenset[int]]]):
         super().set_member(member, offset)
 
     def remove_member(self, member_id: str, offset: int) -> None:
-        """See `ModernGroup.remove_member`."""
         before = self.members.get(member_id)
         if before is not None:
             self._count(before, -1)

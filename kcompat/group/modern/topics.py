@@ -1,4 +1,4 @@
-"""What groups remember of their topics, so that they see when it changes.
+"""The hash by which groups see that their topics have changed.
 
 Kafka's counterparts: `Utils.computeTopicHash` and `computeGroupHash`. Groups carry the hash in their records,
 so it is the same number as Kafka's for the same cluster.
@@ -23,7 +23,7 @@ _LONG = struct.Struct("<q")
 
 
 def existing(image: ClusterImage, names: Iterable[str]) -> Iterator[TopicImage]:
-    """Those of the topics that there are. One without an id, of a Kafka before 2.8, cannot be assigned."""
+    """Return the topics that exist and have an id; one of a Kafka before 2.8 has none and is not assigned."""
     for name in names:
         topic = image.topics.get(name)
         if topic is not None and topic.topic_id != ZERO_UUID:

@@ -55,7 +55,6 @@ class ClassicGroup(Roster):
 
     @property
     def is_stored(self) -> bool:
-        """See `Group.is_stored`."""
         return self.stored is not None
 
     def loaded(self, turn: GroupTurn) -> None:
@@ -71,7 +70,6 @@ class ClassicGroup(Roster):
             rebalance.prepare(turn, self)
 
     def unloaded(self) -> list[Answer]:
-        """See `Group.unloaded`."""
         answers: list[Answer] = []
         for member in self.members.values():
             if (join := self.take_join(member)) is not None:
@@ -114,7 +112,6 @@ class ClassicGroup(Roster):
             rebalance.keep_alive(turn, self, member)
 
     def is_static(self, member_id: str) -> bool:
-        """See `Group.is_static`."""
         member = self.members.get(member_id)
         return member is not None and member.is_static
 
@@ -124,7 +121,6 @@ class ClassicGroup(Roster):
         return ErrorCode.NONE if may else ErrorCode.NON_EMPTY_GROUP
 
     def subscribes_to(self, topic: str) -> bool:
-        """See `Group.subscribes_to`."""
         if self.is_in(ClassicState.EMPTY):
             return False
         return self.subscribed is None or topic in self.subscribed
@@ -147,20 +143,16 @@ class ClassicGroup(Roster):
 
     @property
     def is_deserted(self) -> bool:
-        """See `Group.is_deserted`."""
         return self.is_in(ClassicState.EMPTY) and not self.pending_members
 
     @property
     def gives_way(self) -> bool:
-        """See `Group.gives_way`."""
         return self.delete_error() == ErrorCode.NONE
 
     def delete_error(self) -> ErrorCode:
-        """See `Group.delete_error`."""
         return ErrorCode.NONE if self.is_in(ClassicState.EMPTY) else ErrorCode.NON_EMPTY_GROUP
 
     def write_tombstones(self, turn: GroupTurn) -> None:
-        """See `Group.write_tombstones`."""
         for member_id in sorted(self.pending_members):
             rebalance.remove_pending(turn, self, member_id)
         if self.stored is not None:
@@ -192,7 +184,6 @@ class ClassicGroup(Roster):
         )
 
     def listed(self) -> ListedGroup:
-        """See `Group.listed`."""
         return ListedGroup(self.group_id, self.protocol_type or "", self.state.value, CLASSIC)
 
 

@@ -47,9 +47,9 @@ class ClassicMember(Struct, eq=False):
         return {name for name, _ in self.protocols}
 
     def metadata(self, protocol: str) -> bytes:
-        """What it said for one protocol, the first time if it named it twice; empty if it did not name it."""
+        """Return the member's metadata for a protocol: the first if named twice, empty if not named."""
         return next((metadata for name, metadata in self.protocols if name == protocol), b"")
 
     def vote(self, candidates: set[str]) -> str:
-        """Its first preference among the candidates."""
+        """Return the member's first preference among the candidates."""
         return next(name for name, _ in self.protocols if name in candidates)

@@ -29,7 +29,6 @@ class ConsumerGroup(ConsumerRoster):
     """One consumer group. What it does as a `Group` is documented there."""
 
     def loaded(self, turn: GroupTurn) -> None:
-        """See `Group.loaded`."""
         for member in self.members.latest.values():
             sessions.watch(turn, self.group_id, member)
             sessions.watch_revocation(turn, self.group_id, member)
@@ -64,7 +63,6 @@ class ConsumerGroup(ConsumerRoster):
     # --- removal
 
     def write_tombstones(self, turn: GroupTurn) -> None:
-        """See `Group.write_tombstones`."""
         for member_id in self.members.latest:
             timers.cancel(turn, self.group_id, member_id)
         RECORDS.bury_all(turn, self.group_id, self.members.latest, self.patterns.latest)

@@ -18,14 +18,14 @@ NO_EPOCHS: Mapping[bytes, Mapping[int, int]] = MappingProxyType({})
 
 
 class ConsumerMemberState(IntEnum):
-    """How a member stands to its target, by the numbers of the record."""
+    """States of a member on the way to its target assignment; the numbers are those of the record."""
 
     STABLE = 0
-    """It has what its target of its epoch says."""
+    """The member owns exactly the partitions of its target assignment at its epoch."""
     UNREVOKED_PARTITIONS = 1
-    """It has yet to give partitions up, in its old epoch."""
+    """The member has yet to give partitions up, and stays in its old epoch until then."""
     UNRELEASED_PARTITIONS = 2
-    """It is in its new epoch, but others have yet to give up some of its partitions."""
+    """The member is in its new epoch, but others have yet to give up some of its partitions."""
     UNKNOWN = 127
     """A state that a newer broker wrote."""
 
@@ -35,7 +35,7 @@ class ConsumerMemberState(IntEnum):
 
 
 class ClassicMembership(Struct, frozen=True):
-    """What a member that uses the classic protocol said when it joined: protocols by preference."""
+    """The terms on which a member with the classic protocol joined: protocols by preference."""
 
     session_timeout_ms: int
     protocols: tuple[tuple[str, bytes], ...]

@@ -1,4 +1,4 @@
-"""Who a heartbeat comes from: a member that is known, one that joins, or a static one that comes back."""
+"""Finding the member of a heartbeat: a known one, a new one, or a static one that comes back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What topics the patterns of a group stand for, and when they are to be looked at again. Pure.
+"""The topics that the patterns of a group match, and the time to match them again. Pure.
 
 Kafka's counterparts: `ResolvedRegularExpression`, and the conditions in `maybeUpdateRegularExpressions`.
 """
@@ -25,13 +25,13 @@ class ResolvedPattern(Struct, frozen=True):
 
 
 class PatternChange(Enum):
-    """What a heartbeat did to its member's pattern."""
+    """The change of a member's pattern by a heartbeat."""
 
     NONE = 0
     UNRESOLVED = 1
-    """The member has another, whose topics are not known yet."""
+    """The member has another pattern, whose topics are not known yet."""
     RESOLVED = 2
-    """The member has another, whose topics are known; or none any more."""
+    """The member has another pattern, whose topics are known, or no pattern any more."""
 
 
 def is_due(

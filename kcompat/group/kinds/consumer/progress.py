@@ -1,4 +1,4 @@
-"""What follows from what a member wants, whichever protocol it says it in: epochs, a target, partitions.
+"""From a member's wishes, in either protocol, to epochs, a target assignment and partitions.
 
 Each step is written where it changes anything. Kafka's counterparts: the numbered steps of
 `consumerGroupHeartbeat` and `classicGroupJoinToConsumerGroup`.

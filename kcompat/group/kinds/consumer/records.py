@@ -1,4 +1,4 @@
-"""What is written of consumer groups in `__consumer_offsets`, and read back.
+"""The records of consumer groups in `__consumer_offsets`, written and replayed.
 
 The records are those of Kafka 4.3. Earlier Kafkas with consumer groups read them as well: they pass over what
 they do not know (the metadata hash, assignment epochs and timestamps, resolved patterns before 4.0). What a
@@ -87,7 +87,6 @@ class ConsumerRecords(SubscribedRecords[ConsumerMember]):
     new_member = ConsumerMember
 
     def member_value(self, member: ConsumerMember) -> ConsumerGroupMemberMetadataValue:
-        """See `ModernRecords`."""
         classic = member.classic
         return ConsumerGroupMemberMetadataValue(
             instance_id=member.instance_id,
@@ -106,7 +105,6 @@ class ConsumerRecords(SubscribedRecords[ConsumerMember]):
         )
 
     def with_member(self, member: ConsumerMember, value: ConsumerGroupMemberMetadataValue) -> ConsumerMember:
-        """See `ModernRecords`."""
         classic = value.classic_member_metadata
         return replace(
             member,
@@ -127,7 +125,6 @@ class ConsumerRecords(SubscribedRecords[ConsumerMember]):
         )
 
     def current_value(self, member: ConsumerMember) -> ConsumerGroupCurrentMemberAssignmentValue:
-        """See `ModernRecords`."""
         return ConsumerGroupCurrentMemberAssignmentValue(
             member_epoch=member.member_epoch,
             previous_member_epoch=member.previous_member_epoch,
@@ -139,7 +136,6 @@ class ConsumerRecords(SubscribedRecords[ConsumerMember]):
     def with_current(
         self, member: ConsumerMember, value: ConsumerGroupCurrentMemberAssignmentValue
     ) -> ConsumerMember:
-        """See `ModernRecords`."""
         return replace(
             member,
             member_epoch=value.member_epoch,

@@ -1,4 +1,4 @@
-"""What is asked of consumer groups and what they answer, free of protocol versions."""
+"""Requests to consumer groups, and their answers, free of protocol versions."""
 
 from __future__ import annotations
 

@@ -65,7 +65,6 @@ class ConsumerRoster(SubscribedGroup[ConsumerMember]):
 
     @property
     def is_stored(self) -> bool:
-        """See `ModernGroup.is_stored`."""
         return super().is_stored or bool(len(self.patterns)) or self.has_old_metadata
 
     @property
@@ -81,7 +80,6 @@ class ConsumerRoster(SubscribedGroup[ConsumerMember]):
         return _state(members, header.group_epoch, header.assignment_epoch)
 
     def is_static(self, member_id: str) -> bool:
-        """See `Group.is_static`."""
         member = self.members.get(member_id)
         return member is not None and member.instance_id is not None
 
@@ -109,7 +107,7 @@ class ConsumerRoster(SubscribedGroup[ConsumerMember]):
         return _most_wanted(Counter(m.server_assignor for m in members if m.server_assignor is not None))
 
     def subscriptions(self) -> SubscriptionCounts:
-        """What the members subscribe to, to be changed at will."""
+        """Return the subscriptions of all members, as a copy that the caller may change."""
         return SubscriptionCounts(
             len(self.members),
             Counter(self.subscribers),
@@ -122,7 +120,7 @@ class ConsumerRoster(SubscribedGroup[ConsumerMember]):
         return self.static_member(before.instance_id) or self.members.get(before.member_id)
 
     def subscriptions_with(self, before: ConsumerMember, after: ConsumerMember) -> SubscriptionCounts:
-        """What the members subscribe to once `after` has replaced `before`."""
+        """Return the subscriptions of all members once `after` has replaced `before`."""
         subscriptions = self.subscriptions()
         subscriptions.count(after, 1)
         former = self.former(before)
@@ -131,7 +129,6 @@ class ConsumerRoster(SubscribedGroup[ConsumerMember]):
         return subscriptions
 
     def subscribed_names(self) -> Iterable[str]:
-        """See `ModernGroup.subscribed_names`."""
         if not len(self.patterns):
             return self.subscribers.keys()
         return set(self.subscribers).union(*(pattern.topics for pattern in self.patterns.latest.values()))
@@ -150,7 +147,6 @@ class ConsumerRoster(SubscribedGroup[ConsumerMember]):
     # --- replay
 
     def set_member(self, member: ConsumerMember, offset: int) -> None:
-        """See `ModernGroup.set_member`."""
         before = self.members.get(member.member_id)
         self._holders.changed(member.member_id, () if before is None else before.held(), member.held())
         super().set_member(member, offset)
@@ -158,7 +154,6 @@ class ConsumerRoster(SubscribedGroup[ConsumerMember]):
             self.static_members[member.instance_id] = member.member_id
 
     def remove_member(self, member_id: str, offset: int) -> None:
-        """See `ModernGroup.remove_member`."""
         member = self.members.get(member_id)
         if member is not None:
             self._holders.changed(member_id, member.held(), ())

@@ -70,7 +70,7 @@ def update(
 def _change(
     turn: GroupTurn, group: ConsumerRoster, old: str, new: str
 ) -> tuple[PatternChange, bool] | Refusal:
-    """What another pattern means, and whether it is one that has to be compared with the topics first."""
+    """Judge a changed pattern, and return whether it has to be matched with the topics first."""
     if old and group.pattern_subscribers[old] == 1:
         RECORDS.bury_pattern(turn, group.group_id, old)
     if not new:

@@ -1,4 +1,4 @@
-"""What consumer groups read of the configuration, and what each may set for itself (KIP-848)."""
+"""The settings of consumer groups: the broker's, and those that a group may override (KIP-848)."""
 
 from __future__ import annotations
 

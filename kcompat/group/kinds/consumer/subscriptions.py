@@ -1,4 +1,4 @@
-"""What the members of a group subscribe to, taken together."""
+"""The subscriptions of all members of a group, counted by topic and pattern."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What administrators change of share groups: their end, and where they stand.
+"""Changes of share groups by administrators: deletion, and new start offsets.
 
-What the share coordinator keeps is changed by the share coordinator; here is noted what it is asked, so that
-somebody can ask again. Kafka's counterparts: `GroupCoordinatorShard.sharePartitionDeleteRequests`,
+The share coordinator changes the state that it keeps. The group coordinator records here what it asks for, so
+that the request can be repeated. Kafka's counterparts: `GroupCoordinatorShard.sharePartitionDeleteRequests`,
 `initiateDeleteShareGroupOffsets`, `completeDeleteShareGroupOffsets`; `alterShareGroupOffsets`.
 """
 

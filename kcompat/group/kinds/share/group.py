@@ -34,33 +34,27 @@ class ShareGroup(ShareRoster):
     # --- coming and going
 
     def loaded(self, turn: GroupTurn) -> None:
-        """See `Group.loaded`."""
         for member_id in self.members.keys():  # noqa: SIM118
             leaving.keep_alive(turn, self.group_id, member_id)
 
     # --- offsets: a share group has none
 
     def commit_error(self, request: CommitRequest) -> ErrorCode:
-        """See `Group.commit_error`."""
         del request
         return ErrorCode.GROUP_ID_NOT_FOUND
 
     def judge_of_partitions(self, request: CommitRequest) -> PartitionJudge | None:
-        """See `Group.judge_of_partitions`."""
         del request
         return None
 
     def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
-        """See `Group.fetch_error`."""
         del member_id, member_epoch
         return ErrorCode.NONE
 
     def delete_offsets_error(self) -> ErrorCode:
-        """See `Group.delete_offsets_error`."""
         return ErrorCode.GROUP_ID_NOT_FOUND
 
     def retention_start(self, committed: CommittedOffset) -> int | None:
-        """See `Group.retention_start`."""
         del committed
         return None
 
@@ -73,7 +67,6 @@ class ShareGroup(ShareRoster):
 
     @property
     def gives_way(self) -> bool:
-        """See `Group.gives_way`."""
         return False
 
     def write_tombstones(self, turn: GroupTurn) -> None:

@@ -1,4 +1,4 @@
-"""What members and administrators ask of share groups beyond the group: the state of its partitions.
+"""Requests about share groups that need the state of share partitions beyond the group.
 
 The group coordinator keeps who is in a group, and which share partitions have begun; the share coordinator
 keeps where each of them stands. A change of both is written by the group coordinator first, then done by the
@@ -338,7 +338,7 @@ def _worst(outcomes: Iterable[Outcome]) -> Outcome:
 
 
 def _nobody_waits(_error: ErrorCode) -> None:
-    """What could not be noted is found by the next heartbeat."""
+    """Ignore a failed write: the next heartbeat finds the same work."""
 
 
 def _no_deletion(error: ErrorCode) -> StateDeletion:

@@ -45,7 +45,6 @@ class SharePartitionSettings:
         self._cluster = cluster
 
     def limits(self, group_id: str) -> ShareLimits:
-        """See `ShareSettings`."""
         own, config = self._own(group_id), self._config.current
 
         def number(name: str) -> int:
@@ -61,12 +60,10 @@ class SharePartitionSettings:
         )
 
     def isolation_level(self, group_id: str) -> int:
-        """See `ShareSettings`."""
         level = effective(ISOLATION_LEVEL, self._own(group_id), self._config.current)
         return READ_COMMITTED if level == "read_committed" else READ_UNCOMMITTED
 
     def start_timestamp(self, group_id: str, now_ms: int) -> int:
-        """See `ShareSettings`."""
         strategy = effective(AUTO_OFFSET_RESET, self._own(group_id), self._config.current)
         return start_timestamp(str(strategy), now_ms)
 
@@ -75,7 +72,7 @@ class SharePartitionSettings:
 
 
 def start_timestamp(strategy: str, now_ms: int) -> int:
-    """What ListOffsets is asked for a value of `share.auto.offset.reset`."""
+    """Return the timestamp for ListOffsets that a value of `share.auto.offset.reset` stands for."""
     ago_ms = duration_of(strategy)
     if ago_ms is None:
         return LATEST_TIMESTAMP if strategy.lower() == LATEST else EARLIEST_TIMESTAMP

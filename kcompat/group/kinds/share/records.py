@@ -1,4 +1,4 @@
-"""What is written of share groups in `__consumer_offsets`, and read back, as Kafka 4.3 does."""
+"""The records of share groups in `__consumer_offsets`, written and replayed as by Kafka 4.3."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.share.roster import ShareRoster
 
 UNKNOWN_TOPIC = "<UNKNOWN>"
-"""What Kafka calls a topic that does not exist any more."""
+"""The name that Kafka writes for a topic that does not exist any more."""
 
 _CurrentTopic = ShareGroupCurrentMemberAssignmentValue.TopicPartitions
 _Partitions = ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo
@@ -64,7 +64,6 @@ class ShareRecords(SubscribedRecords[ShareMember]):
     new_member = ShareMember
 
     def member_value(self, member: ShareMember) -> ShareGroupMemberMetadataValue:
-        """See `ModernRecords`."""
         return ShareGroupMemberMetadataValue(
             rack_id=member.rack_id,
             client_id=member.client_id,
@@ -73,7 +72,6 @@ class ShareRecords(SubscribedRecords[ShareMember]):
         )
 
     def with_member(self, member: ShareMember, value: ShareGroupMemberMetadataValue) -> ShareMember:
-        """See `ModernRecords`."""
         return replace(
             member,
             rack_id=value.rack_id,
@@ -83,7 +81,6 @@ class ShareRecords(SubscribedRecords[ShareMember]):
         )
 
     def current_value(self, member: ShareMember) -> ShareGroupCurrentMemberAssignmentValue:
-        """See `ModernRecords`."""
         return ShareGroupCurrentMemberAssignmentValue(
             member_epoch=member.member_epoch,
             previous_member_epoch=member.previous_member_epoch,
@@ -94,7 +91,6 @@ class ShareRecords(SubscribedRecords[ShareMember]):
         )
 
     def with_current(self, member: ShareMember, value: ShareGroupCurrentMemberAssignmentValue) -> ShareMember:
-        """See `ModernRecords`."""
         return replace(
             member,
             member_epoch=value.member_epoch,

@@ -1,4 +1,4 @@
-"""What is asked of share groups and what they answer, free of protocol versions."""
+"""Requests to share groups, and their answers, free of protocol versions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Begin(NamedTuple):
 
 
 class ShareHeartbeatOutcome(NamedTuple):
-    """What a member is told, and what has to follow from its heartbeat."""
+    """The answer to a heartbeat, and the share partitions that have to begin after it."""
 
     answer: HeartbeatAnswer
     begin: Begin | None = None

@@ -43,7 +43,6 @@ class ShareRoster(SubscribedGroup[ShareMember]):
 
     @property
     def is_stored(self) -> bool:
-        """See `Group.is_stored`."""
         return super().is_stored or bool(len(self._initialization))
 
     @property

@@ -1,4 +1,4 @@
-"""What share groups read of the configuration, and what each may set for itself (KIP-932)."""
+"""The settings of share groups: the broker's, and those that a group may override (KIP-932)."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def next_target(
 
 
 def _spec(group: ShareGroup, members: Mapping[str, ShareMember], image: ClusterImage) -> GroupSpec:
-    """What is assigned are the share partitions that have state."""
+    """Return the assignor's input: only share partitions with state are assigned."""
     counts: dict[bytes, int] = {}
     specs = {}
     for member_id, member in members.items():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StatusCode(IntEnum):
-    """What is the matter with a group, by the numbers of the protocol."""
+    """Problems of a streams group, by the numbers of the protocol."""
 
     STALE_TOPOLOGY = 0
     MISSING_SOURCE_TOPICS = 1

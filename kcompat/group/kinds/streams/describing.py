@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def described_topology(
     topology: Topology | None, configured: ConfiguredTopology | None
 ) -> DescribedTopology | None:
-    """What to show; None where the group has no topology."""
+    """Return the topology for a description; None where the group has none."""
     if configured is not None and configured.problem is None and configured.subtopologies is not None:
         return DescribedTopology(
             configured.epoch,

@@ -1,4 +1,4 @@
-"""What can be asked at the endpoints of members: the partitions that their tasks read (KIP-1071).
+"""The endpoints of members, with the partitions that their tasks read (KIP-1071).
 
 Kafka's counterpart: `EndpointToPartitionsManager`.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def endpoints(
     members: Iterable[StreamsMember], configured: ConfiguredTopology, image: ClusterImage
 ) -> tuple[EndpointPartitions, ...]:
-    """Those of all members that have one. A topology that is not laid out has no tasks yet."""
+    """Return the endpoints of all members that have one. Without a laid out topology there are no tasks."""
     return tuple(
         EndpointPartitions(
             member.endpoint,

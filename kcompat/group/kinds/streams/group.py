@@ -30,7 +30,6 @@ class StreamsGroup(StreamsRoster):
     """One streams group. What it does as a `Group` is documented there."""
 
     def loaded(self, turn: GroupTurn) -> None:
-        """See `Group.loaded`."""
         for member in self.members.latest.values():
             sessions.keep_alive(turn, self.group_id, member.member_id)
             sessions.watch_revocation(turn, self.group_id, member)
@@ -74,7 +73,6 @@ class StreamsGroup(StreamsRoster):
     # --- removal
 
     def write_tombstones(self, turn: GroupTurn) -> None:
-        """See `Group.write_tombstones`."""
         sessions.cancel_all(turn, self.group_id, self.members.latest)
         RECORDS.bury_all(turn, self.group_id, self.members.latest)
 

@@ -23,14 +23,14 @@ NO_TAGS: Mapping[str, str] = MappingProxyType({})
 
 
 class StreamsMemberState(IntEnum):
-    """How a member stands to its target, by the numbers of the record, which are not those of consumers."""
+    """States of a member on the way to its target; the record's numbers differ from those of consumers."""
 
     STABLE = 1
-    """It has what its target of its epoch says."""
+    """The member owns exactly the tasks of its target assignment at its epoch."""
     UNREVOKED_TASKS = 2
-    """It has yet to give tasks up, in its old epoch."""
+    """The member has yet to give tasks up, and stays in its old epoch until then."""
     UNRELEASED_TASKS = 3
-    """It is in its new epoch, but others have yet to give up some of its tasks."""
+    """The member is in its new epoch, but others have yet to give up some of its tasks."""
     UNKNOWN = 127
     """A state that a newer broker wrote."""
 
@@ -65,7 +65,7 @@ class StreamsMember(Struct, frozen=True):
     client_tags: Mapping[str, str] = NO_TAGS
     assigned: HeldTasks = NONE_HELD
     revoking: HeldTasks = NONE_HELD
-    """What it has yet to give up."""
+    """Tasks that the member has yet to give up."""
 
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
         """Whether the member has what its target of this epoch says."""

@@ -26,7 +26,7 @@ class WronglyPartitionedError(Exception):
 
 
 class PartitionCounts(Struct):
-    """Of the topics that exist, by name, and what has been decided for internal ones, which may exist too."""
+    """Numbers of partitions by topic: of topics that exist, and the decided ones of internal topics."""
 
     existing: Mapping[str, int]
     decided: dict[str, int]
@@ -37,12 +37,12 @@ class PartitionCounts(Struct):
         return self.decided[topic] if count is None else count
 
     def largest(self, topics: Iterable[str]) -> int:
-        """That of the largest of these topics."""
+        """Return the number of partitions of the largest of these topics."""
         return max(map(self.known, topics))
 
 
 def decide(topology: Topology, existing: Mapping[str, int]) -> PartitionCounts:
-    """The numbers for all internal topics; `existing` has every source topic.
+    """Decide the numbers of partitions of all internal topics; `existing` has every source topic.
 
     Raises:
         InvalidTopologyError: they cannot be said, whatever topics there are.
@@ -104,7 +104,7 @@ def _of_writer(writer: Subtopology, counts: PartitionCounts) -> int | None:
 
 
 def _repartition_topics(subtopologies: Iterable[Subtopology]) -> tuple[frozenset[str], frozenset[str]]:
-    """Those whose number of partitions is said by the application, and the others."""
+    """Return the repartition topics whose number of partitions the application sets, and the others."""
     topics = [topic for each in subtopologies for topic in each.repartition_source_topics]
     return (
         frozenset(topic.name for topic in topics if topic.partitions),
@@ -138,7 +138,7 @@ def _are_places(places: Iterable[int], topics: Collection[object]) -> bool:
 def _copartitioned(
     names: frozenset[str], fixed: frozenset[str], flexible: frozenset[str], counts: PartitionCounts
 ) -> dict[str, int]:
-    """What the repartition topics among these, which are read together, are to have."""
+    """Return the numbers of partitions for the repartition topics among `names`, which are read together."""
     if not names:
         return {}
     repartitioned = {name: counts.known(name) for name in names & (fixed | flexible)}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class TaskHolders(Protocol):
-    """Who has a task, or has yet to give it up."""
+    """Members by the task that they have, or have yet to give up."""
 
     def is_active(self, task: Task) -> bool:
         """Whether it is an active task of any member."""
@@ -105,8 +105,9 @@ def _next(member: StreamsMember, epoch: int, around: StreamsStep) -> StreamsMemb
 
 
 class _Step(Struct, frozen=True):
-    """What becomes of the tasks of one role: those that stay, that go, and that can come; and whether others
-    cannot come yet.
+    """The next step for the tasks of one role: those that stay, that go, and that can be added.
+
+    `waits`: other tasks of the target cannot be added yet.
     """
 
     kept: dict[str, frozenset[int]]

@@ -1,4 +1,4 @@
-"""What is written of streams groups in `__consumer_offsets`, and read back: the records of Kafka 4.3."""
+"""The records of streams groups in `__consumer_offsets`, written and replayed as by Kafka 4.3."""
 
 from __future__ import annotations
 
@@ -63,7 +63,6 @@ class StreamsRecords(ModernRecords[StreamsMember, Tasks]):
     new_member = StreamsMember
 
     def member_value(self, member: StreamsMember) -> StreamsGroupMemberMetadataValue:
-        """See `ModernRecords`."""
         endpoint, tags = member.endpoint, member.client_tags
         return _Member(
             instance_id=member.instance_id,
@@ -78,7 +77,6 @@ class StreamsRecords(ModernRecords[StreamsMember, Tasks]):
         )
 
     def with_member(self, member: StreamsMember, value: StreamsGroupMemberMetadataValue) -> StreamsMember:
-        """See `ModernRecords`."""
         endpoint = value.user_endpoint
         return replace(
             member,
@@ -94,7 +92,6 @@ class StreamsRecords(ModernRecords[StreamsMember, Tasks]):
         )
 
     def current_value(self, member: StreamsMember) -> StreamsGroupCurrentMemberAssignmentValue:
-        """See `ModernRecords`."""
         assigned, revoking = member.assigned, member.revoking
         return StreamsGroupCurrentMemberAssignmentValue(
             member_epoch=member.member_epoch,
@@ -111,7 +108,6 @@ class StreamsRecords(ModernRecords[StreamsMember, Tasks]):
     def with_current(
         self, member: StreamsMember, value: StreamsGroupCurrentMemberAssignmentValue
     ) -> StreamsMember:
-        """See `ModernRecords`."""
         return replace(
             member,
             member_epoch=value.member_epoch,
@@ -130,13 +126,11 @@ class StreamsRecords(ModernRecords[StreamsMember, Tasks]):
         )
 
     def target_value(self, target: Tasks) -> StreamsGroupTargetAssignmentMemberValue:
-        """See `ModernRecords`."""
         return StreamsGroupTargetAssignmentMemberValue(
             _target_rows(target.active), _target_rows(target.standby), _target_rows(target.warmup)
         )
 
     def target_of(self, value: StreamsGroupTargetAssignmentMemberValue) -> Tasks:
-        """See `ModernRecords`."""
         return Tasks(_sets(value.active_tasks), _sets(value.standby_tasks), _sets(value.warmup_tasks))
 
     def write_epoch_on(
@@ -148,7 +142,6 @@ class StreamsRecords(ModernRecords[StreamsMember, Tasks]):
         self.write_epoch(turn, group_id, epoch, metadata_hash, basis.validated_epoch, configs)
 
     def replay_group(self, group: StreamsRoster, key: Any, value: Any, offset: int) -> None:
-        """See `ModernRecords`."""
         super().replay_group(group, key, value, offset)
         group.set_basis(None if value is None else _basis(value), offset)
 
@@ -233,7 +226,7 @@ def _topic_rows(topics: Iterable[TopicInfo]) -> list[StreamsGroupTopologyValue.T
 
 
 def topology_of(value: StreamsGroupTopologyValue | StreamsGroupHeartbeatRequest.Topology) -> Topology:
-    """What the record, or a member that says it in the same words, tells of the application."""
+    """Return the topology in a record, or in a heartbeat, which has the same fields."""
     return Topology(value.epoch, {row.subtopology_id: _subtopology(row) for row in value.subtopologies})
 
 

@@ -1,4 +1,4 @@
-"""What is asked of streams groups and what they answer, free of protocol versions."""
+"""Requests to streams groups, and their answers, free of protocol versions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StreamsHeartbeatRequest(Struct, frozen=True):
     client_id: str
     client_host: str
     endpoint_epoch: int = 0
-    """What it knows of endpoints."""
+    """The epoch of the endpoints that the member knows."""
     instance_id: str | None = None
     rack_id: str | None = None
     rebalance_timeout_ms: int = -1
@@ -59,7 +59,7 @@ class StreamsHeartbeatRequest(Struct, frozen=True):
 
 
 class EndpointPartitions(NamedTuple):
-    """What can be asked at an endpoint: partitions by topic."""
+    """The partitions that can be queried at an endpoint, by topic."""
 
     endpoint: UserEndpoint
     active: Mapping[str, tuple[int, ...]]
@@ -67,8 +67,9 @@ class EndpointPartitions(NamedTuple):
 
 
 class StreamsHeartbeatAnswer(Struct, frozen=True):
-    """What a member is told: `tasks` and `endpoints` where they are news to it. `missing` are topics that
-    have to be made.
+    """The answer to a heartbeat: `tasks` and `endpoints` only where they have changed for the member.
+
+    `missing` are internal topics that have to be created.
     """
 
     error: ErrorCode = ErrorCode.NONE

@@ -45,8 +45,8 @@ class StreamsState(Enum):
 
 
 class Basis(Struct, frozen=True):
-    """What the group epoch stands for beside the topics: the topology that was found to fit them, and how
-    tasks were to be assigned, by the names of Kafka's records.
+    """The basis of a group epoch beside the topics: the topology that was found to fit them, and the
+    assignment configs, by the names of Kafka's records.
     """
 
     validated_epoch: int = NO_EPOCH
@@ -78,7 +78,6 @@ class StreamsRoster(ModernGroup[StreamsMember, Tasks]):
 
     @property
     def is_stored(self) -> bool:
-        """See `Group.is_stored`."""
         return super().is_stored or bool(len(self._topologies))
 
     @property
@@ -93,7 +92,7 @@ class StreamsRoster(ModernGroup[StreamsMember, Tasks]):
 
     @property
     def basis(self) -> Basis:
-        """What the group epoch stands for."""
+        """The basis of the current group epoch."""
         return self._bases.get("") or Basis()
 
     @property
@@ -113,11 +112,10 @@ class StreamsRoster(ModernGroup[StreamsMember, Tasks]):
         return StreamsState.RECONCILING
 
     def target(self, member_id: str) -> Tasks:
-        """What a member is to have."""
+        """Return the tasks of a member in the target assignment."""
         return self.targets.get(member_id) or NO_TASKS
 
     def subscribed_names(self) -> Iterable[str]:
-        """See `ModernGroup.subscribed_names`."""
         return self._required
 
     # --- who has a task, or has yet to give it up
@@ -147,12 +145,11 @@ class StreamsRoster(ModernGroup[StreamsMember, Tasks]):
             self._required = frozenset() if topology is None else topology.required_topics()
 
     def set_basis(self, basis: Basis | None, offset: int) -> None:
-        """What the record of the group itself at `offset` says beside its epoch; None for its tombstone."""
+        """Replay the part of the group's own record at `offset` beside its epoch; None for a tombstone."""
         if basis is not None or len(self._bases):
             self._bases.set("", basis, offset)
 
     def set_member(self, member: StreamsMember, offset: int) -> None:
-        """See `ModernGroup.set_member`."""
         self._follow(self.members.get(member.member_id), member)
         super().set_member(member, offset)
 

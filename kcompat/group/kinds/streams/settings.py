@@ -1,4 +1,4 @@
-"""What streams groups read of the configuration, and what each may set for itself (KIP-1071)."""
+"""The settings of streams groups: the broker's, and those that a group may override (KIP-1071)."""
 
 from __future__ import annotations
 

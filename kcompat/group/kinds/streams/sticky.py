@@ -42,8 +42,8 @@ class StreamsSpec(Struct, frozen=True):
 
 
 def assign(spec: StreamsSpec) -> dict[str, Tasks]:
-    """What each member is to have from now on. Without members nobody has anything; copies for which there
-    are too few processes are left out.
+    """Return the tasks of each member from now on; standby copies beyond the number of processes are left
+    out.
     """
     return _Assignment(spec).made() if spec.members else {}
 
@@ -115,7 +115,7 @@ class _Assignment:
                 self._had_copy.setdefault(task, []).append(member_id)
 
     def made(self) -> dict[str, Tasks]:
-        """The targets."""
+        """Return the targets of all members."""
         self._assign_active()
         if self._spec.standby_replicas:
             self._assign_standby()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.streams.member import StreamsMember
 
 STANDBY_REPLICAS = "num.standby.replicas"
-"""What the record of the group calls the number of copies."""
+"""Name of the number of standby copies in the record of the group."""
 
 _BY_DELAY = "Assignment delayed due to the configured initial rebalance delay."
 _BY_INTERVAL = "Assignment delayed due to the configured assignment interval."

@@ -21,7 +21,7 @@ Task = tuple[str, int]
 
 
 class Tasks(Struct, frozen=True):
-    """What a member is to have, or says that it has. Warm-up tasks are known, and Kafka 4.3 assigns none."""
+    """Tasks of a member by role: of its target, or reported by it. Kafka 4.3 assigns no warm-up tasks."""
 
     active: Mapping[str, frozenset[int]] = NO_SETS
     standby: Mapping[str, frozenset[int]] = NO_SETS
@@ -50,8 +50,9 @@ class Tasks(Struct, frozen=True):
 
 
 class HeldTasks(Struct, frozen=True):
-    """What a member has, or has yet to give up; active tasks with the epoch in which it got each: from that
-    epoch on it may commit offsets of it (KIP-1251).
+    """Tasks that a member has, or has yet to give up.
+
+    Active tasks have the epoch in which the member got them, from which on it may commit offsets (KIP-1251).
     """
 
     active: Mapping[str, Mapping[int, int]] = NO_EPOCHS

@@ -1,4 +1,4 @@
-"""What a streams application is made of, as its members say and the log keeps it: subtopologies, topics.
+"""The topology of a streams application, as members report it and the log keeps it: subtopologies, topics.
 
 Two topologies are equal where a member of one may be in the group of the other. Kafka's counterpart:
 `StreamsTopology`.
