@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcompat.api.dispatcher import Dispatcher
 from kcompat.api.registry import SERVED
-from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.cluster.znodes import BrokerRegistration, broker_path, encode_broker
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
@@ -25,8 +25,8 @@ from kcompat.net.loop_clock import LoopClock
 from kcompat.net.outbound_socket import SocketConnector
 from kcompat.net.plain_listener import bind
 from kcompat.net.server import Server
-from kcompat.peer.controller import RemoteController
 from kcompat.peer.peers import Peers
+from kcompat.peer.remote_controller import RemoteController
 from kcompat.promise import Promise
 from kcompat.replication.following.fetcher_manager import FetcherManager, fetcher_manager_config
 from kcompat.replication.leading.isr_proposals import IsrProposals

@@ -17,19 +17,19 @@ from msgspec.structs import replace
 
 from kcompat.api.dispatcher import Dispatcher
 from kcompat.api.registry import SERVED
-from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.image import BrokerInfo, PartitionInfo
-from kcompat.cluster.news import (
+from kcompat.cluster.control_requests import (
     AssignedPartition,
+    ControlRequest,
     LeaderAndIsr,
-    News,
     Reply,
     Role,
-    ShownPartition,
     StoppedPartition,
     StopReplica,
+    UpdatedPartition,
     UpdateMetadata,
 )
+from kcompat.cluster.image import BrokerInfo, PartitionInfo
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.cluster.znodes import BrokerRegistration, broker_path, encode_broker
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
@@ -37,9 +37,9 @@ from kcompat.net.loop_clock import LoopClock
 from kcompat.net.outbound_socket import SocketConnector
 from kcompat.net.plain_listener import bind
 from kcompat.net.server import Server
-from kcompat.peer.broker import RemoteBroker
-from kcompat.peer.controller import RemoteController
 from kcompat.peer.peers import Peers
+from kcompat.peer.remote_broker import RemoteBroker
+from kcompat.peer.remote_controller import RemoteController
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_partition import AlterPartitionRequest
@@ -58,7 +58,7 @@ from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Iterator
 
-    from kcompat.cluster.news import Answered
+    from kcompat.cluster.control_requests import Answered
     from kcompat.promise import Promise
 
 TIMEOUT_S = 20
@@ -256,12 +256,12 @@ class Told(ToldBroker):
         super().__init__(Reply())
         self.has_heard = asyncio.Event()
 
-    def give(self, news: News, answered: Answered) -> None:
+    def give(self, news: ControlRequest, answered: Answered) -> None:
         super().give(news, answered)
         self.has_heard.set()
 
 
-async def until_told(told: Told, kind: type[News], concerns: str) -> Any:
+async def until_told(told: Told, kind: type[ControlRequest], concerns: str) -> Any:
     """The next news of a kind that names a topic, or any; what came before it is forgotten."""
     async with asyncio.timeout(TIMEOUT_S):
         while True:
@@ -353,7 +353,7 @@ def test_a_kafka_obeys_us_as_its_controller(of_release: Cluster, release: str) -
         topic_id = bytes(range(1, 17))
         replies: asyncio.Queue[Reply] = asyncio.Queue()
 
-        async def give(remote: RemoteBroker, news: News) -> Reply:
+        async def give(remote: RemoteBroker, news: ControlRequest) -> Reply:
             remote.give(news, replies.put_nowait)
             return await replies.get()
 
@@ -371,7 +371,7 @@ def test_a_kafka_obeys_us_as_its_controller(of_release: Cluster, release: str) -
         assert await give(remote, roles) == Reply()
         again = await give(remote, roles)
         assert again == Reply(partitions={("given", 0): ErrorCode.STALE_CONTROLLER_EPOCH})
-        shown = ShownPartition("given", topic_id, 0, PartitionInfo(1, 7, (1,), (1, 9), (9,)))
+        shown = UpdatedPartition("given", topic_id, 0, PartitionInfo(1, 7, (1,), (1, 9), (9,)))
         dead = {8: BrokerInfo(8, None, {"PLAINTEXT": ("127.0.0.1", 8)})}
         assert await give(remote, UpdateMetadata(9, 1000, brokers, [shown], dead)) == Reply()
         told = await loop.run_in_executor(None, cluster.client.call, MetadataRequest(topics=[]), 4)
@@ -388,7 +388,7 @@ def test_a_kafka_obeys_us_as_its_controller(of_release: Cluster, release: str) -
         old = await give(remote, StopReplica(9, 999, [StoppedPartition("given", 0, 8, True)]))
         assert old == Reply(ErrorCode.STALE_CONTROLLER_EPOCH)
         assert await give(remote, StopReplica(9, 1000, [StoppedPartition("given", 0, 8, True)])) == Reply()
-        gone = ShownPartition("given", topic_id, 0, PartitionInfo(-2, 8, (), (1, 9)))
+        gone = UpdatedPartition("given", topic_id, 0, PartitionInfo(-2, 8, (), (1, 9)))
         assert await give(remote, UpdateMetadata(9, 1000, brokers, [gone])) == Reply()
         described = await loop.run_in_executor(None, describe_topic, cluster.client, "given")
         assert described.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

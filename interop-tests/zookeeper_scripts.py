@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import asdict
 
-from kcompat.zookeeper_server.jute import Reader, Record
+from kcompat.zookeeper_server.jute import JuteReader, JuteRecord
 from kcompat.zookeeper_server.records import (
     ACL,
     AuthPacket,
@@ -36,7 +36,7 @@ from kcompat.zookeeper_server.records import (
     SetDataRequest,
     SetWatches,
     SetWatches2,
-    Stat,
+    StatRecord,
     StatResponse,
     TextsResponse,
     WhoAmIResponse,
@@ -87,7 +87,7 @@ _ODD_PATHS: Final = (
 )
 _SYSTEM_PATHS: Final = ("/", "/zookeeper", "/zookeeper/quota", "/zookeeper/config")
 
-Step = tuple[int, OpCode, Record | bytes]
+Step = tuple[int, OpCode, JuteRecord | bytes]
 """The number of a client, and what it asks."""
 
 
@@ -102,9 +102,9 @@ class Script:
         """That many requests of clients in any order."""
         return [(self._random.randrange(CLIENTS), *self._request()) for _ in range(count)]
 
-    def _request(self) -> tuple[OpCode, Record | bytes]:
+    def _request(self) -> tuple[OpCode, JuteRecord | bytes]:
         random = self._random
-        makers: list[tuple[int, Callable[[], tuple[OpCode, Record | bytes]]]] = [
+        makers: list[tuple[int, Callable[[], tuple[OpCode, JuteRecord | bytes]]]] = [
             (30, self._change),
             (30, self._read),
             (6, self._multi),
@@ -132,7 +132,7 @@ class Script:
         flags = random.choice((0, 0, 0, 1, 2, 3)) if random.random() < 0.97 else random.choice((5, 6, 7, -1))
         return CreateRequest(self._path("abcp"), random.choice(_DATA), random.choice(_ACLS), flags)
 
-    def _change(self) -> tuple[OpCode, Record]:
+    def _change(self) -> tuple[OpCode, JuteRecord]:
         random = self._random
         match random.randrange(12):
             case 0 | 1 | 2 | 3 | 4:
@@ -147,7 +147,7 @@ class Script:
                 data = random.choice(_DATA)
                 return OpCode.SET_DATA, SetDataRequest(self._path("abcp"), data, self._version())
 
-    def _read(self) -> tuple[OpCode, Record]:
+    def _read(self) -> tuple[OpCode, JuteRecord]:
         random = self._random
         kind = random.choice(
             (
@@ -168,7 +168,7 @@ class Script:
             return kind, PathRequest(path)
         return kind, PathWatchRequest(self._path(), random.random() < 0.5)
 
-    def _operation(self) -> tuple[OpCode, Record]:
+    def _operation(self) -> tuple[OpCode, JuteRecord]:
         while True:
             kind, request = self._change()
             if isinstance(request, CreateRequest) and request.flags not in range(4):
@@ -191,14 +191,14 @@ class Script:
         ]
         return OpCode.MULTI_READ, encode_multi(rows)
 
-    def _acl(self) -> tuple[OpCode, Record]:
+    def _acl(self) -> tuple[OpCode, JuteRecord]:
         if self._random.random() < 0.5:
             return OpCode.GET_ACL, PathRequest(self._path())
         return OpCode.SET_ACL, SetACLRequest(
             self._path(), self._random.choice(_ACLS), self._random.choice((-1, -1, 0, 1))
         )
 
-    def _watch(self) -> tuple[OpCode, Record]:
+    def _watch(self) -> tuple[OpCode, JuteRecord]:
         random = self._random
         some = [tuple(self._path() for _ in range(random.randrange(3))) for _ in range(3)]
         seen = random.choice((0, FAR_ZXID))
@@ -221,7 +221,7 @@ class Script:
         """A path for persistent watches of one mode alone: 3.8 keeps one kind for a client and a path."""
         return self._base if mode else f"{self._base}/p"
 
-    def _who(self) -> tuple[OpCode, Record]:
+    def _who(self) -> tuple[OpCode, JuteRecord]:
         if self._random.random() < 0.5:
             return OpCode.WHO_AM_I, NoBody()
         scheme, auth = self._random.choice((("digest", b"me:secret"), ("digest", b"nobody"), ("ip", b"")))
@@ -235,7 +235,7 @@ class Script:
         return kind, body[: self._random.randrange(6)]
 
 
-_ANSWERS: Final[Mapping[OpCode, type[Record]]] = {
+_ANSWERS: Final[Mapping[OpCode, type[JuteRecord]]] = {
     OpCode.CREATE: PathResponse,
     OpCode.CREATE2: Create2Response,
     OpCode.SET_DATA: StatResponse,
@@ -279,11 +279,11 @@ def _normal(kind: OpCode, reply: Reply, owners: Mapping[int, int]) -> Any:
         assert not reply.body
         return reply.header.xid, reply.header.err
     if kind in (OpCode.MULTI, OpCode.MULTI_READ):
-        return reply.header.xid, 0, _rows(Reader(reply.body), owners)
+        return reply.header.xid, 0, _rows(JuteReader(reply.body), owners)
     return reply.header.xid, 0, _masked(reply.read(_ANSWERS[kind]), owners)
 
 
-def _rows(reader: Reader, owners: Mapping[int, int]) -> list[Any]:
+def _rows(reader: JuteReader, owners: Mapping[int, int]) -> list[Any]:
     rows = []
     while not (header := MultiHeader.decode(reader)).done:
         kind = {OpCode.ERROR: NumberResponse, **_ANSWERS}.get(OpCode(header.type))
@@ -293,8 +293,8 @@ def _rows(reader: Reader, owners: Mapping[int, int]) -> list[Any]:
     return rows
 
 
-def _masked(record: Record, owners: Mapping[int, int]) -> Any:
-    if isinstance(record, Stat):
+def _masked(record: JuteRecord, owners: Mapping[int, int]) -> Any:
+    if isinstance(record, StatRecord):
         known = asdict(record)
         zxids = [known.pop(name) for name in ("czxid", "mzxid", "pzxid")]
         times = known.pop("ctime"), known.pop("mtime")
@@ -305,7 +305,7 @@ def _masked(record: Record, owners: Mapping[int, int]) -> Any:
         return sorted((info.auth_scheme, info.user) for info in record.client_info)
     masked = {}
     for name, value in asdict(record).items():
-        if isinstance(value, Record):
+        if isinstance(value, JuteRecord):
             masked[name] = _masked(value, owners)
         elif name in ("texts", "children"):
             masked[name] = sorted(value)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.controller.values import Outcome
+from kcompat.controller.values import TopicOutcome
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -49,7 +49,7 @@ def handle(
     keeps_size = not request.allow_replication_factor_change
 
     def answered(
-        outcomes: Mapping[tuple[str, int], Outcome] | ErrorCode,
+        outcomes: Mapping[tuple[str, int], TopicOutcome] | ErrorCode,
     ) -> AlterPartitionReassignmentsResponse:
         if isinstance(outcomes, ErrorCode):
             return _response({}, outcomes, keeps_size=keeps_size)
@@ -57,13 +57,13 @@ def handle(
 
     if not context.may(Operation.ALTER, CLUSTER):
         error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-        denied = dict.fromkeys(wanted, Outcome(error, error.message))
+        denied = dict.fromkeys(wanted, TopicOutcome(error, error.message))
         return _response(denied, error, keeps_size=keeps_size)
     return context.services.cluster.decisions.reassign(wanted, keeps_size=keeps_size).map(answered)
 
 
 def _response(
-    outcomes: Mapping[tuple[str, int], Outcome], error: ErrorCode = ErrorCode.NONE, *, keeps_size: bool
+    outcomes: Mapping[tuple[str, int], TopicOutcome], error: ErrorCode = ErrorCode.NONE, *, keeps_size: bool
 ) -> AlterPartitionReassignmentsResponse:
     topics: dict[str, TopicAnswer] = {}
     for (topic, index), outcome in outcomes.items():

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.clock import Clock
-    from kcompat.cluster.feed import MetadataCache
     from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.metadata_cache import MetadataCache
 
 R = TypeVar("R")
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from kcompat.api.coordinator_check import CoordinatorCheck
     from kcompat.api.served import Served
     from kcompat.clock import Clock
+    from kcompat.cluster.control_requests import BrokerPort
     from kcompat.cluster.image import ImageHolder
-    from kcompat.cluster.news import BrokerPort
     from kcompat.cluster.quorum import MetadataQuorum
     from kcompat.config.broker import BrokerConfig
     from kcompat.config.feed import ConfigFeed

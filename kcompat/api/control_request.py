@@ -11,7 +11,7 @@ from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
-    from kcompat.cluster.news import News, Reply
+    from kcompat.cluster.control_requests import ControlRequest, Reply
 
 UNKNOWN_BROKER_EPOCH = -1
 
@@ -29,7 +29,7 @@ def refusal(context: RequestContext, broker_epoch: int) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def give(context: RequestContext, news: News) -> Promise[Reply]:
+def give(context: RequestContext, news: ControlRequest) -> Promise[Reply]:
     """Have this broker take the news."""
     replied: Promise[Reply] = Promise()
     context.services.cluster.local.give(news, replied.complete)

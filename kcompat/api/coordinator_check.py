@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kcompat.clock import Clock
-    from kcompat.cluster.feed import MetadataCache
+    from kcompat.cluster.metadata_cache import MetadataCache
 
 R = TypeVar("R")
 

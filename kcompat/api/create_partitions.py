@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from kcompat.controller.values import Outcome, PartitionsSpec
+from kcompat.controller.values import PartitionsSpec, TopicOutcome
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 from kcompat.security.authorizer import Resource
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Answer = CreatePartitionsResponse.CreatePartitionsTopicResult
 
-_DUPLICATE = Outcome(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+_DUPLICATE = TopicOutcome(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 
 
 def handle(
@@ -41,9 +41,9 @@ def handle(
     refused = {name: _DUPLICATE for name, times in names.items() if times > 1}
     for name in names.keys() - refused.keys():
         if not context.may(Operation.ALTER, Resource.topic(name)):
-            refused[name] = Outcome(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            refused[name] = TopicOutcome(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         elif request.timeout_ms <= 0:
-            refused[name] = Outcome(ErrorCode.REQUEST_TIMED_OUT)
+            refused[name] = TopicOutcome(ErrorCode.REQUEST_TIMED_OUT)
     specs = [
         PartitionsSpec(
             topic.name,
@@ -59,7 +59,7 @@ def handle(
     return growing.map(lambda outcomes: _response(names, {**refused, **outcomes}))
 
 
-def _response(names: Counter[str], outcomes: Mapping[str, Outcome]) -> CreatePartitionsResponse:
+def _response(names: Counter[str], outcomes: Mapping[str, TopicOutcome]) -> CreatePartitionsResponse:
     return CreatePartitionsResponse(
         results=[
             Answer(name=name, error_code=outcomes[name].error, error_message=outcomes[name].message)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from kcompat.api.context import RequestContext
     from kcompat.cluster.image import TopicImage
-    from kcompat.controller.values import Outcome
+    from kcompat.controller.values import TopicOutcome
     from kcompat.promise import Promise
 
 FIRST_WITH_DELETION_DISABLED = 3
@@ -58,7 +58,7 @@ def handle(
     if not names:
         return DeleteTopicsResponse(responses=rows)
 
-    def deleted(outcomes: Mapping[str, Outcome]) -> DeleteTopicsResponse:
+    def deleted(outcomes: Mapping[str, TopicOutcome]) -> DeleteTopicsResponse:
         for row in rows:
             if row.error_code == ErrorCode.NONE and row.name is not None:
                 row.error_code, row.error_message = outcomes[row.name].error, outcomes[row.name].message

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.controller.values import ElectionType, Outcome
+from kcompat.controller.values import ElectionType, TopicOutcome
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from kcompat.security.authorizer import CLUSTER
@@ -53,7 +53,7 @@ def handle(
         topics = context.services.cluster.metadata.image.topics.values()
         named = [(topic.name, index) for topic in topics for index in topic.partitions]
 
-    def answered(outcomes: Mapping[tuple[str, int], Outcome]) -> ElectLeadersResponse:
+    def answered(outcomes: Mapping[tuple[str, int], TopicOutcome]) -> ElectLeadersResponse:
         if asked is None:
             needless = ErrorCode.ELECTION_NOT_NEEDED
             outcomes = {key: outcome for key, outcome in outcomes.items() if outcome.error != needless}
@@ -65,13 +65,13 @@ def handle(
 def _refusal(
     context: RequestContext, partitions: Sequence[tuple[str, int]], error: ErrorCode
 ) -> ElectLeadersResponse:
-    response = _response(dict.fromkeys(partitions, Outcome(error)))
+    response = _response(dict.fromkeys(partitions, TopicOutcome(error)))
     if context.api_version >= FIRST_WITH_AN_ERROR:
         response.error_code = error
     return response
 
 
-def _response(outcomes: Mapping[tuple[str, int], Outcome]) -> ElectLeadersResponse:
+def _response(outcomes: Mapping[tuple[str, int], TopicOutcome]) -> ElectLeadersResponse:
     topics: dict[str, TopicAnswer] = {}
     for (topic, index), outcome in outcomes.items():
         row = topics.setdefault(topic, TopicAnswer(topic))

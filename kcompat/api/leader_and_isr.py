@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcompat.api.control_request import give, refusal
-from kcompat.cluster.news import Reply
+from kcompat.cluster.control_requests import Reply
 from kcompat.peer import leader_and_isr
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode

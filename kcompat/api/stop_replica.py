@@ -20,7 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.api.control_request import give, refusal
-from kcompat.cluster.news import Reply
+from kcompat.cluster.control_requests import Reply
 from kcompat.peer import stop_replica
 from kcompat.protocol.errors import ErrorCode
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.api.context import RequestContext
-    from kcompat.cluster.news import StoppedPartition
+    from kcompat.cluster.control_requests import StoppedPartition
     from kcompat.promise import Promise
     from kcompat.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kcompat.api.context import RequestContext
-    from kcompat.controller.values import Outcome
+    from kcompat.controller.values import TopicOutcome
     from kcompat.promise import Promise
 
 FIRST_WITH_KINDS = 1
@@ -47,7 +47,7 @@ def handle(
     ]
     wanted = UpdateFeatures(updates, request.validate_only, version >= FIRST_FOR_ALL_OR_NOTHING)
 
-    def in_force(found: Mapping[str, Outcome] | ErrorCode) -> Promise[UpdateFeaturesResponse]:
+    def in_force(found: Mapping[str, TopicOutcome] | ErrorCode) -> Promise[UpdateFeaturesResponse]:
         return context.services.cluster.features.read_again().map(lambda _: _response(found, version))
 
     return context.services.cluster.decisions.update_features(wanted).flat_map(in_force)
@@ -60,7 +60,7 @@ def _kind(row: UpdateFeaturesRequest.FeatureUpdateKey, version: int) -> UpgradeT
     return UpgradeType(row.upgrade_type) if known else UpgradeType.UNKNOWN
 
 
-def _response(found: Mapping[str, Outcome] | ErrorCode, version: int) -> UpdateFeaturesResponse:
+def _response(found: Mapping[str, TopicOutcome] | ErrorCode, version: int) -> UpdateFeaturesResponse:
     if isinstance(found, ErrorCode):
         return _refusal(found)
     wrong = next((outcome for outcome in found.values() if outcome.error), None)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.api.control_request import give, refusal
-from kcompat.cluster.news import Reply
+from kcompat.cluster.control_requests import Reply
 from kcompat.peer import update_metadata
 from kcompat.protocol.errors import ErrorCode
 

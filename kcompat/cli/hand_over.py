@@ -14,7 +14,7 @@ from kcompat.migration.hand_over import (
     check_logs,
     check_owner,
     missing_nodes,
-    registration_of,
+    required_nodes,
 )
 from kcompat.store.interface import StoreError
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from kazoo.client import KazooClient
 
-    from kcompat.migration.hand_over import Found, Owner, Registration
+    from kcompat.migration.hand_over import DirectoryOwner, Found, RequiredNodes
 
 RESERVED_BROKER_ID = 1000
 """Kafka's `reserved.broker.max.id`: larger ids are refused unless that is larger too."""
@@ -47,7 +47,7 @@ def _hand_over(options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def _opened(directories: Sequence[str]) -> Iterator[Registration]:
+def _opened(directories: Sequence[str]) -> Iterator[RequiredNodes]:
     """Yield the metadata of the store; the directories and the store are locked in the `with` block."""
     from kcompat.store.sqlite_journal import METADATA_FILE, SqliteJournal
 
@@ -57,12 +57,12 @@ def _opened(directories: Sequence[str]) -> Iterator[Registration]:
             raise HandOverRefusedError(f"{path} is missing: start and stop kcompat there, which makes it")
         journal = SqliteJournal(path)
         try:
-            yield registration_of(journal.load().nodes)
+            yield required_nodes(journal.load().nodes)
         finally:
             journal.close()
 
 
-def _register(registration: Registration, connect: str) -> int:
+def _register(registration: RequiredNodes, connect: str) -> int:
     """Make the nodes that ZooKeeper lacks; how many those were. Raises StoreError with a sentence."""
     hosts, root = parse_connect(connect)
     with session(hosts) as client:
@@ -110,7 +110,7 @@ def _create(client: KazooClient, nodes: Mapping[str, bytes]) -> None:
 
 
 def _report(
-    registration: Registration, owner: Owner, made: int, connect: str, directories: Sequence[str]
+    registration: RequiredNodes, owner: DirectoryOwner, made: int, connect: str, directories: Sequence[str]
 ) -> None:
     """Say what ZooKeeper holds now, and what the new owner must be told."""
     before = len(registration.nodes) - made

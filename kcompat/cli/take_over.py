@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kazoo.client import KazooClient
 
-    from kcompat.migration.hand_over import Registration
+    from kcompat.migration.hand_over import RequiredNodes
 
 
 def run(options: argparse.Namespace) -> int:
@@ -44,7 +44,7 @@ def _take_over(options: argparse.Namespace) -> None:
     )
 
 
-def _read(connect: str) -> Registration:
+def _read(connect: str) -> RequiredNodes:
     """Read the metadata of the cluster from ZooKeeper. Raises StoreError with a sentence."""
     hosts, root = parse_connect(connect)
     with session(hosts) as client:
@@ -83,7 +83,7 @@ def _nodes(client: KazooClient, root: str, paths: list[str]) -> Iterator[tuple[s
             yield path, ReadNode(data.get(timeout=TIMEOUT_S)[0] or b"", children.get(timeout=TIMEOUT_S))
 
 
-async def _store(registration: Registration, directory: str) -> None:
+async def _store(registration: RequiredNodes, directory: str) -> None:
     """Put all of it into the metadata store at once, which must be new."""
     from kcompat.store.process_store import ProcessStore
     from kcompat.store.sqlite_journal import METADATA_FILE, SqliteJournal

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.cluster import znodes
 from kcompat.cluster.config_entities import GROUPS, KINDS, entity_of, entity_path
-from kcompat.cluster.news import UpdateConfigs
+from kcompat.cluster.control_requests import UpdateConfigs
 from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.promised import PromisedTasks
 from kcompat.promise import Promise
@@ -34,7 +34,7 @@ from kcompat.store.interface import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from kcompat.cluster.feed import MetadataCache
+    from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.store.interface import MetadataStore, Op, Stat
 
 Entity = tuple[str, str]
@@ -113,7 +113,7 @@ class EntityConfigs:
             if configs is not None and known.get(entity) != configs:
                 changed[entity] = configs
         if changed:
-            self._cluster.hear(UpdateConfigs(changed))
+            self._cluster.apply(UpdateConfigs(changed))
 
     async def _replace(
         self, entity: Entity, configs: Mapping[str, str], basis: Mapping[str, str] | None
@@ -159,7 +159,7 @@ class EntityConfigs:
             with suppress(NodeExistsError):
                 await self._store.create(f"{znodes.CONFIG}/{kind}")
         await self._store.multi(ops)
-        self._cluster.hear(UpdateConfigs({entity: dict(configs)}))
+        self._cluster.apply(UpdateConfigs({entity: dict(configs)}))
         return ErrorCode.NONE
 
 

@@ -19,14 +19,14 @@ from kcompat.store.interface import StoreError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kcompat.cluster.feed import MetadataCache
     from kcompat.cluster.image import TopicImage
+    from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.cluster.registration import Registration
 
 _log = logging.getLogger(__name__)
 
 
-class Names(Protocol):
+class ChildrenReader(Protocol):
     """The part of a `MetadataStore` that is used here."""
 
     async def children(self, path: str) -> list[str]:
@@ -36,7 +36,7 @@ class Names(Protocol):
 class MissedDeletions:
     """Finds topics that were deleted while one broker was not registered, until `stop`."""
 
-    def __init__(self, store: Names, cluster: MetadataCache, registration: Registration) -> None:
+    def __init__(self, store: ChildrenReader, cluster: MetadataCache, registration: Registration) -> None:
         self._store = store
         self._cluster = cluster
         self._shown: Mapping[str, TopicImage] = {}

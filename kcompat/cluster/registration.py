@@ -36,7 +36,7 @@ from kcompat.store.interface import (
     StoreError,
     UnknownOutcomeError,
 )
-from kcompat.store.subscriptions import Subscriptions
+from kcompat.store.subscribers import Subscribers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -95,7 +95,7 @@ class Registration:
         self._clock = clock
         self._mine = set(memory.read())
         self._broker: znodes.BrokerRegistration
-        self._listeners: Subscriptions[None, int] = Subscriptions("a listener to the broker epoch")
+        self._listeners: Subscribers[None, int] = Subscribers("a listener to the broker epoch")
         self._states: Watch | None = None
         self._renewing: asyncio.Task[None] | None = None
         self.epoch = NO_EPOCH

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.cluster.placement import PlacementError, TooFewBrokersError, place_replicas
-from kcompat.controller.values import USE_DEFAULT, RefusedError
+from kcompat.controller.values import USE_DEFAULT, TopicRefusedError
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -22,16 +22,16 @@ Replicas = tuple[tuple[int, ...], ...]
 def replicas_of_new_topic(
     spec: TopicSpec, state: ControllerState, config: BrokerConfig, random: Random
 ) -> Replicas:
-    """Replicas of each partition of a new topic, or a `RefusedError`."""
+    """Replicas of each partition of a new topic, or a `TopicRefusedError`."""
     if spec.assignments:
         return _manual_topic(spec, state)
     if spec.replication_factor < USE_DEFAULT or spec.replication_factor == 0:
-        raise RefusedError(
+        raise TopicRefusedError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             "Replication factor must be larger than 0, or -1 to use the default value.",
         )
     if spec.num_partitions < USE_DEFAULT or spec.num_partitions == 0:
-        raise RefusedError(
+        raise TopicRefusedError(
             ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
         )
     partitions = config.num_partitions if spec.num_partitions == USE_DEFAULT else spec.num_partitions
@@ -45,14 +45,14 @@ def replicas_of_new_topic(
 def replicas_of_more_partitions(
     spec: PartitionsSpec, topic: ControlledTopic, state: ControllerState
 ) -> Replicas:
-    """Replicas of the partitions that `topic` gets in addition, or a `RefusedError`. Placing starts at
+    """Replicas of the partitions that `topic` gets in addition, or a `TopicRefusedError`. Placing starts at
     the broker that is the first replica of partition 0.
     """
     existing, additional = len(topic.partitions), spec.count - len(topic.partitions)
     factor = topic.replication_factor
     if spec.assignments is not None:
         if len(spec.assignments) != additional:
-            raise RefusedError(
+            raise TopicRefusedError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"Attempted to add {additional} additional partition(s), but only {len(spec.assignments)} "
                 "assignment(s) were specified.",
@@ -76,19 +76,19 @@ def _place(
             racks, partitions, factor, start=start, shift=shift, first_partition=first_partition
         )
     except TooFewBrokersError as error:
-        raise RefusedError(ErrorCode.INVALID_REPLICATION_FACTOR, str(error)) from error
+        raise TopicRefusedError(ErrorCode.INVALID_REPLICATION_FACTOR, str(error)) from error
     except PlacementError as error:
-        raise RefusedError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, str(error)) from error
+        raise TopicRefusedError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, str(error)) from error
 
 
 def _manual_topic(spec: TopicSpec, state: ControllerState) -> Replicas:
     if spec.replication_factor != USE_DEFAULT:
-        raise RefusedError(
+        raise TopicRefusedError(
             ErrorCode.INVALID_REQUEST,
             "A manual partition assignment was specified, but replication factor was not set to -1.",
         )
     if spec.num_partitions != USE_DEFAULT:
-        raise RefusedError(
+        raise TopicRefusedError(
             ErrorCode.INVALID_REQUEST,
             "A manual partition assignment was specified, but numPartitions was not set to -1.",
         )
@@ -96,7 +96,7 @@ def _manual_topic(spec: TopicSpec, state: ControllerState) -> Replicas:
     factor: int | None = None
     for index, replicas in spec.assignments:
         if index in assigned:
-            raise RefusedError(
+            raise TopicRefusedError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"Found multiple manual partition assignments for partition {index}",
             )
@@ -104,7 +104,7 @@ def _manual_topic(spec: TopicSpec, state: ControllerState) -> Replicas:
         factor = len(replicas)
         assigned[index] = tuple(replicas)
     if sorted(assigned) != list(range(len(assigned))):
-        raise RefusedError(
+        raise TopicRefusedError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             "partitions should be a consecutive 0-based integer sequence",
         )
@@ -139,4 +139,4 @@ def _check_manual(replicas: Sequence[int], factor: int | None, unknown: Sequence
             f"is not consistent with previous partitions, which have {factor} replica(s)."
         )
     if problem is not None:
-        raise RefusedError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
+        raise TopicRefusedError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)

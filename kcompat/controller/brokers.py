@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from kcompat.controller.deletion import drop_empty_marks, resume_deletions
 from kcompat.controller.draft import Draft
-from kcompat.controller.leadership import elect_offline, take_offline
+from kcompat.controller.offline_replicas import elect_offline, take_offline
 from kcompat.controller.reassignment import resume_reassignments
-from kcompat.controller.requests import hidden
+from kcompat.controller.requests import deleted_partitions
 from kcompat.controller.state import Decision
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class BrokersSeen(Struct, frozen=True):
         stayed = {each for each in known if each in seen and seen[each].epoch == known[each].epoch}
         lost, started = known.keys() - stayed, seen.keys() - stayed
         draft = Draft(state)
-        draft.tell_brokers()
+        draft.propagate_brokers()
         if lost:
             _bury(draft, lost)
         draft.state = replace(draft.state, brokers=dict(seen))
@@ -115,14 +115,14 @@ def _welcome(draft: Draft, started: Collection[int]) -> None:
     they had it before their session ended.
     """
     for broker_id in started:
-        draft.greet(broker_id)
-    draft.hide(hidden(deletion.topic for deletion in draft.state.deleting.values()))
+        draft.propagate_all_to(broker_id)
+    draft.propagate_deleted(deleted_partitions(deletion.topic for deletion in draft.state.deleting.values()))
     _tell_all_roles(draft, frozenset(started))
 
 
 def _tell_all_roles(draft: Draft, brokers: AbstractSet[int]) -> None:
     for topic, index, partition in draft.partitions():
-        draft.tell_roles(topic, index, [each for each in partition.replicas if each in brokers])
+        draft.send_roles(topic, index, [each for each in partition.replicas if each in brokers])
 
 
 def _replicas_on(draft: Draft, is_meant: Callable[[int], bool]) -> list[tuple[int, str, int]]:

@@ -13,38 +13,38 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcompat.cluster.news import LEADER_EPOCH_DURING_DELETION, LeaderAndIsr, Reply, StopReplica
+from kcompat.cluster.control_requests import LEADER_EPOCH_DURING_DELETION, LeaderAndIsr, Reply, StopReplica
 from kcompat.controller.deletion import ReplicasStopped
-from kcompat.controller.leadership import ReplicasFailed
-from kcompat.controller.pending import Queue
+from kcompat.controller.offline_replicas import ReplicasFailed
+from kcompat.controller.request_queue import RequestQueue
 from kcompat.controller.state import Decision, Event
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcompat.cluster.news import Answered, BrokerPort, News, StoppedPartition
-    from kcompat.controller.pending import Pending
+    from kcompat.cluster.control_requests import Answered, BrokerPort, ControlRequest, StoppedPartition
+    from kcompat.controller.request_queue import QueuedRequest
     from kcompat.controller.state import ControllerState, RegisteredBroker
 
 _log = logging.getLogger(__name__)
 
 
-class Channel:
+class BrokerChannel:
     """The queue of one broker."""
 
     def __init__(self, broker_id: int, port: BrokerPort) -> None:
         self._broker_id = broker_id
         self._port = port
-        self._waiting = Queue()
-        self._in_hand: Pending | None = None
+        self._waiting = RequestQueue()
+        self._in_hand: QueuedRequest | None = None
         self._is_sending = False
 
-    def put(self, news: News, answered: Answered) -> None:
+    def put(self, control: ControlRequest, answered: Answered) -> None:
         """Queue a request; `answered` is called at most once, and never after `close`. What waits already may
         be folded with it, and is answered together then.
         """
-        self._waiting.put(news, answered)
+        self._waiting.put(control, answered)
         self._send()
 
     def close(self) -> None:
@@ -59,32 +59,32 @@ class Channel:
         self._is_sending = True
         while self._waiting and self._in_hand is None:
             self._in_hand = request = self._waiting.pop()
-            news = request.news
+            control = request.control
 
-            def settle(reply: Reply, request: Pending = request) -> None:
+            def settle(reply: Reply, request: QueuedRequest = request) -> None:
                 self._settle(request, reply)
 
             try:
-                self._port.give(news, settle)
+                self._port.give(control, settle)
             except Exception:
-                _log.exception("broker %d raised on %s", self._broker_id, type(news).__name__)
-                settle(Reply(partitions=dict.fromkeys(_partitions(news), ErrorCode.UNKNOWN_SERVER_ERROR)))
+                _log.exception("broker %d raised on %s", self._broker_id, type(control).__name__)
+                settle(Reply(partitions=dict.fromkeys(_partitions(control), ErrorCode.UNKNOWN_SERVER_ERROR)))
         self._is_sending = False
 
-    def _settle(self, request: Pending, reply: Reply) -> None:
+    def _settle(self, request: QueuedRequest, reply: Reply) -> None:
         if self._in_hand is request:
             self._in_hand = None
             request.answered(reply)
             self._send()
 
 
-class Channels:
+class BrokerChannels:
     """The queues of all brokers that are registered, one for each broker epoch."""
 
     def __init__(self, port_of: Callable[[RegisteredBroker], BrokerPort]) -> None:
         """`port_of` leads to a broker."""
         self._port_of = port_of
-        self._channels: dict[int, tuple[RegisteredBroker, Channel]] = {}
+        self._channels: dict[int, tuple[RegisteredBroker, BrokerChannel]] = {}
 
     def follow(self, brokers: Mapping[int, RegisteredBroker]) -> None:
         """Have queues for these brokers alone. One that has registered anew, or listens elsewhere, gets
@@ -96,11 +96,11 @@ class Channels:
                 channel.close()
         for broker_id, broker in brokers.items():
             if broker_id not in self._channels:
-                self._channels[broker_id] = broker, Channel(broker_id, self._port_of(broker))
+                self._channels[broker_id] = broker, BrokerChannel(broker_id, self._port_of(broker))
 
-    def put(self, broker_id: int, news: News, answered: Answered) -> None:
+    def put(self, broker_id: int, control: ControlRequest, answered: Answered) -> None:
         """Queue a request to a broker that is followed."""
-        self._channels[broker_id][1].put(news, answered)
+        self._channels[broker_id][1].put(control, answered)
 
     def close(self) -> None:
         """Close all queues."""
@@ -138,10 +138,10 @@ class OfRegistration(Struct, frozen=True):
         """Do nothing: no caller waits for an answer."""
 
 
-def event_of_reply(broker_id: int, news: News, reply: Reply) -> Event[None] | None:
+def event_of_reply(broker_id: int, control: ControlRequest, reply: Reply) -> Event[None] | None:
     """Return the event that a broker's reply makes for the controller; None if there is nothing to decide."""
-    if isinstance(news, StopReplica):
-        deleted = [(each.topic, each.index) for each in news.partitions if _is_of_deleted_topic(each)]
+    if isinstance(control, StopReplica):
+        deleted = [(each.topic, each.index) for each in control.partitions if _is_of_deleted_topic(each)]
         if not deleted:
             return None
         return ReplicasStopped(broker_id, deleted, set(deleted) if reply.error else reply.partitions.keys())
@@ -156,7 +156,7 @@ def _is_of_deleted_topic(stopped: StoppedPartition) -> bool:
     return stopped.delete and stopped.leader_epoch == LEADER_EPOCH_DURING_DELETION
 
 
-def _partitions(news: News) -> list[tuple[str, int]]:
-    if isinstance(news, LeaderAndIsr | StopReplica):
-        return [(partition.topic, partition.index) for partition in news.partitions]
+def _partitions(control: ControlRequest) -> list[tuple[str, int]]:
+    if isinstance(control, LeaderAndIsr | StopReplica):
+        return [(partition.topic, partition.index) for partition in control.partitions]
     return []

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcompat.controller.draft import Draft
-from kcompat.controller.leadership import elect_offline
+from kcompat.controller.offline_replicas import elect_offline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcompat.protocol.errors import ErrorCode
 
 
-class ConfigsHeard(Struct, frozen=True):
+class ConfigsChanged(Struct, frozen=True):
     """The controller's broker obeys these configs of topics and brokers now, each complete. Where a topic
     does not say, unclean leaders are elected or not.
     """

@@ -1,13 +1,12 @@
-"""The controller at work: one queue of events, decided one at a time, their writes made durable before anyone
-is told.
+"""The controller: events decided one at a time, written to the store, then sent to brokers as requests.
 
-Kafka's counterpart: `KafkaController`. The decisions are pure and live in the modules beside this one; here
-is what they need: the queue, the store, the brokers. The answers of brokers and what others write into the
-store become events too, and go before what somebody asks for: what was begun is finished first.
+Kafka's counterpart: `KafkaController`. The decisions are pure functions in the modules of this package. This
+module runs them: it owns the queue and calls the store and the brokers. Replies of brokers and changes found
+in the store become events too. They go before submitted events, so that what was begun is finished first.
 
-Brokers ask by `Decisions` and get promises. A promise is completed once this controller's own broker took its
-roles and saw the new image, and what that led to is decided as well; so a client that is told of its new
-topic can use it. Other brokers are told, but nobody waits for them.
+Brokers submit events through `Decisions` and get promises. A promise is completed once the controller's own
+broker has taken its roles and has the new image, and the events that followed are decided too; so a client
+that learns of its new topic can use it. No promise waits for another broker.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from kcompat.controller import loading
+from kcompat.controller.broker_failures import FailuresDetected, detect_no_failures
 from kcompat.controller.brokers import Failover
-from kcompat.controller.channels import Channels, OfRegistration, event_of_reply, failures
-from kcompat.controller.config_changes import ConfigsHeard
-from kcompat.controller.election_requests import BalanceLeaders
-from kcompat.controller.processes import ProcessesSeen, watch_over_nobody
-from kcompat.controller.put_off import PutOff
+from kcompat.controller.channels import BrokerChannels, OfRegistration, event_of_reply, failures
+from kcompat.controller.config_changes import ConfigsChanged
+from kcompat.controller.decision_writer import ControllerMovedError, DecisionWriter
+from kcompat.controller.deferred_events import DeferredEvents
+from kcompat.controller.leader_election_requests import BalanceLeaders
 from kcompat.controller.small_topics import warn_of_small_topics
-from kcompat.controller.watches import AT_THE_BEGINNING, LOOKS, Watches, drop_notifications
-from kcompat.controller.writing import ControllerMovedError, Writer
+from kcompat.controller.watches import AT_THE_BEGINNING, LOOKS, ControllerWatches, drop_notifications
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import (
@@ -43,11 +42,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kcompat.clock import Clock, Timer
-    from kcompat.cluster.feed import MetadataCache
-    from kcompat.cluster.news import BrokerPort, News, Reply
+    from kcompat.cluster.control_requests import BrokerPort, ControlRequest, Reply
+    from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.config.feed import ConfigFeed
-    from kcompat.controller.election import Elected
-    from kcompat.controller.processes import WatchOver
+    from kcompat.controller.broker_failures import DetectFailures
+    from kcompat.controller.controllership import Controllership
     from kcompat.controller.state import ControllerState, Decision, Event, RegisteredBroker
     from kcompat.controller.watches import Look
     from kcompat.store.interface import MetadataStore
@@ -55,22 +54,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_UNANSWERED = 10_000
-"""With so many events unanswered, others are refused; a connection waits for one at a time."""
+"""Most submitted events that may wait for an answer; further ones are refused with REQUEST_TIMED_OUT."""
 
 FIRST_BALANCE_MS = 5000
-"""From the beginning of a term to the first look at who leads too little, as in Kafka: brokers that start
-together are there by then, and what one controller did not come to waits for no whole interval of the next.
+"""Time in ms from the start of a term to the first leader rebalance, as in Kafka. Brokers that start together
+are registered by then, and a rebalance due in the last term waits no whole interval of this one.
 """
 
 _FOUND, _ASKED, _STOP = range(3)
-"""Urgency in the queue, lowest first."""
+"""Priorities in the queue, the lowest number first."""
 
 _log = logging.getLogger(__name__)
 
 
 class Controller:
-    """The controller of a cluster, while the session of the broker beside it holds the office. Terms come and
-    go: `start` begins one, `resign` and `stop` end it.
+    """Controller of a cluster, active while its broker's session owns `/controller`. `start` begins a term,
+    `resign` and `stop` end it.
     """
 
     def __init__(
@@ -81,25 +80,26 @@ class Controller:
         clock: Clock,
         config: ConfigFeed,
         cluster: MetadataCache,
-        watch_over: WatchOver = watch_over_nobody,
+        detect_failures: DetectFailures = detect_no_failures,
     ) -> None:
-        """`port_of` leads to a broker, this controller's own (`broker_id`) too, which `config` and `cluster`
-        are those of. `watch_over` is told, during a term, of whose processes `processes_seen` is to tell.
+        """`port_of` returns the port to a broker. `config` and `cluster` are those of the broker beside this
+        controller, `broker_id`. During a term `detect_failures` receives the brokers to watch; their failures
+        are reported by `failures_detected`.
         """
         self._broker_id = broker_id
         self._store = store
         self._clock = clock
         self._config = config
-        self._channels = Channels(port_of)
-        self._watch_over = watch_over
+        self._channels = BrokerChannels(port_of)
+        self._detect_failures = detect_failures
         self._queue: asyncio.PriorityQueue[_Queued] = asyncio.PriorityQueue()
         self._numbers = itertools.count()
-        self._errands: dict[_Errand[Any], None] = {}
+        self._calls: dict[_Call[Any], None] = {}
         self._looks: set[str] = set()
         self._state: ControllerState | None = None
         self._running: asyncio.Task[None] | None = None
-        self._watches: Watches | None = None
-        self._put_off: PutOff[Event[Any] | _ToLook] = PutOff(clock, self._again)
+        self._watches: ControllerWatches | None = None
+        self._deferred: DeferredEvents[Event[Any] | _ToLook] = DeferredEvents(clock, self._again)
         self._cluster = cluster
         self._balance: Timer | None = None
         self._gone: Mapping[int, int] = {}  # the brokers whose processes have ended, and their epochs
@@ -113,7 +113,7 @@ class Controller:
         """Whether a term goes on."""
         return self._running is not None
 
-    async def start(self, elected: Elected, ended: Callable[[], object]) -> None:
+    async def start(self, elected: Controllership, ended: Callable[[], object]) -> None:
         """Begin a term: load the cluster, give every broker its roles, then serve events. Done when the
         broker beside has taken its roles, or the term is over. `ended` is called when it ends other than by
         `stop`. Raises the store's errors and `DamagedZnodeError`.
@@ -127,7 +127,7 @@ class Controller:
         await begun
 
     def resign(self) -> None:
-        """End the term at once: nothing more is written or told."""
+        """End the term at once: nothing more is written to the store or sent to brokers."""
         if self._running is not None:
             self._running.cancel()
             self._end()
@@ -138,27 +138,27 @@ class Controller:
         """
         running = self._running
         if running is not None:
-            self._refuse([errand for errand in self._errands if not errand.is_begun])
+            self._refuse([call for call in self._calls if not call.is_begun])
             self._put(_STOP, None, None)
             await asyncio.wait([running])
 
-    async def _serve(self, elected: Elected, begun: asyncio.Future[None]) -> None:
+    async def _serve(self, elected: Controllership, begun: asyncio.Future[None]) -> None:
         await self._begin(elected, begun)
         while (what := (queued := await self._queue.get()).what) is not None:
-            if not await self._handle(what, queued.errand):
+            if not await self._handle(what, queued.call):
                 break
 
-    async def _begin(self, elected: Elected, begun: asyncio.Future[None]) -> None:
+    async def _begin(self, elected: Controllership, begun: asyncio.Future[None]) -> None:
         """Watch before reading: what changes meanwhile is looked at again."""
-        self._watches = Watches(self._store, self._look)
+        self._watches = ControllerWatches(self._store, self._look)
         state = await loading.load(self._store, self._broker_id, elected.epoch, elected.epoch_version)
         await drop_notifications(self._store, state)
         self._state = replace(state, elects_uncleanly=self._elects_uncleanly)
-        errand = _Errand(Failover())
-        self._errands[errand] = None
-        errand.promise.then(lambda _: _settle_once(begun, None))
-        await self._perform(errand.event, errand)
-        self._settle(errand)
+        call = _Call(Failover())
+        self._calls[call] = None
+        call.promise.then(lambda _: _settle_once(begun, None))
+        await self._perform(call.event, call)
+        self._settle(call)
         for path in AT_THE_BEGINNING:
             self._look(path, LOOKS[path])
         self._balance = self._clock.call_later(FIRST_BALANCE_MS, self._first_look)
@@ -178,54 +178,54 @@ class Controller:
     def _end(self) -> None:
         self._running = None
         self._channels.close()
-        self._watch_over({})
+        self._detect_failures({})
         if self._watches is not None:
             self._watches.close()
-        self._put_off.clear()
+        self._deferred.clear()
         if self._balance is not None:
             self._balance.cancel()
-        self._refuse(list(self._errands))
+        self._refuse(list(self._calls))
 
     # -- events ------------------------------------------------------------------------------------------
 
     def submit(self, event: Event[T]) -> Promise[T]:
-        """Queue an event. Refused with NOT_CONTROLLER out of office, REQUEST_TIMED_OUT if too many wait."""
-        errand = _Errand(event)
+        """Queue an event. Refused with NOT_CONTROLLER outside a term, REQUEST_TIMED_OUT if too many wait."""
+        call = _Call(event)
         if self._running is None:
-            errand.refuse(ErrorCode.NOT_CONTROLLER)
-        elif len(self._errands) >= MAX_UNANSWERED:
-            errand.refuse(ErrorCode.REQUEST_TIMED_OUT)
+            call.refuse(ErrorCode.NOT_CONTROLLER)
+        elif len(self._calls) >= MAX_UNANSWERED:
+            call.refuse(ErrorCode.REQUEST_TIMED_OUT)
         else:
-            self._errands[errand] = None
-            self._put_off.retry()  # what was found goes before what is asked
-            self._put(_ASKED, event, errand)
-        return errand.promise
+            self._calls[call] = None
+            self._deferred.retry()  # what was found goes before what is asked
+            self._put(_ASKED, event, call)
+        return call.promise
 
     def report(self, event: Event[None]) -> None:
-        """Queue an event that nobody asked for, before what is asked; ignored out of office."""
+        """Queue an event that no caller waits for, before submitted ones; ignored outside a term."""
         if self._running is not None:
             self._put(_FOUND, event, None)
 
-    def processes_seen(self, gone: Mapping[int, int]) -> None:
+    def failures_detected(self, gone: Mapping[int, int]) -> None:
         """Take note that the processes of these observed brokers have ended: broker epochs by id."""
         self._gone = gone
-        self.report(ProcessesSeen(gone))
+        self.report(FailuresDetected(gone))
 
     def _again(self, what: Event[Any] | _ToLook) -> None:
-        """Queue what the store refused, as things stand now: nothing that came since may be undone by it."""
+        """Queue again what the store refused, with the configs and failures known now, not those of then."""
         match what:
             case _ToLook():
                 self._look(what.path, what.how)
-            case ConfigsHeard():
+            case ConfigsChanged():
                 known = self._cluster.image.entity_configs
                 self._configs_changed({key: known.get(key, {}) for key in what.changed})
-            case ProcessesSeen():
-                self.report(ProcessesSeen(self._gone))
+            case FailuresDetected():
+                self.report(FailuresDetected(self._gone))
             case _:
                 self.report(what)
 
     def _look(self, path: str, how: Look) -> None:
-        """Look at something in the store, once for all that has changed there until then."""
+        """Queue one read of a changed path; it serves every change of the path until it runs."""
         if path not in self._looks:
             self._looks.add(path)
             self._put(_FOUND, _ToLook(path, how), None)
@@ -235,7 +235,7 @@ class Controller:
         return self._config.current.get("unclean.leader.election.enable") is True
 
     def _configs_changed(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
-        self.report(ConfigsHeard(changed, self._elects_uncleanly))
+        self.report(ConfigsChanged(changed, self._elects_uncleanly))
 
     def _first_look(self) -> None:
         assert self._state is not None
@@ -250,30 +250,30 @@ class Controller:
         interval_ms = config.integer("leader.imbalance.check.interval.seconds") * 1000
         self._balance = self._clock.call_later(interval_ms, self._balance_now)
 
-    def _put(self, urgency: int, what: Event[Any] | _ToLook | None, errand: _Errand[Any] | None) -> None:
-        self._queue.put_nowait(_Queued(urgency, next(self._numbers), what, errand))
+    def _put(self, urgency: int, what: Event[Any] | _ToLook | None, call: _Call[Any] | None) -> None:
+        self._queue.put_nowait(_Queued(urgency, next(self._numbers), what, call))
 
-    async def _handle(self, what: Event[Any] | _ToLook, errand: _Errand[Any] | None) -> bool:
-        """Act on one event; False when this broker is the controller no more."""
-        if errand is not None and errand.promise.done and not errand.is_begun:
+    async def _handle(self, what: Event[Any] | _ToLook, call: _Call[Any] | None) -> bool:
+        """Decide one event; return False when this broker is the controller no more."""
+        if call is not None and call.promise.done and not call.is_begun:
             return True  # refused while it waited
         try:
             event = await self._found(what) if isinstance(what, _ToLook) else what
             if event is not None:
-                await self._perform(event, errand)
-            if errand is not None:
-                self._settle(errand)
+                await self._perform(event, call)
+            if call is not None:
+                self._settle(call)
         except (ControllerMovedError, SessionExpiredError, UnknownOutcomeError):
             _log.exception("the controller has moved: this broker resigns")
             return False
         except StoreUnavailableError as error:
             _log.error("the metadata store refused a write; nothing changed: %s", error)
-            self._fail(errand, ErrorCode.KAFKA_STORAGE_ERROR)
-            if (errand is None or what is not errand.event) and not isinstance(what, BalanceLeaders):
-                self._put_off.put(what)
+            self._fail(call, ErrorCode.KAFKA_STORAGE_ERROR)
+            if (call is None or what is not call.event) and not isinstance(what, BalanceLeaders):
+                self._deferred.put(what)
         except Exception:
             _log.exception("a fault in %s; the controller goes on", type(what).__name__)
-            self._fail(errand, ErrorCode.UNKNOWN_SERVER_ERROR)
+            self._fail(call, ErrorCode.UNKNOWN_SERVER_ERROR)
         return True
 
     async def _found(self, what: _ToLook) -> Event[Any] | None:
@@ -288,69 +288,71 @@ class Controller:
             _log.warning("what was found in the metadata store is left alone: %s", error)
             return None
 
-    async def _perform(self, event: Event[T], errand: _Errand[Any] | None) -> None:
-        """Decide, make durable, tell the brokers."""
+    async def _perform(self, event: Event[T], call: _Call[Any] | None) -> None:
+        """Decide an event, write it to the store, send control requests to the brokers."""
         assert self._state is not None
         assert self._watches is not None
-        if errand is not None:
-            errand.is_begun = True
-        decision = await Writer(self._store, self._state).carry_out(event)
+        if call is not None:
+            call.is_begun = True
+        decision = await DecisionWriter(self._store, self._state).carry_out(event)
         self._state = decision.state
         self._channels.follow(self._state.brokers)
-        self._watch_over({**self._state.brokers, **self._state.presumed_dead})
+        self._detect_failures({**self._state.brokers, **self._state.presumed_dead})
         self._watches.follow(self._state)
-        if errand is not None and errand.decision is None:
-            errand.decision = decision
-        for broker_id, news in decision.requests:
-            self._tell(broker_id, news, errand)
+        if call is not None and call.decision is None:
+            call.decision = decision
+        for broker_id, control in decision.requests:
+            self._tell(broker_id, control, call)
         if decision.next is not None:
             self._put(_FOUND, decision.next, None)
 
-    def _tell(self, broker_id: int, news: News, errand: _Errand[Any] | None) -> None:
+    def _tell(self, broker_id: int, control: ControlRequest, call: _Call[Any] | None) -> None:
         if broker_id != self._broker_id:
-            errand = None
-        if errand is not None:
-            errand.outstanding += 1
-        self._channels.put(broker_id, news, partial(self._answered, broker_id, news, errand))
+            call = None
+        if call is not None:
+            call.outstanding += 1
+        self._channels.put(broker_id, control, partial(self._answered, broker_id, control, call))
 
-    def _answered(self, broker_id: int, news: News, errand: _Errand[Any] | None, reply: Reply) -> None:
+    def _answered(
+        self, broker_id: int, control: ControlRequest, call: _Call[Any] | None, reply: Reply
+    ) -> None:
         if reply.error:
-            _log.error("broker %d refused %s: %s", broker_id, type(news).__name__, reply.error.name)
+            _log.error("broker %d refused %s: %s", broker_id, type(control).__name__, reply.error.name)
         failed = failures(reply)
         if failed:
             _log.error("broker %d failed replicas: %s", broker_id, failed)
-        event = event_of_reply(broker_id, news, reply)
+        event = event_of_reply(broker_id, control, reply)
         if event is not None:
             assert self._state is not None
             epoch = self._state.brokers[broker_id].epoch
-            self._put(_FOUND, OfRegistration(broker_id, epoch, event), errand)
-        elif errand is not None:
-            self._settle(errand)
+            self._put(_FOUND, OfRegistration(broker_id, epoch, event), call)
+        elif call is not None:
+            self._settle(call)
 
-    # -- those who asked ---------------------------------------------------------------------------------
+    # -- submitted events ---------------------------------------------------------------------------------
 
-    def _settle(self, errand: _Errand[Any]) -> None:
-        """An event or an answer of an errand is done with; the last one completes it."""
-        errand.outstanding -= 1
-        if errand.outstanding == 0:
-            self._errands.pop(errand, None)
+    def _settle(self, call: _Call[Any]) -> None:
+        """Count one event or reply of a call as done; the last one completes the call."""
+        call.outstanding -= 1
+        if call.outstanding == 0:
+            self._calls.pop(call, None)
             assert self._state is not None
-            errand.complete(self._state)
+            call.complete(self._state)
 
-    def _fail(self, errand: _Errand[Any] | None, error: ErrorCode) -> None:
-        if errand is not None:
-            self._errands.pop(errand, None)
-            errand.refuse(error)
+    def _fail(self, call: _Call[Any] | None, error: ErrorCode) -> None:
+        if call is not None:
+            self._calls.pop(call, None)
+            call.refuse(error)
 
-    def _refuse(self, errands: list[_Errand[Any]]) -> None:
-        """Answer errands that end here. One that was decided may have taken effect: REQUEST_TIMED_OUT."""
-        for errand in errands:
-            decided = errand.decision is not None
-            self._fail(errand, ErrorCode.REQUEST_TIMED_OUT if decided else ErrorCode.NOT_CONTROLLER)
+    def _refuse(self, calls: list[_Call[Any]]) -> None:
+        """Answer calls that end here. One that was decided may have taken effect: REQUEST_TIMED_OUT."""
+        for call in calls:
+            decided = call.decision is not None
+            self._fail(call, ErrorCode.REQUEST_TIMED_OUT if decided else ErrorCode.NOT_CONTROLLER)
 
 
-class _Errand(Generic[T]):
-    """An event that somebody asked for, until the controller's own broker has done what follows from it."""
+class _Call(Generic[T]):
+    """A submitted event, until the controller's own broker has done what follows from it."""
 
     def __init__(self, event: Event[T]) -> None:
         self.event = event
@@ -358,16 +360,16 @@ class _Errand(Generic[T]):
         self.is_begun = False
         self.decision: Decision[T] | None = None
         self.outstanding = 1
-        """The event itself, and the requests that are not answered yet."""
+        """Number of open items: the event itself, and requests without a reply."""
 
     def complete(self, state: ControllerState) -> None:
-        """Answer; `state` is the one after the last event."""
+        """Answer the caller; `state` is the state after the last event."""
         if self.decision is not None:
             revise = self.decision.revise
             self.promise.complete(self.decision.answer if revise is None else revise(state))
 
     def refuse(self, error: ErrorCode) -> None:
-        """Answer with an error."""
+        """Answer the caller with an error."""
         try:
             self.promise.complete(self.event.refused(error))
         except Exception as fault:
@@ -383,16 +385,16 @@ def _settle_once(future: asyncio.Future[None], fault: BaseException | None) -> N
 
 
 class _ToLook(NamedTuple):
-    """Something in the store that has changed, and how to look at it."""
+    """A path of the store that has changed, and the function that reads what to decide on."""
 
     path: str
     how: Look
 
 
 class _Queued(NamedTuple):
-    """An entry of the queue; `number` keeps the order among equals. Nothing to do ends the loop."""
+    """Entry of the queue; `number` keeps the order among equals, and `what` is None to end the loop."""
 
     urgency: int
     number: int
     what: Event[Any] | _ToLook | None
-    errand: _Errand[Any] | None
+    call: _Call[Any] | None

@@ -24,15 +24,15 @@ from kcompat.config.topic import check_new_topic
 from kcompat.controller.assignment import replicas_of_more_partitions, replicas_of_new_topic
 from kcompat.controller.requests import (
     assigned,
-    picture,
+    metadata_update,
     roles,
-    shown,
-    shown_partition,
     to_all,
     topic_configs,
+    updated_partition,
+    updated_partitions,
 )
 from kcompat.controller.state import ControlledPartition, ControlledTopic, Decision, encode_state
-from kcompat.controller.values import Outcome, RefusedError, TopicResult
+from kcompat.controller.values import TopicOutcome, TopicRefusedError, TopicResult
 from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.uuids import random_uuid
@@ -73,7 +73,7 @@ class CreateTopics(Struct, frozen=True):
                 _check_name(spec.name, state, metric_names)
                 topic_configs = self._configs(spec)
                 topic = self._topic(spec, state)
-            except RefusedError as refusal:
+            except TopicRefusedError as refusal:
                 results.append(TopicResult(spec.name, refusal.error, refusal.message))
                 continue
             made[spec.name] = topic
@@ -107,7 +107,7 @@ class CreateTopics(Struct, frozen=True):
         try:
             return check_new_topic(dict(spec.configs), self.config)
         except ConfigError as error:
-            raise RefusedError(ErrorCode.INVALID_CONFIG, str(error)) from error
+            raise TopicRefusedError(ErrorCode.INVALID_CONFIG, str(error)) from error
 
     def _topic(self, spec: TopicSpec, state: ControllerState) -> ControlledTopic:
         replicas = replicas_of_new_topic(spec, state, self.config, self.random)
@@ -134,15 +134,15 @@ class CreateTopics(Struct, frozen=True):
             writes.append(Create(topic_path(name), encode_topic(assignment)))
             writes.append(Create(f"{topic_path(name)}/partitions"))
             writes.extend(_partition_writes(topic, 0, state.epoch))
-        news = topic_configs(configs)
-        after = state.with_topics(made.values()).with_configs(news.changed)
+        update = topic_configs(configs)
+        after = state.with_topics(made.values()).with_configs(update.changed)
         parts = [
             assigned(topic, index, is_new=True)
             for topic in made.values()
             for index in range(len(topic.partitions))
         ]
-        pictures = to_all(after, picture(after, shown(after, made.values())))
-        return Decision(after, results, writes, [*to_all(after, news), *roles(after, parts), *pictures])
+        pictures = to_all(after, metadata_update(after, updated_partitions(after, made.values())))
+        return Decision(after, results, writes, [*to_all(after, update), *roles(after, parts), *pictures])
 
 
 class CreatePartitions(Struct, frozen=True):
@@ -151,16 +151,16 @@ class CreatePartitions(Struct, frozen=True):
     specs: Sequence[PartitionsSpec]
     validate_only: bool
 
-    def decide(self, state: ControllerState) -> Decision[dict[str, Outcome]]:
+    def decide(self, state: ControllerState) -> Decision[dict[str, TopicOutcome]]:
         """All topics that can grow, in one decision."""
         grown: dict[str, ControlledTopic] = {}
         outcomes = {}
         for spec in self.specs:
             try:
                 grown[spec.name] = _grown(spec, state)
-                outcomes[spec.name] = Outcome()
-            except RefusedError as refusal:
-                outcomes[spec.name] = Outcome(refusal.error, refusal.message)
+                outcomes[spec.name] = TopicOutcome()
+            except TopicRefusedError as refusal:
+                outcomes[spec.name] = TopicOutcome(refusal.error, refusal.message)
         if self.validate_only or not grown:
             return Decision(state, outcomes)
         writes: list[Op] = []
@@ -175,12 +175,12 @@ class CreatePartitions(Struct, frozen=True):
             added.extend((topic, index) for index in range(existing, len(topic.partitions)))
         after = state.with_topics(grown.values())
         parts = [assigned(topic, index, is_new=True) for topic, index in added]
-        pictures = to_all(after, picture(after, (shown_partition(after, *each) for each in added)))
+        pictures = to_all(after, metadata_update(after, (updated_partition(after, *each) for each in added)))
         return Decision(after, outcomes, writes, [*roles(after, parts), *pictures])
 
-    def refused(self, error: ErrorCode) -> dict[str, Outcome]:
+    def refused(self, error: ErrorCode) -> dict[str, TopicOutcome]:
         """Return `error` for every topic of the request."""
-        return {spec.name: Outcome(error) for spec in self.specs}
+        return {spec.name: TopicOutcome(error) for spec in self.specs}
 
 
 def _metric_name(topic: str) -> str:
@@ -192,14 +192,14 @@ def _check_name(name: str, state: ControllerState, metric_names: Mapping[str, st
     """Refuse a name that is illegal, taken, still being deleted, or whose metrics another topic has."""
     problem = name_problem(name)
     if problem is not None:
-        raise RefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+        raise TopicRefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
     if name in state.topics:
-        raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        raise TopicRefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     if name in state.deleting:
-        raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' is marked for deletion.")
+        raise TopicRefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' is marked for deletion.")
     known = metric_names.get(_metric_name(name))
     if known is not None:
-        raise RefusedError(
+        raise TopicRefusedError(
             ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {known}"
         )
 
@@ -217,23 +217,23 @@ def _created(topic: ControlledTopic, configs: Mapping[str, str]) -> TopicResult:
 def _grown(spec: PartitionsSpec, state: ControllerState) -> ControlledTopic:
     topic = state.topics.get(spec.name)
     if topic is None:
-        raise RefusedError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
+        raise TopicRefusedError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
     if any(partition.is_reassigned for partition in topic.partitions):
-        raise RefusedError(
+        raise TopicRefusedError(
             ErrorCode.REASSIGNMENT_IN_PROGRESS,
             f"A partition reassignment is in progress for the topic '{spec.name}'.",
         )
     existing = len(topic.partitions)
     if spec.count == existing:
-        raise RefusedError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {existing} partition(s).")
+        raise TopicRefusedError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {existing} partition(s).")
     if spec.count < existing:
-        raise RefusedError(
+        raise TopicRefusedError(
             ErrorCode.INVALID_PARTITIONS,
             f"The topic {spec.name} currently has {existing} partition(s); {spec.count} would not be "
             "an increase.",
         )
     if spec.count - existing > MAX_PARTITIONS_PER_REQUEST:
-        raise RefusedError(ErrorCode.POLICY_VIOLATION, TOO_MANY_PARTITIONS)
+        raise TopicRefusedError(ErrorCode.POLICY_VIOLATION, TOO_MANY_PARTITIONS)
     replicas = replicas_of_more_partitions(spec, topic, state)
     return replace(topic, partitions=topic.partitions + tuple(_new_partition(ids, state) for ids in replicas))
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kcompat.controller.creation import CreatePartitions, CreateTopics
 from kcompat.controller.deletion import DeleteTopics
-from kcompat.controller.election_requests import ElectLeaders
 from kcompat.controller.internal_topics import FACTOR_KEYS, EnsureTopics
+from kcompat.controller.leader_election_requests import ElectLeaders
 from kcompat.controller.producer_id_blocks import AllocateProducerIds
 from kcompat.controller.reassignment import ListReassignments, Reassign
 from kcompat.controller.shutdown import ControlledShutdown
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kcompat.controller.isr_changes import AlterPartition, IsrAnswers
     from kcompat.controller.shutdown import StillLed
     from kcompat.controller.state import ControlledPartition, Event
-    from kcompat.controller.values import ElectionType, Outcome, PartitionsSpec, TopicResult, TopicSpec
+    from kcompat.controller.values import ElectionType, PartitionsSpec, TopicOutcome, TopicResult, TopicSpec
     from kcompat.promise import Promise
 
 T = TypeVar("T")
@@ -122,13 +122,13 @@ class Decisions:
         other = self._elsewhere()
         return self.create_topics(specs) if other is None else other.make_topics(specs)
 
-    def delete_topics(self, names: Sequence[str]) -> Promise[Mapping[str, Outcome]]:
+    def delete_topics(self, names: Sequence[str]) -> Promise[Mapping[str, TopicOutcome]]:
         """Delete topics with distinct names, answered when their logs and znodes are gone."""
         return self._submit(DeleteTopics(names))
 
     def create_partitions(
         self, specs: Sequence[PartitionsSpec], *, validate_only: bool = False
-    ) -> Promise[dict[str, Outcome]]:
+    ) -> Promise[dict[str, TopicOutcome]]:
         """Add partitions to topics with distinct names."""
         return self._submit(CreatePartitions(specs, validate_only))
 
@@ -157,17 +157,17 @@ class Decisions:
 
     def elect_leaders(
         self, kind: ElectionType, partitions: Sequence[tuple[str, int]]
-    ) -> Promise[Mapping[tuple[str, int], Outcome]]:
+    ) -> Promise[Mapping[tuple[str, int], TopicOutcome]]:
         """Elect leaders of partitions, by topic and index, where it is needed and possible."""
         return self._submit(ElectLeaders(kind, partitions))
 
-    def update_features(self, wanted: UpdateFeatures) -> Promise[dict[str, Outcome] | ErrorCode]:
+    def update_features(self, wanted: UpdateFeatures) -> Promise[dict[str, TopicOutcome] | ErrorCode]:
         """Change finalized features; an outcome by the name of each, or the error of the whole."""
         return self._submit(wanted)
 
     def reassign(
         self, wanted: Mapping[tuple[str, int], tuple[int, ...] | None], *, keeps_size: bool = False
-    ) -> Promise[dict[tuple[str, int], Outcome] | ErrorCode]:
+    ) -> Promise[dict[tuple[str, int], TopicOutcome] | ErrorCode]:
         """Begin to move partitions to these replicas; None calls a reassignment off. With `keeps_size` their
         number stays as it is (KIP-860). The outcomes, or the error of the whole.
         """

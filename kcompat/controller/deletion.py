@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcompat.cluster.news import LEADER_EPOCH_DURING_DELETION
+from kcompat.cluster.control_requests import LEADER_EPOCH_DURING_DELETION
 from kcompat.cluster.znodes import (
     config_path,
     delete_topic_path,
@@ -22,9 +22,9 @@ from kcompat.cluster.znodes import (
     topic_path,
 )
 from kcompat.controller.draft import Draft
-from kcompat.controller.requests import hidden
-from kcompat.controller.state import ABSENT, Decision, Deletion
-from kcompat.controller.values import Outcome
+from kcompat.controller.requests import deleted_partitions
+from kcompat.controller.state import ABSENT, Decision, TopicDeletion
+from kcompat.controller.values import TopicOutcome
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import Create, Delete
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kcompat.controller.state import ControlledTopic, ControllerState
     from kcompat.store.interface import Op
 
-    Outcomes = Mapping[str, Outcome]
+    Outcomes = Mapping[str, TopicOutcome]
 
 
 class DeleteTopics(Struct, frozen=True):
@@ -47,7 +47,7 @@ class DeleteTopics(Struct, frozen=True):
         """Mark the topics that exist, hide them, have their replicas stopped."""
         topics = {name: state.topics[name] for name in self.names if name in state.topics}
         outcomes = {
-            name: Outcome() if name in topics else Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            name: TopicOutcome() if name in topics else TopicOutcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             for name in self.names
         }
         if not topics:
@@ -56,7 +56,7 @@ class DeleteTopics(Struct, frozen=True):
         def revise(after: ControllerState) -> Outcomes:
             stuck = {name for name, topic in topics.items() if _is_stuck(after, topic)}
             return {
-                name: Outcome(ErrorCode.REQUEST_TIMED_OUT) if name in stuck else outcome
+                name: TopicOutcome(ErrorCode.REQUEST_TIMED_OUT) if name in stuck else outcome
                 for name, outcome in outcomes.items()
             }
 
@@ -67,7 +67,7 @@ class DeleteTopics(Struct, frozen=True):
 
     def refused(self, error: ErrorCode) -> Outcomes:
         """Return `error` for every topic of the request."""
-        return {name: Outcome(error) for name in self.names}
+        return {name: TopicOutcome(error) for name in self.names}
 
 
 class DeletionsMarked(Struct, frozen=True):
@@ -128,10 +128,10 @@ def start_deletions(draft: Draft, topics: Collection[ControlledTopic]) -> None:
     if not topics:
         return
     state = draft.state
-    deleting = {**state.deleting, **{topic.name: Deletion(topic, topic.brokers) for topic in topics}}
+    deleting = {**state.deleting, **{topic.name: TopicDeletion(topic, topic.brokers) for topic in topics}}
     removed = [topic.name for topic in topics]
     draft.state = replace(state.with_topics((), removed), deleting=deleting)
-    draft.hide(hidden(topics))
+    draft.propagate_deleted(deleted_partitions(topics))
     resume_deletions(draft, state.brokers.keys(), removed)
     drop_empty_marks(draft)
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from kcompat.cluster.news import StoppedPartition, StopReplica
+from kcompat.cluster.control_requests import StoppedPartition, StopReplica
 from kcompat.cluster.znodes import encode_topic, partition_state_path, topic_path
 from kcompat.controller.requests import (
     assigned,
     leader_and_isr,
-    picture,
-    shown,
-    shown_partition,
+    metadata_update,
+    updated_partition,
+    updated_partitions,
 )
 from kcompat.controller.state import ABSENT, Decision, assignment_of, encode_state
 from kcompat.store.interface import Create, SetData
@@ -29,8 +29,8 @@ from kcompat.store.interface import Create, SetData
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kcompat.cluster.news import AssignedPartition, ShownPartition
-    from kcompat.controller.elections import Choice
+    from kcompat.cluster.control_requests import AssignedPartition, UpdatedPartition
+    from kcompat.controller.leader_elections import ElectionResult
     from kcompat.controller.state import ControlledPartition, ControlledTopic, ControllerState, Request
     from kcompat.store.interface import Op
     from kcompat.topics import TopicPartition
@@ -52,12 +52,12 @@ class Draft:
         self._is_led_anew: set[TopicPartition] = set()
         self._assigned_anew: dict[str, None] = {}
         self._roles: dict[int, dict[TopicPartition, None]] = {}
-        self._shown: dict[TopicPartition, None] = {}
-        self._hidden: list[ShownPartition] = []
+        self._propagated: dict[TopicPartition, None] = {}
+        self._deleted: list[UpdatedPartition] = []
         self._stops: dict[int, dict[TopicPartition, StoppedPartition]] = {}
         self._new: set[TopicPartition] = set()
-        self._greeted: set[int] = set()
-        self._tells_brokers = False
+        self._newly_registered: set[int] = set()
+        self._propagates_brokers = False
 
     # -- looking -----------------------------------------------------------------------------------------
 
@@ -74,13 +74,13 @@ class Draft:
 
     # -- changing partitions -----------------------------------------------------------------------------
 
-    def elect(self, topic: str, index: int, choice: Choice) -> None:
+    def elect(self, topic: str, index: int, result: ElectionResult) -> None:
         """Give a partition a leader and an ISR, in a new leader epoch, and tell its replicas."""
         changed = replace(
             self.partition(topic, index),
-            leader=choice.leader,
-            isr=choice.isr,
-            leader_recovery_state=choice.leader_recovery_state,
+            leader=result.leader,
+            isr=result.isr,
+            leader_recovery_state=result.leader_recovery_state,
         )
         self.lead_anew(topic, index, changed)
 
@@ -93,7 +93,7 @@ class Draft:
             self._is_led_anew.add(key)
             partition = replace(partition, leader_epoch=partition.leader_epoch + 1)
         self._store(key, partition)
-        self.tell_roles(topic, index, partition.replicas if brokers is None else brokers)
+        self.send_roles(topic, index, partition.replicas if brokers is None else brokers)
 
     def alter(self, topic: str, index: int, partition: ControlledPartition) -> None:
         """Store a changed partition in its leader epoch; its replicas are not told."""
@@ -104,7 +104,7 @@ class Draft:
         that a reassignment removes, and a crash before that leaves it to be resumed.
         """
         self._partitions[topic, index] = partition
-        self._shown[topic, index] = None
+        self._propagated[topic, index] = None
         self._assigned_anew[topic] = None
 
     def _store(self, key: TopicPartition, partition: ControlledPartition) -> None:
@@ -114,11 +114,11 @@ class Draft:
             partition = replace(partition, leader_epoch=0)
             self._new.add(key)
         self._partitions[key] = replace(partition, partition_epoch=stored + 1)
-        self._shown[key] = None
+        self._propagated[key] = None
 
     # -- telling brokers ---------------------------------------------------------------------------------
 
-    def tell_roles(self, topic: str, index: int, brokers: Iterable[int]) -> None:
+    def send_roles(self, topic: str, index: int, brokers: Iterable[int]) -> None:
         """Tell these brokers, as far as they are there, what they are to a partition."""
         for broker_id in brokers:
             if broker_id in self.state.brokers:
@@ -128,13 +128,13 @@ class Draft:
         """The logs of this partition are to be made."""
         self._new.add((topic, index))
 
-    def show(self, topic: str, index: int) -> None:
+    def propagate(self, topic: str, index: int) -> None:
         """Show everybody a partition that has not changed."""
-        self._shown[topic, index] = None
+        self._propagated[topic, index] = None
 
-    def hide(self, partitions: Iterable[ShownPartition]) -> None:
+    def propagate_deleted(self, partitions: Iterable[UpdatedPartition]) -> None:
         """Take partitions out of everybody's picture."""
-        self._hidden.extend(partitions)
+        self._deleted.extend(partitions)
 
     def stop(self, broker_id: int, topic: str, index: int, leader_epoch: int, *, delete: bool) -> None:
         """Have a broker stop a replica, if it is there."""
@@ -142,13 +142,13 @@ class Draft:
             stopped = StoppedPartition(topic, index, leader_epoch, delete)
             self._stops.setdefault(broker_id, {})[topic, index] = stopped
 
-    def tell_brokers(self) -> None:
+    def propagate_brokers(self) -> None:
         """Tell everybody first which brokers are there."""
-        self._tells_brokers = True
+        self._propagates_brokers = True
 
-    def greet(self, broker_id: int) -> None:
+    def propagate_all_to(self, broker_id: int) -> None:
         """Show everything to a broker that has just registered, first of all."""
-        self._greeted.add(broker_id)
+        self._newly_registered.add(broker_id)
 
     # -- the decision ------------------------------------------------------------------------------------
 
@@ -186,19 +186,23 @@ class Draft:
         return self.state.with_topics(changed)
 
     def _requests(self, after: ControllerState) -> Iterator[Request]:
-        changed = [shown_partition(after, after.topics[name], index) for name, index in self._shown]
-        news = picture(after, [*changed, *self._hidden])
-        brokers_alone = picture(after)
-        everything = picture(after, shown(self.state, self.state.topics.values())) if self._greeted else None
+        changed = [updated_partition(after, after.topics[name], index) for name, index in self._propagated]
+        changes = metadata_update(after, [*changed, *self._deleted])
+        brokers_alone = metadata_update(after)
+        everything = (
+            metadata_update(after, updated_partitions(self.state, self.state.topics.values()))
+            if self._newly_registered
+            else None
+        )
         for broker_id in after.brokers:
-            if everything is not None and broker_id in self._greeted:
+            if everything is not None and broker_id in self._newly_registered:
                 yield broker_id, everything
-            elif self._tells_brokers:
+            elif self._propagates_brokers:
                 yield broker_id, brokers_alone
             if broker_id in self._roles:
                 yield broker_id, leader_and_isr(after, list(self._assigned(after, broker_id)))
-            if changed or self._hidden:
-                yield broker_id, news
+            if changed or self._deleted:
+                yield broker_id, changes
             if broker_id in self._stops:
                 stopped = list(self._stops[broker_id].values())
                 yield broker_id, StopReplica(after.broker_id, after.epoch, stopped)

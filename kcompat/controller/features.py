@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kcompat.cluster.feature_levels import FIRST_LEVEL, SUPPORTED, are_supported, encode_finalized
 from kcompat.cluster.znodes import FEATURE
 from kcompat.controller.state import ABSENT, Decision
-from kcompat.controller.values import Outcome
+from kcompat.controller.values import TopicOutcome
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import Create, SetData
 
@@ -55,15 +55,15 @@ class UpdateFeatures(Struct, frozen=True):
     validate_only: bool = False
     all_or_nothing: bool = False
 
-    def decide(self, state: ControllerState) -> Decision[dict[str, Outcome] | ErrorCode]:
+    def decide(self, state: ControllerState) -> Decision[dict[str, TopicOutcome] | ErrorCode]:
         """Decide each update; the answer has an outcome by the name of the feature."""
-        levels, outcomes = dict(state.finalized), dict[str, Outcome]()
+        levels, outcomes = dict(state.finalized), dict[str, TopicOutcome]()
         for update in self.updates:
             wrong = _what_is_wrong(update, state)
             if wrong is not None:
-                outcomes[update.feature] = Outcome(ErrorCode.INVALID_REQUEST, wrong)
+                outcomes[update.feature] = TopicOutcome(ErrorCode.INVALID_REQUEST, wrong)
                 continue
-            outcomes[update.feature] = Outcome()
+            outcomes[update.feature] = TopicOutcome()
             if update.removes:
                 del levels[update.feature]
             else:
@@ -74,7 +74,7 @@ class UpdateFeatures(Struct, frozen=True):
         after = replace(state, finalized=levels, features_version=state.features_version + 1)
         return Decision(after, outcomes, [_write(levels, state.features_version)])
 
-    def refused(self, error: ErrorCode) -> dict[str, Outcome] | ErrorCode:
+    def refused(self, error: ErrorCode) -> dict[str, TopicOutcome] | ErrorCode:
         """The error of the whole."""
         return error
 

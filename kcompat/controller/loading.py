@@ -19,8 +19,8 @@ from kcompat.controller.state import (
     ControlledPartition,
     ControlledTopic,
     ControllerState,
-    Deletion,
     RegisteredBroker,
+    TopicDeletion,
 )
 from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.uuids import ZERO_UUID
@@ -88,7 +88,7 @@ async def load(store: MetadataStore, broker_id: int, epoch: int, epoch_version: 
         brokers,
         {name: topic for name, topic in topics.items() if name not in marked},
         {entity: values for entity, (values, _) in configs.items()},
-        {topic.name: Deletion(topic, topic.brokers) for topic in deleting},
+        {topic.name: TopicDeletion(topic, topic.brokers) for topic in deleting},
         last_producer_id,
         producer_ids_version,
         deposed=frozenset(_deposed(topics, written, brokers)),

@@ -11,14 +11,14 @@ import logging
 from typing import TYPE_CHECKING
 
 from kcompat.cluster.znodes import LOG_DIR_EVENTS, encode_log_dir_event
-from kcompat.controller.leadership import ReplicasFailed
+from kcompat.controller.offline_replicas import ReplicasFailed
 from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.clock import Clock, Timer
-    from kcompat.controller.candidacy import Candidacy
+    from kcompat.controller.controller_election import ControllerElection
     from kcompat.store.interface import MetadataStore
 
 RETRY_MS = 1000
@@ -30,19 +30,21 @@ _log = logging.getLogger(__name__)
 class LogDirReports:
     """The reports of one broker's failed log directories."""
 
-    def __init__(self, broker_id: int, store: MetadataStore, candidacy: Candidacy, clock: Clock) -> None:
-        """`candidacy` knows whether the controller is here."""
+    def __init__(
+        self, broker_id: int, store: MetadataStore, controller_election: ControllerElection, clock: Clock
+    ) -> None:
+        """`controller_election` knows whether the controller is here."""
         self._broker_id = broker_id
         self._store = store
-        self._candidacy = candidacy
+        self._controller_election = controller_election
         self._clock = clock
         self._leaving: asyncio.Task[None] | None = None
         self._retry: Timer | None = None
 
     def replicas_failed(self, partitions: Sequence[tuple[str, int]]) -> None:
         """This broker cannot serve these partitions any more: their log directory is offline."""
-        if self._candidacy.is_here:
-            self._candidacy.report(ReplicasFailed(self._broker_id, frozenset(partitions)))
+        if self._controller_election.is_here:
+            self._controller_election.report(ReplicasFailed(self._broker_id, frozenset(partitions)))
         elif self._leaving is None:
             self._notify()
 

@@ -14,11 +14,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcompat.cluster.znodes import REASSIGN_PARTITIONS, encode_reassignments
-from kcompat.controller import elections
+from kcompat.controller import leader_elections
 from kcompat.controller.draft import Draft
-from kcompat.controller.leadership import elect_offline
+from kcompat.controller.offline_replicas import elect_offline
 from kcompat.controller.state import ABSENT, Decision
-from kcompat.controller.values import Outcome, RefusedError
+from kcompat.controller.values import TopicOutcome, TopicRefusedError
 from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import Delete, SetData
@@ -40,7 +40,7 @@ class Reassign(Struct, frozen=True):
     wanted: Wanted
     keeps_size: bool = False
 
-    def decide(self, state: ControllerState) -> Decision[dict[TopicPartition, Outcome] | ErrorCode]:
+    def decide(self, state: ControllerState) -> Decision[dict[TopicPartition, TopicOutcome] | ErrorCode]:
         """Begin, replace or call off each; those that cannot be done do not stop the others."""
         draft = Draft(state)
         outcomes = {}
@@ -50,14 +50,14 @@ class Reassign(Struct, frozen=True):
                 if self.keeps_size and replicas is not None:
                     _insist_on_size(planned)
                 _reassign(draft, topic, index, planned)
-                outcomes[topic, index] = Outcome()
-            except RefusedError as refusal:
-                outcomes[topic, index] = Outcome(refusal.error, refusal.message)
+                outcomes[topic, index] = TopicOutcome()
+            except TopicRefusedError as refusal:
+                outcomes[topic, index] = TopicOutcome(refusal.error, refusal.message)
         taken = {key for key, outcome in outcomes.items() if not outcome.error}
         _forget_wanted(draft, taken)
         return draft.decision(outcomes)
 
-    def refused(self, error: ErrorCode) -> dict[TopicPartition, Outcome] | ErrorCode:
+    def refused(self, error: ErrorCode) -> dict[TopicPartition, TopicOutcome] | ErrorCode:
         """The error of the whole."""
         return error
 
@@ -97,7 +97,7 @@ class ReassignByTool(Struct, frozen=True):
                 continue
             try:
                 _reassign(draft, topic, index, _planned(state, topic, index, replicas))
-            except RefusedError:
+            except TopicRefusedError:
                 _forget_wanted(draft, [(topic, index)])
         done = [
             key
@@ -141,23 +141,23 @@ def resume_reassignments(draft: Draft, among: Iterable[TopicPartition] | None = 
 def _planned(
     state: ControllerState, topic: str, index: int, replicas: tuple[int, ...] | None
 ) -> ControlledPartition:
-    """A partition with its replicas on the way to what is wanted, or a `RefusedError`."""
+    """A partition with its replicas on the way to what is wanted, or a `TopicRefusedError`."""
     known = state.topics.get(topic)
     partition = known.partitions[index] if known is not None and 0 <= index < len(known.partitions) else None
     if replicas is None:
         if partition is None or not partition.is_reassigned:
-            raise RefusedError(
+            raise TopicRefusedError(
                 ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress."
             )
         replicas = partition.origin
     else:
         _check(state, partition, replicas)
     if partition is None:
-        raise RefusedError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+        raise TopicRefusedError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
     origin = partition.origin
     together = tuple(dict.fromkeys((*replicas, *origin)))
     if partition.isr and not set(partition.isr) & set(together):
-        raise RefusedError(
+        raise TopicRefusedError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             f"None of the replicas in sync ({list(partition.isr)}) would be left.",
         )
@@ -172,7 +172,7 @@ def _planned(
 def _insist_on_size(planned: ControlledPartition) -> None:
     before, after = len(planned.origin), len(planned.target)
     if before != after:
-        raise RefusedError(
+        raise TopicRefusedError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"The replication factor is changed from {before} to {after}",
         )
@@ -202,7 +202,7 @@ def _check(state: ControllerState, partition: ControlledPartition | None, replic
             f"live broker list: {sorted(state.live_brokers)}"
         )
     if problem is not None:
-        raise RefusedError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
+        raise TopicRefusedError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
 
 
 def _is_complete(state: ControllerState, topic: str, index: int, partition: ControlledPartition) -> bool:
@@ -221,9 +221,9 @@ def _reassign(draft: Draft, topic: str, index: int, planned: ControlledPartition
         after = replace(planned, replicas=planned.target, adding=(), removing=())
     after = replace(after, isr=tuple(each for each in before.isr if each in after.replicas))
     if after.leader not in after.replicas or not state.is_live(after.leader, topic, index):
-        choice = elections.of_reassigned(after, partial(state.is_live, topic=topic, index=index))
+        result = leader_elections.of_reassigned(after, partial(state.is_live, topic=topic, index=index))
         stays = after.leader in after.replicas
-        leader = choice.leader if choice is not None else after.leader if stays else NO_LEADER
+        leader = result.leader if result is not None else after.leader if stays else NO_LEADER
         after = replace(after, leader=leader)
     draft.assign(topic, index, after)
     if after.partition_epoch == ABSENT:

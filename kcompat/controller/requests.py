@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.image import LEADER_DURING_DELETION, PartitionInfo
-from kcompat.cluster.news import (
+from kcompat.cluster.control_requests import (
     AssignedPartition,
     LeaderAndIsr,
     Role,
-    ShownPartition,
     UpdateConfigs,
+    UpdatedPartition,
     UpdateMetadata,
 )
+from kcompat.cluster.image import LEADER_DURING_DELETION, PartitionInfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from kcompat.cluster.news import News
+    from kcompat.cluster.control_requests import ControlRequest
     from kcompat.controller.state import ControlledPartition, ControlledTopic, ControllerState, Request
 
 
-def to_all(state: ControllerState, news: News) -> list[Request]:
-    """Return a request with `news` for every live broker."""
-    return [(broker_id, news) for broker_id in state.brokers]
+def to_all(state: ControllerState, control: ControlRequest) -> list[Request]:
+    """Return a request with `control` for every live broker."""
+    return [(broker_id, control) for broker_id in state.brokers]
 
 
 def roles(state: ControllerState, assigned: Iterable[AssignedPartition]) -> list[Request]:
@@ -59,16 +59,20 @@ def assigned(topic: ControlledTopic, index: int, *, is_new: bool) -> AssignedPar
     return AssignedPartition(topic.name, topic.topic_id, index, role, is_new)
 
 
-def picture(state: ControllerState, shown: Iterable[ShownPartition] = ()) -> UpdateMetadata:
+def metadata_update(
+    state: ControllerState, updated_partitions: Iterable[UpdatedPartition] = ()
+) -> UpdateMetadata:
     """Return the metadata update with these partitions and all brokers that are live or presumed dead."""
     live, dead = (
         {broker_id: broker.info for broker_id, broker in brokers.items()}
         for brokers in (state.brokers, state.presumed_dead)
     )
-    return UpdateMetadata(state.broker_id, state.epoch, live, list(shown), dead)
+    return UpdateMetadata(state.broker_id, state.epoch, live, list(updated_partitions), dead)
 
 
-def shown(state: ControllerState, topics: Iterable[ControlledTopic]) -> Iterator[ShownPartition]:
+def updated_partitions(
+    state: ControllerState, topics: Iterable[ControlledTopic]
+) -> Iterator[UpdatedPartition]:
     """All partitions of these topics, as clients find them."""
     infos: dict[ControlledPartition, PartitionInfo] = {}  # new partitions are alike
     for topic in topics:
@@ -76,22 +80,22 @@ def shown(state: ControllerState, topics: Iterable[ControlledTopic]) -> Iterator
             info = None if state.failed else infos.get(partition)
             if info is None:
                 info = infos[partition] = _info(state, topic, index)
-            yield ShownPartition(topic.name, topic.topic_id, index, info)
+            yield UpdatedPartition(topic.name, topic.topic_id, index, info)
 
 
-def shown_partition(state: ControllerState, topic: ControlledTopic, index: int) -> ShownPartition:
+def updated_partition(state: ControllerState, topic: ControlledTopic, index: int) -> UpdatedPartition:
     """One partition, as clients find it."""
-    return ShownPartition(topic.name, topic.topic_id, index, _info(state, topic, index))
+    return UpdatedPartition(topic.name, topic.topic_id, index, _info(state, topic, index))
 
 
-def hidden(topics: Iterable[ControlledTopic]) -> Iterator[ShownPartition]:
+def deleted_partitions(topics: Iterable[ControlledTopic]) -> Iterator[UpdatedPartition]:
     """All partitions of these topics, as those of topics that are being deleted."""
     for topic in topics:
         for index, partition in enumerate(topic.partitions):
             info = PartitionInfo(
                 LEADER_DURING_DELETION, partition.leader_epoch, partition.isr, partition.replicas
             )
-            yield ShownPartition(topic.name, topic.topic_id, index, info)
+            yield UpdatedPartition(topic.name, topic.topic_id, index, info)
 
 
 def topic_configs(configs: Mapping[str, Mapping[str, str]]) -> UpdateConfigs:

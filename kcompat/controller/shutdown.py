@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcompat.controller import elections
+from kcompat.controller import leader_elections
 from kcompat.controller.draft import Draft
-from kcompat.controller.leadership import take_offline
+from kcompat.controller.offline_replicas import take_offline
 from kcompat.controller.state import Decision
 from kcompat.protocol.errors import ErrorCode
 
@@ -54,11 +54,11 @@ class ControlledShutdown(Struct, frozen=True):
                 followed.append((self.broker_id, topic, index))
                 continue
             is_live = partial(state.is_live, topic=topic, index=index)
-            choice = elections.of_shutdown(partition, is_live, state.shutting_down)
-            if choice is None:
+            result = leader_elections.of_shutdown(partition, is_live, state.shutting_down)
+            if result is None:
                 still_led.append((topic, index))
             else:
-                draft.elect(topic, index, choice)
+                draft.elect(topic, index, result)
         if state.brokers.keys() <= state.shutting_down:
             still_led = []  # there is nobody to wait for
         take_offline(draft, followed)

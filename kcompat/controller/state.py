@@ -22,9 +22,9 @@ from kcompat.protocol.constants import NO_LEADER
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from kcompat.cluster.control_requests import ControlRequest
     from kcompat.cluster.feature_levels import Levels
     from kcompat.cluster.image import BrokerInfo
-    from kcompat.cluster.news import News
     from kcompat.protocol.errors import ErrorCode
     from kcompat.store.interface import Op
 
@@ -99,7 +99,7 @@ class ControlledTopic(Struct, frozen=True, gc=False):
         return frozenset(broker_id for partition in self.partitions for broker_id in partition.replicas)
 
 
-class Deletion(Struct, frozen=True, gc=False):
+class TopicDeletion(Struct, frozen=True, gc=False):
     """A topic marked for deletion, hidden from clients; `waits_for` are the brokers that have logs of it,
     the dead ones too.
     """
@@ -121,7 +121,7 @@ class ControllerState(Struct, frozen=True):
     topics: Mapping[str, ControlledTopic] = {}
     entity_configs: Mapping[tuple[str, str], Mapping[str, str]] = {}
     """Dynamic configs by (kind, name), also those of topics that are being deleted."""
-    deleting: Mapping[str, Deletion] = {}
+    deleting: Mapping[str, TopicDeletion] = {}
     last_producer_id: int = -1
     producer_ids_version: int = ABSENT
     shutting_down: frozenset[int] = frozenset()
@@ -190,7 +190,7 @@ class ControllerState(Struct, frozen=True):
                 assert not is_absent or (partition.leader, partition.isr) == (NO_LEADER, ()), topic.name
 
 
-Request = tuple[int, "News"]
+Request = tuple[int, "ControlRequest"]
 """A broker's id, and the metadata update for it."""
 
 

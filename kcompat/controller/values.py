@@ -58,14 +58,14 @@ class ElectionType(IntEnum):
     UNCLEAN = 1
 
 
-class Outcome(Struct, frozen=True):
+class TopicOutcome(Struct, frozen=True):
     """The result of a request for one of its topics."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
 
 
-class RefusedError(Exception):
+class TopicRefusedError(Exception):
     """One topic of a request is refused with an error; the others go on."""
 
     def __init__(self, error: ErrorCode, message: str | None) -> None:

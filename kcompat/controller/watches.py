@@ -16,8 +16,8 @@ from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.controller import loading
 from kcompat.controller.brokers import BrokersSeen, LogDirectoriesFailed
 from kcompat.controller.deletion import DeletionsMarked
-from kcompat.controller.election_requests import ElectPreferred
-from kcompat.controller.found import IsrsChanged, PartitionsFound, TopicsFound
+from kcompat.controller.external_changes import IsrsChanged, PartitionsFound, TopicsFound
+from kcompat.controller.leader_election_requests import ElectPreferred
 from kcompat.controller.reassignment import ReassignByTool
 from kcompat.store.interface import Check, Delete, NoNodeError
 
@@ -36,7 +36,7 @@ K = TypeVar("K", int, str)
 _log = logging.getLogger(__name__)
 
 
-class Watches:
+class ControllerWatches:
     """The watches of one term of office; `look(path, how)` is called for each change."""
 
     def __init__(self, store: MetadataStore, look: Callable[[str, Look], object]) -> None:

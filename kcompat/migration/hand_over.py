@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from kcompat.log.files import Files
-    from kcompat.store.tree import Node
+    from kcompat.store.tree import StoredNode
 
     Found = tuple[bytes, Collection[str]]
     """A node of ZooKeeper's: its data and the names of its children."""
@@ -56,14 +56,14 @@ class HandOverRefusedError(StoreError):
     """The directories cannot be handed over as they are, or not to this ZooKeeper; says why."""
 
 
-class Owner(Struct, frozen=True):
+class DirectoryOwner(Struct, frozen=True):
     """Whose the directories are: what Kafka's `broker.id` and `/cluster/id` must be."""
 
     broker_id: int
     cluster_id: str
 
 
-class Registration(Struct, frozen=True):
+class RequiredNodes(Struct, frozen=True):
     """The nodes that ZooKeeper has to hold, parents first, by path."""
 
     nodes: Mapping[str, bytes]
@@ -89,7 +89,7 @@ class Registration(Struct, frozen=True):
         }
 
 
-def registration_of(nodes: Mapping[str, Node]) -> Registration:
+def required_nodes(nodes: Mapping[str, StoredNode]) -> RequiredNodes:
     """Return the metadata in a stopped broker's store: its persistent nodes, without `NOTIFICATIONS` and
     `SYSTEM`. No feature is finalized in it, as a broker of Kafka with ZooKeeper would not start.
     """
@@ -104,13 +104,15 @@ def registration_of(nodes: Mapping[str, Node]) -> Registration:
         kept[znodes.FEATURE] = encode_finalized({})
     if znodes.CLUSTER_ID not in kept:
         raise HandOverRefusedError("the metadata store knows no cluster: no broker has started on it yet")
-    return Registration(kept)
+    return RequiredNodes(kept)
 
 
 # -- the directories -------------------------------------------------------------------------------------
 
 
-def check_owner(registration: Registration, directories: Iterable[str], files: Files = FILES) -> Owner:
+def check_owner(
+    registration: RequiredNodes, directories: Iterable[str], files: Files = FILES
+) -> DirectoryOwner:
     """See that all directories are those of one broker of the store's cluster, in ZooKeeper mode's format.
 
     Raises HandOverRefusedError, OSError.
@@ -129,7 +131,7 @@ def check_owner(registration: Registration, directories: Iterable[str], files: F
     return owners.pop()
 
 
-def _owner_in(directory: str, files: Files) -> Owner:
+def _owner_in(directory: str, files: Files) -> DirectoryOwner:
     path = f"{directory}/{META_PROPERTIES}"
     data = read_optional(files, path)
     if data is None:
@@ -140,13 +142,13 @@ def _owner_in(directory: str, files: Files) -> Owner:
             raise HandOverRefusedError(
                 f"{path} is of a broker in KRaft mode; one in ZooKeeper mode refuses the directory"
             )
-        return Owner(int(properties["broker.id"]), properties["cluster.id"])
+        return DirectoryOwner(int(properties["broker.id"]), properties["cluster.id"])
     except (CheckpointDamaged, KeyError, ValueError) as error:
         raise HandOverRefusedError(f"{path} is damaged: {error}") from error
 
 
 def check_logs(
-    registration: Registration,
+    registration: RequiredNodes,
     directories: Iterable[str],
     broker_id: int,
     heir: str = "Kafka",
@@ -187,7 +189,7 @@ def _partitions_in(directories: Iterable[str], files: Files) -> Iterator[tuple[t
 
 
 def _check_log(
-    registration: Registration, topic_id: bytes, topic: str, index: int, path: str, files: Files
+    registration: RequiredNodes, topic_id: bytes, topic: str, index: int, path: str, files: Files
 ) -> None:
     state = registration.nodes.get(znodes.partition_state_path(topic, index))
     known_epoch = -1 if state is None else znodes.decode_partition_state(state).leader_epoch
@@ -220,7 +222,7 @@ def _names(partitions: Iterable[tuple[str, int]]) -> str:
 # -- ZooKeeper -------------------------------------------------------------------------------------------
 
 
-def missing_nodes(registration: Registration, look: Callable[[str], Found | None]) -> list[str]:
+def missing_nodes(registration: RequiredNodes, look: Callable[[str], Found | None]) -> list[str]:
     """The paths that are still to be made, in the order to make them; none if all was done before.
 
     `look` reads a node of ZooKeeper's, None where there is none. The cluster id is made last: until then no

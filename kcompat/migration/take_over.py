@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcompat.cluster import znodes
-from kcompat.migration.hand_over import NOTIFICATIONS, HandOverRefusedError, Registration
+from kcompat.migration.hand_over import NOTIFICATIONS, HandOverRefusedError, RequiredNodes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ def to_read_below(path: str, node: ReadNode) -> list[str]:
     return [f"{path}/{name}" for name in sorted(node.children) if path or name in TAKEN]
 
 
-def registration_from(nodes: Mapping[str, ReadNode]) -> Registration:
+def registration_from(nodes: Mapping[str, ReadNode]) -> RequiredNodes:
     """Return the metadata for the store from ZooKeeper's nodes, which were read by way of `to_read_below`.
 
     Raises HandOverRefusedError when they are not those of a cluster whose brokers are all stopped.
@@ -58,4 +58,4 @@ def registration_from(nodes: Mapping[str, ReadNode]) -> Registration:
         raise HandOverRefusedError(
             f"broker {min(running)} is registered there: stop it, or wait until its end was noticed"
         )
-    return Registration({path: node.data for path, node in sorted(nodes.items()) if path})
+    return RequiredNodes({path: node.data for path, node in sorted(nodes.items()) if path})

@@ -160,7 +160,7 @@ class ClusterNodes:
         """
 
         def distrust(broker_id: int) -> tuple[bool, bool]:
-            is_controller = self.running[broker_id].parts.candidacy.is_here
+            is_controller = self.running[broker_id].parts.controller_election.is_here
             return not is_controller, broker_id in self._links.isolated
 
         return [self.running[each].parts.cluster.image for each in sorted(self.running, key=distrust)]

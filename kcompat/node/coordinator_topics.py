@@ -9,7 +9,7 @@ from kcompat.controller.internal_topics import spec_of_automatic_topic
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.cluster.feed import MetadataCache
+    from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.config.feed import ConfigFeed
 
 

@@ -21,8 +21,8 @@ from kcompat.store.interface import SessionState
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from kcompat.cluster.feed import MetadataCache
     from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.config.broker import BrokerConfig
     from kcompat.node.parts import Parts
     from kcompat.promise import Promise
@@ -37,7 +37,7 @@ async def hand_leaderships_over(parts: Parts) -> None:
     """Have the controller move the leaderships of this broker away, as far as it can be had."""
 
     def ask() -> Promise[StillLed]:
-        if parts.candidacy.is_here:
+        if parts.controller_election.is_here:
             return parts.decisions.controlled_shutdown(
                 parts.services.cluster.broker_id, parts.registration.epoch
             )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.znodes import ProducerIdBlock
     from kcompat.config.feed import ConfigFeed
     from kcompat.controller.values import TopicSpec
-    from kcompat.peer.controller import RemoteController
+    from kcompat.peer.remote_controller import RemoteController
 
 CREATED: Final = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
 

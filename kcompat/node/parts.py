@@ -21,15 +21,15 @@ from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feature_levels import TRANSACTION_VERSION
 from kcompat.cluster.features import FinalizedFeatures
-from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.cluster.missed_deletions import MissedDeletions
 from kcompat.cluster.quorum import MetadataQuorum
 from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.cluster.znodes import DEFAULT_ENTITY
 from kcompat.config.feed import ConfigFeed
 from kcompat.config.fixed_size import fit_to_size
-from kcompat.controller.candidacy import Candidacy
 from kcompat.controller.controller import Controller
+from kcompat.controller.controller_election import ControllerElection
 from kcompat.controller.decisions import Decisions
 from kcompat.controller.log_dir_reports import LogDirReports
 from kcompat.controller.producer_ids import ProducerIds
@@ -64,8 +64,8 @@ from kcompat.transaction.verification import Verification
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kcompat.cluster.control_requests import BrokerPort
     from kcompat.cluster.image import ClusterImage
-    from kcompat.cluster.news import BrokerPort
     from kcompat.cluster.znodes import BrokerRegistration
     from kcompat.config.broker import BrokerConfig
     from kcompat.controller.state import RegisteredBroker
@@ -113,11 +113,21 @@ class Parts:
         )
         self.local = LocalBroker(self.config, self.cluster, self.logs, self.replicas)
         self.peering = Peering(self.config, environment, self.cluster, lambda: self.registration.epoch)
-        vigil = self.peering.vigil(lambda gone: self.candidacy.processes_seen(gone))
-        controller = Controller(
-            config.broker_id, session, self._port_of, clock, self.config, self.cluster, vigil.follow
+        failure_detector = self.peering.failure_detector(
+            lambda gone: self.controller_election.failures_detected(gone)
         )
-        self.candidacy = Candidacy(config.broker_id, session, controller, clock, vigil.follow)
+        controller = Controller(
+            config.broker_id,
+            session,
+            self._port_of,
+            clock,
+            self.config,
+            self.cluster,
+            failure_detector.follow,
+        )
+        self.controller_election = ControllerElection(
+            config.broker_id, session, controller, clock, failure_detector.follow
+        )
         memory = (
             RememberedSessions(config.log_dirs, environment.files)
             if config.get("zookeeper.connect")
@@ -127,7 +137,7 @@ class Parts:
         self.missed_deletions = MissedDeletions(session, self.cluster, self.registration)
         self.strays = StrayReplicas(session, self.registration, self.logs, self.replicas)
         self.local.report_moved_to(self.strays.suspect)
-        self.log_dir_reports = LogDirReports(config.broker_id, session, self.candidacy, clock)
+        self.log_dir_reports = LogDirReports(config.broker_id, session, self.controller_election, clock)
         self.offline_directories = OfflineDirectories(self.logs, self.log_dir_reports.replicas_failed)
         self.configs = EntityConfigs(session, self.cluster)
         self.config_watch = ConfigWatch(session, self.configs, clock.now_ms)
@@ -135,11 +145,11 @@ class Parts:
         self.quorum = MetadataQuorum(session)
         elsewhere = Elsewhere(self.peering.controller, self.config)
         self.decisions = Decisions(
-            self.candidacy.submit,
+            self.controller_election.submit,
             config.broker_id,
             self.config,
             environment.random,
-            lambda: None if self.candidacy.is_here else elsewhere,
+            lambda: None if self.controller_election.is_here else elsewhere,
         )
         self.proposals = self.peering.proposals(self)
         self.replicas.propose_to(self.proposals.submit)
@@ -220,7 +230,7 @@ class Parts:
         await self.config_watch.start()
         await self.registration.start(registration, self.config.current.inter_broker_listener)
         self.cluster.begin_with(registration.info(self.services.cluster.broker_id))
-        await self.candidacy.start()
+        await self.controller_election.start()
         self.offline_directories.start()
 
     async def leave(self) -> None:
@@ -229,7 +239,7 @@ class Parts:
         """
         self.offline_directories.stop()
         await self.log_dir_reports.stop()
-        await self.candidacy.stop()  # until then it gives this broker roles
+        await self.controller_election.stop()  # until then it gives this broker roles
         await self.registration.stop()
         await self.missed_deletions.stop()
         await self.strays.stop()
@@ -247,7 +257,7 @@ class Parts:
         self.moves.close()
         self.offline_directories.stop()
         self.log_dir_reports.abandon()
-        self.candidacy.abandon()
+        self.controller_election.abandon()
         self.registration.abandon()
         self.missed_deletions.abandon()
         self.strays.abandon()
@@ -261,7 +271,7 @@ class Parts:
 
     def propose(self, request: AlterPartitionRequest) -> Promise[AlterPartitionResponse]:
         """Have the controller decide on ISRs, wherever it is (as `ControllerPort`)."""
-        if self.candidacy.is_here:
+        if self.controller_election.is_here:
             newest = API_FACTS[ApiKey.ALTER_PARTITION].latest_stable
             return self.decisions.alter_partition(event_of(request, newest)).map(response_of)
         return self.peering.controller.propose(request)

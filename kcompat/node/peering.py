@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.peer.broker import RemoteBroker
-from kcompat.peer.controller import RemoteController
+from kcompat.peer.failure_detector import FailureDetector
 from kcompat.peer.peers import Peers
 from kcompat.peer.reachability import Reachability
-from kcompat.peer.vigil import Vigil
+from kcompat.peer.remote_broker import RemoteBroker
+from kcompat.peer.remote_controller import RemoteController
 from kcompat.replication.following.fetcher_manager import FetcherManager, fetcher_manager_config
 from kcompat.replication.leading.isr_proposals import IsrProposals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcompat.cluster.feed import MetadataCache
-    from kcompat.cluster.news import BrokerPort
+    from kcompat.cluster.control_requests import BrokerPort
+    from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.config.feed import ConfigFeed
     from kcompat.controller.state import RegisteredBroker
     from kcompat.node.environment import Environment
@@ -61,9 +61,9 @@ class Peering:
         """Return the port through which the controller of this process reaches another broker."""
         return RemoteBroker(broker.info, broker.epoch, self.peers, self._config, self._clock)
 
-    def vigil(self, seen: Callable[[Mapping[int, int]], object]) -> Vigil:
+    def failure_detector(self, seen: Callable[[Mapping[int, int]], object]) -> FailureDetector:
         """Return a failure detector, which calls `seen` with the brokers whose processes have ended."""
-        return Vigil(self.peers, seen)
+        return FailureDetector(self.peers, seen)
 
     def reachability(self, changed: Callable[[], object]) -> Reachability:
         """Return connections that show which brokers can be reached; each new one calls `changed`."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from kcompat.cluster.feed import MetadataCache
+    from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.config.feed import ConfigFeed
     from kcompat.node.environment import Environment
     from kcompat.peer.peers import Peers

@@ -63,7 +63,7 @@ class Call(Protocol):
         """Tell the caller that no response will come, and why."""
 
 
-class Owner(Protocol):
+class ExchangeOwner(Protocol):
     """The owner of an exchange, which hears of its beginning and its end."""
 
     def ready(self) -> None:
@@ -82,7 +82,7 @@ class _Sent(Struct):
 class Exchange:
     """A connection from `open` to its end. It is the connection's `Receiver`."""
 
-    def __init__(self, owner: Owner, client_id: str, limit: Release) -> None:
+    def __init__(self, owner: ExchangeOwner, client_id: str, limit: Release) -> None:
         """No version that is newer than the release `limit` is sent."""
         self._owner = owner
         self._client_id = client_id
@@ -158,7 +158,7 @@ class Exchange:
     # Requests
 
     def send(self, call: Call) -> None:
-        """Send a request, once `Owner.ready` was called."""
+        """Send a request, once `ExchangeOwner.ready` was called."""
         version = self._version_of(call)
         if version is None:
             call.miss(PeerFault.UNSUPPORTED)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kcompat.cluster.control_requests import AssignedPartition, LeaderAndIsr, Reply, Role
 from kcompat.cluster.image import BrokerInfo
-from kcompat.cluster.news import AssignedPartition, LeaderAndIsr, Reply, Role
 from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from kcompat.protocol.uuids import ZERO_UUID
@@ -24,38 +24,38 @@ _Error = LeaderAndIsrResponse.LeaderAndIsrPartitionError
 _TopicError = LeaderAndIsrResponse.LeaderAndIsrTopicError
 
 
-def request_of(news: LeaderAndIsr, version: int, broker_epoch: int, listener: str) -> LeaderAndIsrRequest:
+def request_of(control: LeaderAndIsr, version: int, broker_epoch: int, listener: str) -> LeaderAndIsrRequest:
     """The request for a broker of this epoch; leaders are named by their addresses of this listener."""
     leaders = [
         _Leader(leader.id, *leader.endpoints[listener])
-        for leader in news.live_leaders
+        for leader in control.live_leaders
         if listener in leader.endpoints
     ]
     request = LeaderAndIsrRequest(
-        controller_id=news.controller_id,
-        controller_epoch=news.controller_epoch,
+        controller_id=control.controller_id,
+        controller_epoch=control.controller_epoch,
         broker_epoch=broker_epoch,
         live_leaders=leaders,
     )
     if version < FIRST_BY_TOPIC:
-        request.ungrouped_partition_states = [_state(each, news, version) for each in news.partitions]
+        request.ungrouped_partition_states = [_state(each, control, version) for each in control.partitions]
         return request
     topics: dict[str, _TopicState] = {}
-    for partition in news.partitions:
+    for partition in control.partitions:
         topic = topics.get(partition.topic)
         if topic is None:
             topic = topics[partition.topic] = _TopicState(partition.topic, partition.topic_id)
-        topic.partition_states.append(_state(partition, news, version))
+        topic.partition_states.append(_state(partition, control, version))
     request.topic_states = list(topics.values())
     return request
 
 
-def _state(partition: AssignedPartition, news: LeaderAndIsr, version: int) -> _State:
+def _state(partition: AssignedPartition, control: LeaderAndIsr, version: int) -> _State:
     role = partition.role
     return _State(
         topic_name=partition.topic,
         partition_index=partition.index,
-        controller_epoch=news.controller_epoch,
+        controller_epoch=control.controller_epoch,
         leader=role.leader,
         leader_epoch=role.leader_epoch,
         isr=list(role.isr),
@@ -119,8 +119,8 @@ def response_of(partitions: Sequence[AssignedPartition], reply: Reply, version: 
     return response
 
 
-def reply_of(response: LeaderAndIsrResponse, news: LeaderAndIsr) -> Reply:
-    """Return the reply in a response to `news`.
+def reply_of(response: LeaderAndIsrResponse, control: LeaderAndIsr) -> Reply:
+    """Return the reply in a response to `control`.
 
     From version 5 on a response has no name for a topic without an id: an error in such a row counts for the
     partition of that number in each of these topics.
@@ -131,7 +131,7 @@ def reply_of(response: LeaderAndIsrResponse, news: LeaderAndIsr) -> Reply:
         if row.error_code
     }
     names: dict[bytes, set[str]] = {}
-    for partition in news.partitions:
+    for partition in control.partitions:
         names.setdefault(partition.topic_id, set()).add(partition.topic)
     known: Mapping[bytes, set[str]] = names
     for topic in response.topics:
@@ -139,5 +139,5 @@ def reply_of(response: LeaderAndIsrResponse, news: LeaderAndIsr) -> Reply:
             if row.error_code:
                 for name in known.get(topic.topic_id, ()):
                     failed[name, row.partition_index] = error_of(row.error_code)
-    asked = {(partition.topic, partition.index) for partition in news.partitions}
+    asked = {(partition.topic, partition.index) for partition in control.partitions}
     return Reply(error_of(response.error_code), {key: error for key, error in failed.items() if key in asked})

@@ -27,7 +27,7 @@ ANSWER_OVERHEAD: Final = 16 * MIB
 """Bytes an answer may have beside its records: it names many partitions."""
 
 
-class Cluster(Protocol):
+class ImageSource(Protocol):
     """Where the image in force is found, and who is told of another."""
 
     image: ClusterImage
@@ -43,7 +43,7 @@ class Peers:
         self,
         broker_id: int,
         config: ConfigFeed,
-        cluster: Cluster,
+        cluster: ImageSource,
         ports: tuple[Connect, Clock, Random],
     ) -> None:
         self.broker_id = broker_id

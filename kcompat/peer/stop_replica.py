@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kcompat.cluster.news import NO_LEADER_EPOCH, Reply, StoppedPartition, StopReplica
+from kcompat.cluster.control_requests import NO_LEADER_EPOCH, Reply, StoppedPartition, StopReplica
 from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 
@@ -22,31 +22,33 @@ _State = StopReplicaRequest.StopReplicaPartitionState
 _Error = StopReplicaResponse.StopReplicaPartitionError
 
 
-def split(news: StopReplica) -> list[StopReplica]:
+def split(control: StopReplica) -> list[StopReplica]:
     """Split an update into one that keeps all of its replicas and one that deletes all, for old versions."""
-    kept = [partition for partition in news.partitions if not partition.delete]
-    deleted = [partition for partition in news.partitions if partition.delete]
+    kept = [partition for partition in control.partitions if not partition.delete]
+    deleted = [partition for partition in control.partitions if partition.delete]
     return [
-        StopReplica(news.controller_id, news.controller_epoch, partitions)
+        StopReplica(control.controller_id, control.controller_epoch, partitions)
         for partitions in (kept, deleted)
         if partitions
     ]
 
 
-def request_of(news: StopReplica, version: int, broker_epoch: int) -> StopReplicaRequest:
-    """The request for a broker of this epoch; `news` is one that `split` gave."""
+def request_of(control: StopReplica, version: int, broker_epoch: int) -> StopReplicaRequest:
+    """The request for a broker of this epoch; `control` is one that `split` gave."""
     request = StopReplicaRequest(
-        controller_id=news.controller_id, controller_epoch=news.controller_epoch, broker_epoch=broker_epoch
+        controller_id=control.controller_id,
+        controller_epoch=control.controller_epoch,
+        broker_epoch=broker_epoch,
     )
     if version < FIRST_WITH_EPOCHS:
-        request.delete_partitions = any(partition.delete for partition in news.partitions)
+        request.delete_partitions = any(partition.delete for partition in control.partitions)
     if version < FIRST_BY_TOPIC:
         request.ungrouped_partitions = [
-            _V0(partition.topic, partition.index) for partition in news.partitions
+            _V0(partition.topic, partition.index) for partition in control.partitions
         ]
         return request
     topics: dict[str, list[StoppedPartition]] = {}
-    for partition in news.partitions:
+    for partition in control.partitions:
         topics.setdefault(partition.topic, []).append(partition)
     if version < FIRST_WITH_EPOCHS:
         request.topics = [

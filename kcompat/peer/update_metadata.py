@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from kcompat.cluster.control_requests import Reply, UpdatedPartition, UpdateMetadata
 from kcompat.cluster.image import BrokerInfo, PartitionInfo
-from kcompat.cluster.news import Reply, ShownPartition, UpdateMetadata
 from kcompat.protocol.errors import error_of
 from kcompat.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 from kcompat.protocol.uuids import ZERO_UUID
@@ -31,28 +31,29 @@ _Broker = UpdateMetadataRequest.UpdateMetadataBroker
 _Endpoint = UpdateMetadataRequest.UpdateMetadataEndpoint
 
 
-def request_of(news: UpdateMetadata, version: int, broker_epoch: int) -> UpdateMetadataRequest:
+def request_of(control: UpdateMetadata, version: int, broker_epoch: int) -> UpdateMetadataRequest:
     """The request for a broker of this epoch. ValueError where the version cannot tell of a listener."""
     request = UpdateMetadataRequest(
-        controller_id=news.controller_id,
-        controller_epoch=news.controller_epoch,
+        controller_id=control.controller_id,
+        controller_epoch=control.controller_epoch,
         broker_epoch=broker_epoch,
         live_brokers=[
-            _broker(broker, version) for broker in (*news.brokers.values(), *news.presumed_dead.values())
+            _broker(broker, version)
+            for broker in (*control.brokers.values(), *control.presumed_dead.values())
         ],
-        presumed_dead=list(news.presumed_dead),
+        presumed_dead=list(control.presumed_dead),
     )
     if version < FIRST_BY_TOPIC:
         request.ungrouped_partition_states = [
-            _state(shown, news.controller_epoch) for shown in news.partitions
+            _state(updated, control.controller_epoch) for updated in control.partitions
         ]
         return request
     topics: dict[str, _TopicState] = {}
-    for shown in news.partitions:
-        topic = topics.get(shown.topic)
+    for updated in control.partitions:
+        topic = topics.get(updated.topic)
         if topic is None:
-            topic = topics[shown.topic] = _TopicState(shown.topic, shown.topic_id)
-        topic.partition_states.append(_state(shown, news.controller_epoch))
+            topic = topics[updated.topic] = _TopicState(updated.topic, updated.topic_id)
+        topic.partition_states.append(_state(updated, control.controller_epoch))
     request.topic_states = list(topics.values())
     return request
 
@@ -72,11 +73,11 @@ def _broker(broker: BrokerInfo, version: int) -> _Broker:
     return row
 
 
-def _state(shown: ShownPartition, controller_epoch: int) -> _State:
-    info = shown.info
+def _state(updated: UpdatedPartition, controller_epoch: int) -> _State:
+    info = updated.info
     return _State(
-        topic_name=shown.topic,
-        partition_index=shown.index,
+        topic_name=updated.topic,
+        partition_index=updated.index,
         controller_epoch=controller_epoch,
         leader=info.leader,
         leader_epoch=info.leader_epoch,
@@ -105,7 +106,7 @@ def news_of(request: UpdateMetadataRequest) -> UpdateMetadata:
     )
 
 
-def _shown(topic: str, topic_id: bytes, state: _State) -> ShownPartition:
+def _shown(topic: str, topic_id: bytes, state: _State) -> UpdatedPartition:
     info = PartitionInfo(
         leader=state.leader,
         leader_epoch=state.leader_epoch,
@@ -113,7 +114,7 @@ def _shown(topic: str, topic_id: bytes, state: _State) -> ShownPartition:
         replicas=tuple(state.replicas),
         offline=tuple(state.offline_replicas),
     )
-    return ShownPartition(topic, topic_id, state.partition_index, info)
+    return UpdatedPartition(topic, topic_id, state.partition_index, info)
 
 
 def _info(broker: _Broker) -> BrokerInfo:

@@ -17,7 +17,7 @@ from kcompat.replication.role import ReplicaIdentity
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kcompat.cluster.news import Role
+    from kcompat.cluster.control_requests import Role
     from kcompat.protocol.errors import ErrorCode
 
 NOT_KNOWN: Final[Mapping[int, int]] = MappingProxyType({})

@@ -11,7 +11,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
+from kcompat.cluster.control_requests import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
 from kcompat.config.topic import topic_config
 from kcompat.log.errors import StorageError
 from kcompat.log.holes import cut_if_lost
@@ -23,14 +23,14 @@ from kcompat.replication.storage_config import log_config
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from kcompat.cluster.feed import MetadataCache
-    from kcompat.cluster.news import (
+    from kcompat.cluster.control_requests import (
         Answered,
         AssignedPartition,
-        News,
-        ShownPartition,
+        ControlRequest,
         StoppedPartition,
+        UpdatedPartition,
     )
+    from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.config.feed import ConfigFeed
     from kcompat.config.topic import TopicConfig
     from kcompat.log.manager import LogManager
@@ -54,14 +54,14 @@ class LocalBroker:
         self._logs = logs
         self._replicas = replicas
         self._controller_epoch = -1
-        self._report_moved: Callable[[Sequence[ShownPartition]], object] = lambda _: None
+        self._report_moved: Callable[[Sequence[UpdatedPartition]], object] = lambda _: None
         self._throttle()
 
-    def report_moved_to(self, listener: Callable[[Sequence[ShownPartition]], object]) -> None:
+    def report_moved_to(self, listener: Callable[[Sequence[UpdatedPartition]], object]) -> None:
         """Call `listener` with the partitions of each UpdateMetadata whose replicas are on other brokers."""
         self._report_moved = listener
 
-    def give(self, news: News, answered: Answered) -> None:
+    def give(self, news: ControlRequest, answered: Answered) -> None:
         """Take a request of the controller, and answer it before this returns."""
         if not isinstance(news, UpdateConfigs):
             if news.controller_epoch < self._controller_epoch:
@@ -74,11 +74,11 @@ class LocalBroker:
             case StopReplica():
                 answered(Reply(partitions=self._stop_all(news.partitions)))
             case UpdateMetadata():
-                self._cluster.hear(news)
+                self._cluster.apply(news)
                 self._give_up(news.partitions)
                 answered(Reply())
             case UpdateConfigs():
-                self._cluster.hear(news)
+                self._cluster.apply(news)
                 answered(Reply())
 
     def close(self) -> None:
@@ -174,7 +174,7 @@ class LocalBroker:
             self._replicas.stop(*key)
         return ErrorCode.NONE
 
-    def _give_up(self, shown: Sequence[ShownPartition]) -> None:
+    def _give_up(self, shown: Sequence[UpdatedPartition]) -> None:
         """Stop what others have by now. Where a partition was moved away while this broker could not be
         reached, nobody tells it a role again: it has none. Kafka's brokers go on until they start again, and
         acknowledge with acks=1 what nobody will ever read.

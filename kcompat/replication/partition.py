@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.log.holes import cut_to_follow
 from kcompat.log.verification import BY_CLIENT, AppendTerms
 from kcompat.protocol.constants import ACKS_ALL, NO_EPOCH, NO_LEADER

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kcompat.clock import Clock
-    from kcompat.cluster.feed import MetadataCache
-    from kcompat.cluster.news import Role
+    from kcompat.cluster.control_requests import Role
+    from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.config.topic import TopicConfig
     from kcompat.log.log import Log
     from kcompat.records.batch import BatchHeader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.protocol.constants import NO_EPOCH, NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 

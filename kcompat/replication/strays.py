@@ -43,7 +43,7 @@ from kcompat.store.interface import StoreError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kcompat.cluster.news import ShownPartition
+    from kcompat.cluster.control_requests import UpdatedPartition
     from kcompat.cluster.registration import Registration
     from kcompat.log.log import Log
     from kcompat.log.manager import LogManager
@@ -71,12 +71,12 @@ class StrayReplicas:
         self._registration = registration
         self._logs = logs
         self._replicas = replicas
-        self._suspected: dict[TopicPartition, ShownPartition] = {}
+        self._suspected: dict[TopicPartition, UpdatedPartition] = {}
         """Partitions to look up in the store, as they were shown last."""
         self._checking: asyncio.Task[None] | None = None
         self._epochs = registration.subscribe(lambda _: self._check_soon())
 
-    def suspect(self, shown: Iterable[ShownPartition]) -> None:
+    def suspect(self, shown: Iterable[UpdatedPartition]) -> None:
         """Look these partitions up in the store and put away what this broker still has of them. The
         controller showed each of them with other replicas.
         """
@@ -131,14 +131,16 @@ class StrayReplicas:
             if node is not None and node[1].version > 0
         }
 
-    def _is_elsewhere(self, shown: ShownPartition, assignments: Mapping[str, znodes.TopicAssignment]) -> bool:
+    def _is_elsewhere(
+        self, shown: UpdatedPartition, assignments: Mapping[str, znodes.TopicAssignment]
+    ) -> bool:
         """Return whether a changed assignment has this partition on other brokers alone."""
         topic = assignments.get(shown.topic)
         if topic is None or topic.topic_id != shown.topic_id or shown.index >= len(topic.replicas):
             return False
         return self._replicas.broker_id not in topic.replicas[shown.index]
 
-    def _has_stray(self, shown: ShownPartition) -> bool:
+    def _has_stray(self, shown: UpdatedPartition) -> bool:
         """Return whether this broker has a log of the very topic, no newer than what was shown."""
         key = (shown.topic, shown.index)
         log = self._log(key)
@@ -154,7 +156,7 @@ class StrayReplicas:
         """Return the log of a partition, or where that is gone the copy that was to replace it."""
         return self._logs.get(*key) or self._logs.futures.get(*key)
 
-    def _put_away(self, shown: ShownPartition) -> None:
+    def _put_away(self, shown: UpdatedPartition) -> None:
         """Delete a log that had a role in this process, and set aside another one. The copy that was to
         replace it is deleted, unless that is all there is.
         """

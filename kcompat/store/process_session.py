@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kcompat.store.interface import EventType, SessionExpiredError, SessionState, WatchEvent
 from kcompat.store.session import Session
-from kcompat.store.subscriptions import Subscriptions
+from kcompat.store.subscribers import Subscribers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ class ProcessSession(Session):
     def __init__(self, store: SharedTree, session_id: int) -> None:
         super().__init__(session_id, SessionState.CONNECTED)
         self._store = store
-        self._watches: Subscriptions[str, WatchEvent] = Subscriptions("a watch of the metadata store")
+        self._watches: Subscribers[str, WatchEvent] = Subscribers("a watch of the metadata store")
         self._settled: asyncio.Future[None] | None = None
         """Future that calls wait for while the session is suspended; None otherwise."""
         self._is_closed = False

@@ -17,14 +17,14 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kcompat.store.process_session import ProcessSession
-from kcompat.store.subscriptions import Subscriptions
-from kcompat.store.tree import Staged, Transaction, Tree
+from kcompat.store.subscribers import Subscribers
+from kcompat.store.tree import Staged, Tree, TreeTransaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from kcompat.store.interface import Op, OpResult, SetAcl, Watch
-    from kcompat.store.tree import Change, StoredSession
+    from kcompat.store.tree import NodeChange, StoredSession
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ class _Waiting:
     __slots__ = ("_future", "session_id", "work")
 
     def __init__(
-        self, session_id: int, work: Callable[[Transaction], Any], future: asyncio.Future[tuple[int, Any]]
+        self, session_id: int, work: Callable[[TreeTransaction], Any], future: asyncio.Future[tuple[int, Any]]
     ) -> None:
         self.session_id = session_id
         self.work = work
@@ -99,7 +99,7 @@ class ProcessStore:
             raise
         self._waiting: deque[_Waiting] = deque()
         self._writer: asyncio.Task[None] | None = None
-        self._listeners: Subscriptions[None, Change] = Subscriptions("a listener to the metadata store")
+        self._listeners: Subscribers[None, NodeChange] = Subscribers("a listener to the metadata store")
         self._session_ids = itertools.count(1)
         self._sessions: list[ProcessSession] = []
         self._left_over = {self._tree.nodes[path].ephemeral_owner for path in self._tree.ephemerals()}
@@ -122,7 +122,7 @@ class ProcessStore:
         self._left_over -= self._tree.sessions.keys()
         return self._tree.sessions
 
-    def subscribe(self, listener: Callable[[Change], object]) -> Watch:
+    def subscribe(self, listener: Callable[[NodeChange], object]) -> Watch:
         """Report every change, once it is durable, before any call that it lets go on is answered."""
         return self._listeners.add(None, listener)
 
@@ -147,7 +147,7 @@ class ProcessStore:
         _, results = await self.transact(session_id, lambda transaction: [transaction.run(op) for op in ops])
         return results
 
-    async def transact(self, session_id: int, work: Callable[[Transaction], T]) -> tuple[int, T]:
+    async def transact(self, session_id: int, work: Callable[[TreeTransaction], T]) -> tuple[int, T]:
         """Run `work` on one transaction of a session: checked, made durable, applied, reported. Its id, and
         what `work` returned; what it raises drops the transaction and is raised here.
 
@@ -156,7 +156,7 @@ class ProcessStore:
         """
         return await self.submit(session_id, work)
 
-    def submit(self, session_id: int, work: Callable[[Transaction], T]) -> asyncio.Future[tuple[int, T]]:
+    def submit(self, session_id: int, work: Callable[[TreeTransaction], T]) -> asyncio.Future[tuple[int, T]]:
         """Stage a transaction now; the future gives its id and the result of `work` once it is durable."""
         future: asyncio.Future[tuple[int, T]] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(session_id, work, future))
@@ -176,10 +176,10 @@ class ProcessStore:
     async def _write_together(self, group: Sequence[_Waiting]) -> None:
         staged = Staged.nothing()
         zxid = self._tree.zxid
-        done: list[tuple[_Waiting, Transaction | None, object]] = []
+        done: list[tuple[_Waiting, TreeTransaction | None, object]] = []
         for each in group:
             try:
-                transaction = Transaction(self._tree, each.session_id, self._wall_ms(), zxid + 1, staged)
+                transaction = TreeTransaction(self._tree, each.session_id, self._wall_ms(), zxid + 1, staged)
                 result = each.work(transaction)
             except Exception as error:
                 # Told in its turn: who hears of it finds in the tree what it failed for.
@@ -206,7 +206,7 @@ class ProcessStore:
                 self._report(made.changes)
             each.succeed(made.zxid if made.staged else self._tree.zxid, outcome)
 
-    def _report(self, changes: Sequence[Change]) -> None:
+    def _report(self, changes: Sequence[NodeChange]) -> None:
         for change in changes:
             for session in tuple(self._sessions):
                 session.report(change.event)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.store.single_operations import SingleOperations
-from kcompat.store.subscriptions import Subscriptions
+from kcompat.store.subscribers import Subscribers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,7 @@ class Session(SingleOperations):
     def __init__(self, session_id: int, state: SessionState) -> None:
         self._session_id = session_id
         self._state = state
-        self._listeners: Subscriptions[None, SessionState] = Subscriptions("a listener to a session's state")
+        self._listeners: Subscribers[None, SessionState] = Subscribers("a listener to a session's state")
 
     @property
     def session_id(self) -> int:

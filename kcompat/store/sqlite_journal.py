@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from kcompat.store.interface import OPEN_ACL, Acl, NoNodeError, StoreUnavailableError
-from kcompat.store.tree import Node, StoredSession, Tree
+from kcompat.store.tree import StoredNode, StoredSession, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -196,9 +196,9 @@ class SqliteJournal:
         return StoreUnavailableError(f"the metadata store {self._path} failed: {error}")
 
 
-def _stored_node(row: tuple[Any, ...]) -> Node:
+def _stored_node(row: tuple[Any, ...]) -> StoredNode:
     """A node from the columns after its path; no access control list stands for the open one."""
-    node = Node(*row[:-1])
+    node = StoredNode(*row[:-1])
     if row[-1] is not None:
         node.acl = msgspec.json.decode(row[-1], type=Acl)
     return node

@@ -1,8 +1,8 @@
 """The nodes of a `ProcessStore` and transactions over them. Pure: no files, no clock.
 
-A `Transaction` stages its changes over the tree, sees its own earlier operations, and changes nothing until
-it is applied; the store makes the staged nodes durable in between. So a reader never sees what a crash could
-take back.
+A `TreeTransaction` stages its changes over the tree, sees its own earlier operations, and changes nothing
+until it is applied; the store makes the staged nodes durable in between. So a reader never sees what a crash
+could take back.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ V = TypeVar("V")
 ROOT = "/"
 
 
-class Node(Struct, gc=False):
+class StoredNode(Struct, gc=False):
     """One node: its data, what `Stat` tells of it, who may use it, and the names of its children."""
 
     data: bytes | None
@@ -88,9 +88,9 @@ class Node(Struct, gc=False):
         else:
             self.children = {name}
 
-    def copy(self) -> Node:
+    def copy(self) -> StoredNode:
         """A node to change in a transaction."""
-        return Node(
+        return StoredNode(
             self.data,
             self.czxid,
             self.mzxid,
@@ -113,7 +113,7 @@ class StoredSession(Struct, frozen=True, gc=False):
     timeout_ms: int
 
 
-class Change(Struct, frozen=True, gc=False):
+class NodeChange(Struct, frozen=True, gc=False):
     """A change of a node, and the access list of that node."""
 
     event: WatchEvent
@@ -126,19 +126,19 @@ class Tree:
     def __init__(
         self,
         zxid: int = 0,
-        nodes: Iterable[tuple[str, Node]] = (),
+        nodes: Iterable[tuple[str, StoredNode]] = (),
         sessions: Iterable[tuple[int, StoredSession]] = (),
     ) -> None:
         """Take nodes as they were stored: any order, children not yet linked."""
         self.zxid = zxid
         self.sessions = dict(sessions)
-        self.nodes: dict[str, Node] = {ROOT: Node(b"", 0, 0, 0, 0, 0, 0, 0, 0)}
+        self.nodes: dict[str, StoredNode] = {ROOT: StoredNode(b"", 0, 0, 0, 0, 0, 0, 0, 0)}
         self.nodes.update(nodes)
         for path in self.nodes:
             if path != ROOT:
                 self.get(parent_of(path)).add_child(name_of(path))
 
-    def get(self, path: str) -> Node:
+    def get(self, path: str) -> StoredNode:
         """The node at `path`, or `NoNodeError`."""
         node = self.nodes.get(path)
         if node is None:
@@ -167,7 +167,7 @@ class Tree:
 class Staged(Struct):
     """The effect of a transaction: nodes and sessions as they will be, None for removed ones."""
 
-    nodes: dict[str, Node | None]
+    nodes: dict[str, StoredNode | None]
     sessions: dict[int, StoredSession | None]
 
     @classmethod
@@ -184,7 +184,7 @@ class Staged(Struct):
         self.sessions |= later.sessions
 
 
-class Transaction:
+class TreeTransaction:
     """Operations of one session, staged over a tree and over the transactions `before` that are not applied
     yet, the last of which has the id `zxid` - 1.
     """
@@ -193,7 +193,7 @@ class Transaction:
         self, tree: Tree, session_id: int, now_ms: int, zxid: int, before: Staged | None = None
     ) -> None:
         self.zxid = zxid
-        self.changes: list[Change] = []
+        self.changes: list[NodeChange] = []
         self.staged = Staged.nothing()
         self._tree = tree
         self._session_id = session_id
@@ -201,7 +201,7 @@ class Transaction:
         self._before = before or self.staged
         self._staged = self.staged.nodes
 
-    def find(self, path: str) -> Node | None:
+    def find(self, path: str) -> StoredNode | None:
         """The node at `path` as the operations so far leave it, to be read only."""
         for staged in (self._staged, self._before.nodes):
             if path in staged:
@@ -265,7 +265,7 @@ class Transaction:
         now_ms, zxid = self._now_ms, self.zxid
         owner = self._session_id if op.ephemeral else 0
         acl = OPEN_ACL if op.acl is None else op.acl
-        self._staged[path] = Node(op.data, zxid, zxid, now_ms, now_ms, 0, 0, owner, zxid, acl=acl)
+        self._staged[path] = StoredNode(op.data, zxid, zxid, now_ms, now_ms, 0, 0, owner, zxid, acl=acl)
         parent.add_child(name_of(path))
         parent.cversion += 1
         parent.pzxid = zxid
@@ -307,9 +307,9 @@ class Transaction:
         self._report(EventType.CHILDREN_CHANGED, parent_path, parent.acl)
 
     def _report(self, event: EventType, path: str, acl: Acl) -> None:
-        self.changes.append(Change(WatchEvent(event, path), acl))
+        self.changes.append(NodeChange(WatchEvent(event, path), acl))
 
-    def _expect(self, path: str, version: int) -> Node:
+    def _expect(self, path: str, version: int) -> StoredNode:
         node = self.find(path)
         if node is None:
             raise NoNodeError(f"{path} does not exist")
@@ -317,7 +317,7 @@ class Transaction:
             raise BadVersionError(f"{path} has version {node.version}, not {version}")
         return node
 
-    def _touch(self, path: str) -> Node:
+    def _touch(self, path: str) -> StoredNode:
         """The node to change, staged."""
         node = self.find(path)
         if node is None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.config.feed import ConfigFeed
-    from kcompat.peer.peers import Cluster, Peers
+    from kcompat.peer.peers import ImageSource, Peers
     from kcompat.topics import TopicPartition
     from kcompat.transaction.markers import Marker
     from kcompat.transaction.requests import Errors
@@ -35,7 +35,7 @@ class MarkerWriter(Protocol):
 class MarkerRoutes:
     """The `MarkerPorts` of a broker: markers are written here, or sent to the broker that leads."""
 
-    def __init__(self, here: MarkerWriter, peers: Peers, cluster: Cluster, config: ConfigFeed) -> None:
+    def __init__(self, here: MarkerWriter, peers: Peers, cluster: ImageSource, config: ConfigFeed) -> None:
         self._here = here
         self._peers = peers
         self._cluster = cluster

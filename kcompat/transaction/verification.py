@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from kcompat.config.feed import ConfigFeed
     from kcompat.coordinator.claim import Claim
-    from kcompat.peer.peers import Cluster, Peers
+    from kcompat.peer.peers import ImageSource, Peers
     from kcompat.topics import TopicPartition
     from kcompat.transaction.coordinator import TransactionCoordinator
     from kcompat.transaction.requests import Errors
@@ -38,7 +38,7 @@ class Verification:
     """The `Verifier` of one broker's partitions (`kcompat.coordinator.claim`): asks the coordinators."""
 
     def __init__(
-        self, coordinator: TransactionCoordinator, peers: Peers, cluster: Cluster, config: ConfigFeed
+        self, coordinator: TransactionCoordinator, peers: Peers, cluster: ImageSource, config: ConfigFeed
     ) -> None:
         self._coordinator = coordinator
         self._peers = peers

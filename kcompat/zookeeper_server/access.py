@@ -83,7 +83,7 @@ def accept(asked: Sequence[ACL], identities: Sequence[Identity]) -> Acl:
     return tuple(accepted)
 
 
-def shown(acl: Acl, identities: Iterable[Identity]) -> tuple[ACL, ...]:
+def visible_acl(acl: Acl, identities: Iterable[Identity]) -> tuple[ACL, ...]:
     """A list as a client sees it: without the digests, unless it administers the node."""
     is_admin = allows(acl, Permission.ADMIN, identities)
     return tuple(

@@ -14,7 +14,7 @@ class Slot:
 
     __slots__ = ("_queue", "bytes", "finish", "make", "since_ms")
 
-    def __init__(self, queue: AnswerQueue, since_ms: int, size: int) -> None:
+    def __init__(self, queue: ReplyQueue, since_ms: int, size: int) -> None:
         self._queue = queue
         self.since_ms = since_ms
         self.bytes = size
@@ -31,7 +31,7 @@ class Slot:
         self._queue.flush()
 
 
-class AnswerQueue:
+class ReplyQueue:
     """Requests that wait for their answer, or for those before them."""
 
     def __init__(self, now_ms: Callable[[], int], send: Callable[[bytes, int], object]) -> None:

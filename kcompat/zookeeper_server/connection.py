@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 from kcompat.store.interface import StoreError
 from kcompat.zookeeper_server import four_letter_words, writes
 from kcompat.zookeeper_server.access import digest_identity
-from kcompat.zookeeper_server.answers import AnswerQueue
-from kcompat.zookeeper_server.frames import LENGTH, FrameBuffer
-from kcompat.zookeeper_server.jute import MalformedError, Reader, frame
+from kcompat.zookeeper_server.answers import ReplyQueue
+from kcompat.zookeeper_server.frames import LENGTH, RequestFrames
+from kcompat.zookeeper_server.jute import JuteReader, MalformedError, frame
 from kcompat.zookeeper_server.reads import MULTI_READS, READS, read_rows
 from kcompat.zookeeper_server.records import (
     AuthPacket,
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Timer
     from kcompat.store.interface import EventType
-    from kcompat.store.tree import Transaction
+    from kcompat.store.tree import TreeTransaction
     from kcompat.zookeeper_server.access import Identity
-    from kcompat.zookeeper_server.jute import Record
+    from kcompat.zookeeper_server.jute import JuteRecord
     from kcompat.zookeeper_server.service import Service
-    from kcompat.zookeeper_server.sessions import Session
+    from kcompat.zookeeper_server.sessions import ClientSession
     from kcompat.zookeeper_server.watches import Kind
 
 MAX_WAITING: Final = 200
@@ -72,14 +72,14 @@ class Transport(Protocol):
         """Close, after what was written has been sent."""
 
 
-class Connection:
+class ClientConnection:
     """See the module."""
 
     def __init__(self, service: Service, host: str, port: int, transport: Transport) -> None:
         """`host` and `port` are the client's."""
         self.host = host
         self.port = port
-        self.session: Session | None = None
+        self.session: ClientSession | None = None
         self.identities: tuple[Identity, ...] = (("ip", host),)
         self.statistics = Statistics()
         self.since_ms = service.clock.now_ms()
@@ -87,8 +87,8 @@ class Connection:
         self.last_xid = -1
         self._service = service
         self._transport = transport
-        self._received = FrameBuffer()
-        self._answers = AnswerQueue(service.clock.now_ms, self._answer)
+        self._received = RequestFrames()
+        self._answers = ReplyQueue(service.clock.now_ms, self._answer)
         self._is_new = True
         self._is_going_on = False
         self._is_deaf = False
@@ -161,7 +161,7 @@ class Connection:
         for _ in range(TURN):
             if not self._may_go_on() or (body := self._next_frame()) is None:
                 break
-            self._take(Reader(body))
+            self._take(JuteReader(body))
         else:
             self._await_turn()
         self._is_going_on = False
@@ -198,7 +198,7 @@ class Connection:
             self.hang_up()
             return None
 
-    def _take(self, reader: Reader) -> None:
+    def _take(self, reader: JuteReader) -> None:
         self._service.statistics.received += 1
         self.statistics.received += 1
         try:
@@ -221,7 +221,7 @@ class Connection:
 
     # The session
 
-    def _connect(self, reader: Reader) -> None:
+    def _connect(self, reader: JuteReader) -> None:
         request = ConnectRequest.decode(reader)
         tells_read_only = bool(reader.left) and ReadOnly.decode(reader) is not None
         if request.last_zxid_seen > self._service.backend.tree.zxid:
@@ -249,7 +249,7 @@ class Connection:
             lambda _: self._begin(session, tells_read_only), lambda _: self.hang_up()
         )
 
-    def _begin(self, session: Session, tells_read_only: bool) -> None:
+    def _begin(self, session: ClientSession, tells_read_only: bool) -> None:
         if self._is_over:
             return  # the session was made for nobody; it ends after its timeout
         self._deadline.cancel()
@@ -265,7 +265,7 @@ class Connection:
 
     # Requests
 
-    def _request(self, header: RequestHeader, reader: Reader) -> None:
+    def _request(self, header: RequestHeader, reader: JuteReader) -> None:
         assert self.session is not None
         self._answers.next_bytes = reader.left
         self._service.sessions.touch(self.session)
@@ -279,7 +279,7 @@ class Connection:
                 raise
             self._refuse(header.xid, Code.MARSHALLING_ERROR)
 
-    def _dispatch(self, kind: OpCode | None, xid: int, reader: Reader) -> None:
+    def _dispatch(self, kind: OpCode | None, xid: int, reader: JuteReader) -> None:
         if kind is not None and kind in READS:
             record, read = READS[kind]
             request = record.decode(reader)
@@ -328,7 +328,7 @@ class Connection:
 
         self._answers.after(make)
 
-    def _write(self, xid: int, work: Callable[[Transaction, Caller], bytes]) -> None:
+    def _write(self, xid: int, work: Callable[[TreeTransaction, Caller], bytes]) -> None:
         """Give a change to the store; answer when it is durable."""
         assert self.session is not None
         caller = Caller(self.session.id, self.identities)
@@ -388,5 +388,5 @@ class Connection:
 _KINDS: Final[Mapping[int, OpCode]] = {int(kind): kind for kind in OpCode}
 
 
-def _encoded(record: Record | None) -> bytes:
+def _encoded(record: JuteRecord | None) -> bytes:
     return b"" if record is None else record.encode()

@@ -12,7 +12,7 @@ LENGTH: Final = Layout(">i")
 """Before each frame."""
 
 
-class FrameBuffer:
+class RequestFrames:
     """Bytes received and not taken yet. Memory grows with what has come, never with what is announced."""
 
     __slots__ = ("_data", "_taken")

@@ -30,7 +30,7 @@ class MalformedError(ValueError):
     """The bytes are not the record they should be."""
 
 
-class Reader:
+class JuteReader:
     """Takes fields from the front of some bytes; raises `MalformedError` where they end too early."""
 
     __slots__ = ("_data", "_position")
@@ -93,11 +93,11 @@ class Reader:
         return taken
 
 
-class Record(Struct, frozen=True):
+class JuteRecord(Struct, frozen=True):
     """A value with a wire form: that of its fields, which the annotations say."""
 
     @classmethod
-    def decode(cls, reader: Reader) -> Self:
+    def decode(cls, reader: JuteReader) -> Self:
         """Take one from the front of some bytes. Raises `MalformedError`."""
         return cls(*[read(reader) for read, _, _ in _fields(cls)])
 
@@ -109,12 +109,12 @@ class Record(Struct, frozen=True):
         )
 
 
-_Field = tuple["Callable[[Reader], Any]", "Callable[[Any], bytes]", int]
+_Field = tuple["Callable[[JuteReader], Any]", "Callable[[Any], bytes]", int]
 """How a field is read and written, and the fewest bytes it takes."""
 
 
 @cache
-def _fields(record: type[Record]) -> tuple[_Field, ...]:
+def _fields(record: type[JuteRecord]) -> tuple[_Field, ...]:
     hints = get_type_hints(record, include_extras=True)
     return tuple(_field(hints[name]) for name in record.__struct_fields__)
 
@@ -124,27 +124,27 @@ def _field(hint: Any) -> _Field:
         layout: Layout = get_args(hint)[1]
         return lambda reader: reader.number(layout), layout.pack, layout.size
     if hint is bool:
-        return Reader.boolean, lambda value: bytes((value,)), 1
+        return JuteReader.boolean, lambda value: bytes((value,)), 1
     if hint is str:
-        return Reader.text, lambda value: _counted(value.encode()), _INT.size
+        return JuteReader.text, lambda value: _counted(value.encode()), _INT.size
     if hint == str | None:
         return (
-            Reader.text_or_none,
+            JuteReader.text_or_none,
             lambda value: _INT.pack(-1) if value is None else _counted(value.encode()),
             4,
         )
     if hint == bytes | None:
-        return Reader.buffer, lambda value: _INT.pack(-1) if value is None else _counted(value), _INT.size
+        return JuteReader.buffer, lambda value: _INT.pack(-1) if value is None else _counted(value), _INT.size
     if get_origin(hint) is tuple:
         return _list_field(*get_args(hint)[:1])
-    assert issubclass(hint, Record), hint
+    assert issubclass(hint, JuteRecord), hint
     return hint.decode, lambda value: value.encode(), sum(size for _, _, size in _fields(hint))
 
 
 def _list_field(element: Any) -> _Field:
     read, write, least = _field(element)
 
-    def read_list(reader: Reader) -> tuple[Any, ...]:
+    def read_list(reader: JuteReader) -> tuple[Any, ...]:
         return tuple(read(reader) for _ in range(reader.count(least)))
 
     def write_list(values: tuple[Any, ...]) -> bytes:
@@ -157,6 +157,6 @@ def _counted(data: bytes) -> bytes:
     return _INT.pack(len(data)) + data
 
 
-def frame(*records: Record) -> bytes:
+def frame(*records: JuteRecord) -> bytes:
     """Records as one frame, its length first."""
     return _counted(b"".join(record.encode() for record in records))

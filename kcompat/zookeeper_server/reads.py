@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from kcompat.store.interface import EventType, StoreError
 from kcompat.store.tree import ROOT
-from kcompat.zookeeper_server.access import Permission, insist, shown
+from kcompat.zookeeper_server.access import Permission, insist, visible_acl
 from kcompat.zookeeper_server.jute import MalformedError
 from kcompat.zookeeper_server.records import (
     ClientInfo,
@@ -36,9 +36,9 @@ from kcompat.zookeeper_server.watches import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from kcompat.store.tree import Node, Tree
+    from kcompat.store.tree import StoredNode, Tree
     from kcompat.zookeeper_server.access import Identity
-    from kcompat.zookeeper_server.jute import Record
+    from kcompat.zookeeper_server.jute import JuteRecord
 
 
 class Asker(Protocol):
@@ -75,13 +75,13 @@ _WATCHES_OF_TYPE: Final[Mapping[int, Sequence[Kind]]] = {
 """The watches that ZooKeeper's `WatcherType` stands for in `checkWatches` and `removeWatches`."""
 
 
-def _readable(tree: Tree, asker: Asker, path: str) -> Node:
+def _readable(tree: Tree, asker: Asker, path: str) -> StoredNode:
     node = tree.get(path)
     insist(node.acl, Permission.READ, asker.identities)
     return node
 
 
-def _exists(tree: Tree, asker: Asker, request: Record) -> Record:
+def _exists(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:
     assert isinstance(request, PathWatchRequest)
     if "\0" in request.path:
         raise RefusedError(Code.BAD_ARGUMENTS)
@@ -95,7 +95,7 @@ def _exists(tree: Tree, asker: Asker, request: Record) -> Record:
     return StatResponse(stat_of(node))
 
 
-def _get_data(tree: Tree, asker: Asker, request: Record) -> Record:
+def _get_data(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:
     assert isinstance(request, PathWatchRequest)
     node = _readable(tree, asker, request.path)
     if request.watch:
@@ -103,7 +103,7 @@ def _get_data(tree: Tree, asker: Asker, request: Record) -> Record:
     return GetDataResponse(node.data, stat_of(node))
 
 
-def _children(tree: Tree, asker: Asker, request: Record) -> tuple[tuple[str, ...], Node]:
+def _children(tree: Tree, asker: Asker, request: JuteRecord) -> tuple[tuple[str, ...], StoredNode]:
     assert isinstance(request, PathWatchRequest)
     node = _readable(tree, asker, request.path)
     if request.watch:
@@ -111,23 +111,23 @@ def _children(tree: Tree, asker: Asker, request: Record) -> tuple[tuple[str, ...
     return tuple(sorted(node.children)), node
 
 
-def _get_children(tree: Tree, asker: Asker, request: Record) -> Record:
+def _get_children(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:
     return TextsResponse(_children(tree, asker, request)[0])
 
 
-def _get_children2(tree: Tree, asker: Asker, request: Record) -> Record:
+def _get_children2(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:
     children, node = _children(tree, asker, request)
     return GetChildren2Response(children, stat_of(node))
 
 
-def _get_acl(tree: Tree, asker: Asker, request: Record) -> Record:
+def _get_acl(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:
     assert isinstance(request, PathRequest)
     node = tree.get(request.path)
     insist(node.acl, Permission.READ | Permission.ADMIN, asker.identities)
-    return GetACLResponse(shown(node.acl, asker.identities), stat_of(node))
+    return GetACLResponse(visible_acl(node.acl, asker.identities), stat_of(node))
 
 
-def _get_all_children_number(tree: Tree, asker: Asker, request: Record) -> Record:
+def _get_all_children_number(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:
     assert isinstance(request, PathRequest)
     _readable(tree, asker, request.path)
     if request.path == ROOT:
@@ -135,18 +135,18 @@ def _get_all_children_number(tree: Tree, asker: Asker, request: Record) -> Recor
     return NumberResponse(sum(path.startswith(f"{request.path}/") for path in tree.nodes))
 
 
-def _get_ephemerals(tree: Tree, asker: Asker, request: Record) -> Record:
+def _get_ephemerals(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:
     assert isinstance(request, PathRequest)
     prefix = "" if request.path.strip() in ("", ROOT) else request.path
     return TextsResponse(tuple(path for path in tree.ephemerals(asker.session_id) if path.startswith(prefix)))
 
 
-def _sync(tree: Tree, asker: Asker, request: Record) -> Record:  # noqa: ARG001 - one signature for all
+def _sync(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:  # noqa: ARG001 - one signature for all
     assert isinstance(request, PathRequest)
     return PathResponse(request.path)
 
 
-def _who_am_i(tree: Tree, asker: Asker, request: Record | None) -> Record:  # noqa: ARG001
+def _who_am_i(tree: Tree, asker: Asker, request: JuteRecord | None) -> JuteRecord:  # noqa: ARG001
     return WhoAmIResponse(
         tuple(
             ClientInfo(scheme, name.partition(":")[0] if scheme == "digest" else name)
@@ -155,9 +155,9 @@ def _who_am_i(tree: Tree, asker: Asker, request: Record | None) -> Record:  # no
     )
 
 
-def read_rows(tree: Tree, asker: Asker, operations: Sequence[tuple[OpCode, Record]]) -> bytes:
+def read_rows(tree: Tree, asker: Asker, operations: Sequence[tuple[OpCode, JuteRecord]]) -> bytes:
     """The rows that answer a `multiRead`: each operation has its answer or its error."""
-    rows: list[tuple[MultiHeader, Record | None]] = []
+    rows: list[tuple[MultiHeader, JuteRecord | None]] = []
     for kind, request in operations:
         try:
             rows.append((MultiHeader(kind, False, 0), _READ_ROWS[kind](tree, asker, request)))
@@ -167,7 +167,7 @@ def read_rows(tree: Tree, asker: Asker, operations: Sequence[tuple[OpCode, Recor
     return encode_multi(rows)
 
 
-def _add_watch(tree: Tree, asker: Asker, request: Record) -> Record:  # noqa: ARG001
+def _add_watch(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:  # noqa: ARG001
     assert isinstance(request, PathModeRequest)
     if request.mode not in (Kind.PERSISTENT, Kind.RECURSIVE):
         raise MalformedError(f"a watch of mode {request.mode}")
@@ -182,20 +182,20 @@ def _kinds(request: PathModeRequest) -> Sequence[Kind]:
     return kinds
 
 
-def _check_watches(tree: Tree, asker: Asker, request: Record) -> None:  # noqa: ARG001
+def _check_watches(tree: Tree, asker: Asker, request: JuteRecord) -> None:  # noqa: ARG001
     assert isinstance(request, PathModeRequest)
     if not any(asker.has_watch(kind, request.path) for kind in _kinds(request)):
         raise RefusedError(Code.NO_WATCHER)
 
 
-def _remove_watches(tree: Tree, asker: Asker, request: Record) -> None:  # noqa: ARG001
+def _remove_watches(tree: Tree, asker: Asker, request: JuteRecord) -> None:  # noqa: ARG001
     assert isinstance(request, PathModeRequest)
     removed = [asker.remove_watch(kind, request.path) for kind in _kinds(request)]
     if not any(removed):
         raise RefusedError(Code.NO_WATCHER)
 
 
-def _set_watches(tree: Tree, asker: Asker, request: Record) -> None:
+def _set_watches(tree: Tree, asker: Asker, request: JuteRecord) -> None:
     """Set again what a client watched at its last connection; tell it at once of what it missed."""
     assert isinstance(request, SetWatches)
     seen = request.relative_zxid
@@ -227,7 +227,9 @@ def _set_watches(tree: Tree, asker: Asker, request: Record) -> None:
             asker.watch(Kind.RECURSIVE, path)
 
 
-READS: Final[Mapping[OpCode, tuple[type[Record], Callable[[Tree, Asker, Record], Record | None]]]] = {
+READS: Final[
+    Mapping[OpCode, tuple[type[JuteRecord], Callable[[Tree, Asker, JuteRecord], JuteRecord | None]]]
+] = {
     OpCode.EXISTS: (PathWatchRequest, _exists),
     OpCode.GET_DATA: (PathWatchRequest, _get_data),
     OpCode.GET_CHILDREN: (PathWatchRequest, _get_children),
@@ -247,5 +249,5 @@ READS: Final[Mapping[OpCode, tuple[type[Record], Callable[[Tree, Asker, Record],
 
 _READ_ROWS: Final = {OpCode.GET_CHILDREN: _get_children, OpCode.GET_DATA: _get_data}
 
-MULTI_READS: Final[Mapping[OpCode, type[Record]]] = dict.fromkeys(_READ_ROWS, PathWatchRequest)
+MULTI_READS: Final[Mapping[OpCode, type[JuteRecord]]] = dict.fromkeys(_READ_ROWS, PathWatchRequest)
 """The operations of a `multiRead`."""

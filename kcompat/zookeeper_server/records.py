@@ -9,12 +9,12 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from kcompat.zookeeper_server.jute import Int, Long, MalformedError, Record
+from kcompat.zookeeper_server.jute import Int, JuteRecord, Long, MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kcompat.zookeeper_server.jute import Reader
+    from kcompat.zookeeper_server.jute import JuteReader
 
 MAX_BUFFER: Final = 0xFFFFF
 """Bytes of the largest frame, ZooKeeper's default of `jute.maxbuffer`."""
@@ -78,7 +78,7 @@ class Code(IntEnum):
     RECONFIG_DISABLED = -123
 
 
-class ConnectRequest(Record, frozen=True):
+class ConnectRequest(JuteRecord, frozen=True):
     """The first frame of a connection. `session_id` 0 asks for a new session; times are in ms."""
 
     protocol_version: Int
@@ -88,7 +88,7 @@ class ConnectRequest(Record, frozen=True):
     password: bytes | None
 
 
-class ConnectResponse(Record, frozen=True):
+class ConnectResponse(JuteRecord, frozen=True):
     """Its answer; a `session_id` of 0 says that the session is no more."""
 
     protocol_version: Int
@@ -97,20 +97,20 @@ class ConnectResponse(Record, frozen=True):
     password: bytes | None
 
 
-class ReadOnly(Record, frozen=True):
+class ReadOnly(JuteRecord, frozen=True):
     """The flag that clients since 3.4 send after a `ConnectRequest`, and get after its response."""
 
     read_only: bool
 
 
-class RequestHeader(Record, frozen=True):
+class RequestHeader(JuteRecord, frozen=True):
     """Before every request."""
 
     xid: Int
     type: Int
 
 
-class ReplyHeader(Record, frozen=True):
+class ReplyHeader(JuteRecord, frozen=True):
     """Before every reply and every `WatcherEvent`."""
 
     xid: Int
@@ -118,7 +118,7 @@ class ReplyHeader(Record, frozen=True):
     err: Int
 
 
-class Stat(Record, frozen=True):
+class StatRecord(JuteRecord, frozen=True):
     """The facts of a node beside its data: versions, transaction ids, times."""
 
     czxid: Long
@@ -134,21 +134,21 @@ class Stat(Record, frozen=True):
     pzxid: Long
 
 
-class Id(Record, frozen=True):
+class Id(JuteRecord, frozen=True):
     """Somebody, as an authentication scheme knows them. Some clients send None for an empty text."""
 
     scheme: str | None
     id: str | None
 
 
-class ACL(Record, frozen=True):
+class ACL(JuteRecord, frozen=True):
     """One entry of an access list: permissions of an identity."""
 
     perms: Int
     id: Id
 
 
-class WatcherEvent(Record, frozen=True):
+class WatcherEvent(JuteRecord, frozen=True):
     """Something happened to a watched node."""
 
     type: Int
@@ -156,7 +156,7 @@ class WatcherEvent(Record, frozen=True):
     path: str
 
 
-class AuthPacket(Record, frozen=True):
+class AuthPacket(JuteRecord, frozen=True):
     """A credential of the client; `type` means nothing."""
 
     type: Int
@@ -164,13 +164,13 @@ class AuthPacket(Record, frozen=True):
     auth: bytes | None
 
 
-class GetSASLRequest(Record, frozen=True):
+class GetSASLRequest(JuteRecord, frozen=True):
     """A step of SASL."""
 
     token: bytes | None
 
 
-class CreateRequest(Record, frozen=True):
+class CreateRequest(JuteRecord, frozen=True):
     """`flags` 1 is ephemeral, 2 sequential, 3 both; 4 a container, 5 and 6 a node that lives for a time."""
 
     path: str
@@ -179,7 +179,7 @@ class CreateRequest(Record, frozen=True):
     flags: Int
 
 
-class CreateTTLRequest(Record, frozen=True):
+class CreateTTLRequest(JuteRecord, frozen=True):
     """A node that lives for `ttl` ms."""
 
     path: str
@@ -189,31 +189,31 @@ class CreateTTLRequest(Record, frozen=True):
     ttl: Long
 
 
-class NoBody(Record, frozen=True):
+class NoBody(JuteRecord, frozen=True):
     """For requests that say it all by their kind."""
 
 
-class PathRequest(Record, frozen=True):
+class PathRequest(JuteRecord, frozen=True):
     """For requests that name a path and nothing else."""
 
     path: str
 
 
-class PathWatchRequest(Record, frozen=True):
+class PathWatchRequest(JuteRecord, frozen=True):
     """For reads that may leave a watch behind."""
 
     path: str
     watch: bool
 
 
-class PathVersionRequest(Record, frozen=True):
+class PathVersionRequest(JuteRecord, frozen=True):
     """For `delete` and `check`."""
 
     path: str
     version: Int
 
 
-class SetDataRequest(Record, frozen=True):
+class SetDataRequest(JuteRecord, frozen=True):
     """`version` -1 is any."""
 
     path: str
@@ -221,15 +221,15 @@ class SetDataRequest(Record, frozen=True):
     version: Int
 
 
-class SetACLRequest(Record, frozen=True):
-    """`version` is that of the access control list, `Stat.aversion`."""
+class SetACLRequest(JuteRecord, frozen=True):
+    """`version` is that of the access control list, `StatRecord.aversion`."""
 
     path: str
     acl: tuple[ACL, ...]
     version: Int
 
 
-class SetWatches(Record, frozen=True):
+class SetWatches(JuteRecord, frozen=True):
     """The watches of a client that was connected elsewhere, and the last transaction it has seen."""
 
     relative_zxid: Long
@@ -245,85 +245,85 @@ class SetWatches2(SetWatches, frozen=True):
     persistent_recursive_watches: tuple[str, ...]
 
 
-class PathModeRequest(Record, frozen=True):
+class PathModeRequest(JuteRecord, frozen=True):
     """`addWatch` with a mode; `checkWatches` and `removeWatches` with a kind of watch."""
 
     path: str
     mode: Int
 
 
-class PathResponse(Record, frozen=True):
+class PathResponse(JuteRecord, frozen=True):
     """For `create` and `sync`."""
 
     path: str
 
 
-class Create2Response(Record, frozen=True):
+class Create2Response(JuteRecord, frozen=True):
     """The node made."""
 
     path: str
-    stat: Stat
+    stat: StatRecord
 
 
-class StatResponse(Record, frozen=True):
+class StatResponse(JuteRecord, frozen=True):
     """For `exists`, `setData` and `setACL`."""
 
-    stat: Stat
+    stat: StatRecord
 
 
-class GetDataResponse(Record, frozen=True):
+class GetDataResponse(JuteRecord, frozen=True):
     """Data and what there is to know."""
 
     data: bytes | None
-    stat: Stat
+    stat: StatRecord
 
 
-class GetACLResponse(Record, frozen=True):
+class GetACLResponse(JuteRecord, frozen=True):
     """The access list of a node, and its Stat."""
 
     acl: tuple[ACL, ...]
-    stat: Stat
+    stat: StatRecord
 
 
-class TextsResponse(Record, frozen=True):
+class TextsResponse(JuteRecord, frozen=True):
     """For `getChildren` and `getEphemerals`."""
 
     texts: tuple[str, ...]
 
 
-class GetChildren2Response(Record, frozen=True):
+class GetChildren2Response(JuteRecord, frozen=True):
     """Children and what there is to know."""
 
     children: tuple[str, ...]
-    stat: Stat
+    stat: StatRecord
 
 
-class NumberResponse(Record, frozen=True):
+class NumberResponse(JuteRecord, frozen=True):
     """For `getAllChildrenNumber`; an error code in `addWatch` and in rows of `multi`."""
 
     number: Int
 
 
-class ClientInfo(Record, frozen=True):
+class ClientInfo(JuteRecord, frozen=True):
     """One of the names that a client has proved."""
 
     auth_scheme: str
     user: str
 
 
-class WhoAmIResponse(Record, frozen=True):
+class WhoAmIResponse(JuteRecord, frozen=True):
     """All of them."""
 
     client_info: tuple[ClientInfo, ...]
 
 
-class BufferResponse(Record, frozen=True):
+class BufferResponse(JuteRecord, frozen=True):
     """The response to `sasl`."""
 
     token: bytes | None
 
 
-class MultiHeader(Record, frozen=True):
+class MultiHeader(JuteRecord, frozen=True):
     """Before every row of a `multi`; one with `done` ends it."""
 
     type: Int
@@ -334,7 +334,9 @@ class MultiHeader(Record, frozen=True):
 MULTI_END: Final = MultiHeader(-1, True, -1)
 
 
-def decode_multi(reader: Reader, kinds: Mapping[OpCode, type[Record]]) -> list[tuple[OpCode, Record]]:
+def decode_multi(
+    reader: JuteReader, kinds: Mapping[OpCode, type[JuteRecord]]
+) -> list[tuple[OpCode, JuteRecord]]:
     """The operations of a `multi` or `multiRead`, which must be of these kinds. Raises `MalformedError`."""
     operations = []
     while not (header := MultiHeader.decode(reader)).done:
@@ -345,7 +347,7 @@ def decode_multi(reader: Reader, kinds: Mapping[OpCode, type[Record]]) -> list[t
     return operations
 
 
-def encode_multi(rows: Iterable[tuple[MultiHeader, Record | None]]) -> bytes:
+def encode_multi(rows: Iterable[tuple[MultiHeader, JuteRecord | None]]) -> bytes:
     """The rows of a `multi`, asked or answered."""
     parts = [header.encode() + (b"" if row is None else row.encode()) for header, row in rows]
     return b"".join((*parts, MULTI_END.encode()))

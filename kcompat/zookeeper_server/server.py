@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kcompat.promise import Promise
 from kcompat.store.interface import Create
 from kcompat.zookeeper_server.access import READ_ONLY
-from kcompat.zookeeper_server.connection import Connection
+from kcompat.zookeeper_server.connection import ClientConnection
 from kcompat.zookeeper_server.paths import CONFIG_PATH, SYSTEM_PATHS
 from kcompat.zookeeper_server.service import Service
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Clock
     from kcompat.store.process_store import ProcessStore
-    from kcompat.store.tree import Transaction, Tree
+    from kcompat.store.tree import Tree, TreeTransaction
     from kcompat.zookeeper_server.service import ServerConfig
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class ZooKeeperServer:
         self._service.stop()
 
 
-def _make_system_nodes(transaction: Transaction) -> None:
+def _make_system_nodes(transaction: TreeTransaction) -> None:
     for path in SYSTEM_PATHS:
         if transaction.find(path) is None:
             transaction.run(Create(path, acl=READ_ONLY if path == CONFIG_PATH else None))
@@ -85,7 +85,7 @@ class _Backend:
     def tree(self) -> Tree:
         return self._store.tree
 
-    def transact(self, session_id: int, work: Callable[[Transaction], T]) -> Promise[tuple[int, T]]:
+    def transact(self, session_id: int, work: Callable[[TreeTransaction], T]) -> Promise[tuple[int, T]]:
         promise: Promise[tuple[int, T]] = Promise()
 
         def settle(future: asyncio.Future[tuple[int, T]]) -> None:
@@ -100,12 +100,12 @@ class _Backend:
 
 
 class _Client(asyncio.Protocol):
-    """A socket and its `Connection`."""
+    """A socket and its `ClientConnection`."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._transport: asyncio.Transport
-        self._connection: Connection | None = None
+        self._connection: ClientConnection | None = None
 
     # What asyncio says
 
@@ -114,7 +114,7 @@ class _Client(asyncio.Protocol):
         host, port = transport.get_extra_info("peername")[:2]
         host = host.removeprefix("::ffff:")
         if self._service.admits(host):
-            self._connection = Connection(self._service, host, port, self)
+            self._connection = ClientConnection(self._service, host, port, self)
         else:
             logger.warning("%s: connection closed: the address has too many to ZooKeeper's port", host)
             self._transport.abort()

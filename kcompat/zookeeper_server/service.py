@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from kcompat.zookeeper_server.access import Permission, allows
-from kcompat.zookeeper_server.sessions import Sessions
+from kcompat.zookeeper_server.sessions import ClientSessions
 from kcompat.zookeeper_server.statistics import Statistics
 from kcompat.zookeeper_server.watches import WatchTable
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Clock
     from kcompat.store.interface import EventType
-    from kcompat.store.tree import Change, StoredSession
+    from kcompat.store.tree import NodeChange, StoredSession
     from kcompat.zookeeper_server.access import Identity
-    from kcompat.zookeeper_server.sessions import Backend, Session
+    from kcompat.zookeeper_server.sessions import Backend, ClientSession
 
 
 class ServerConfig(Struct, frozen=True, kw_only=True):
@@ -38,12 +38,12 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     data_dir: str = ""
 
 
-class Member(Hashable, Protocol):
+class ConnectedClient(Hashable, Protocol):
     """A connection as the service sees it."""
 
     host: str
     port: int
-    session: Session | None
+    session: ClientSession | None
     identities: tuple[Identity, ...]
     statistics: Statistics
     since_ms: int
@@ -81,10 +81,10 @@ class Service:
         self.backend = backend
         self.clock = clock
         self.config = config
-        self.sessions = Sessions(backend, clock, random, stored)
-        self.watches: WatchTable[Member] = WatchTable()
+        self.sessions = ClientSessions(backend, clock, random, stored)
+        self.watches: WatchTable[ConnectedClient] = WatchTable()
         self.statistics = Statistics()
-        self.connections: dict[Member, None] = {}
+        self.connections: dict[ConnectedClient, None] = {}
         self._of_host: Counter[str] = Counter()
 
     def admits(self, host: str) -> bool:
@@ -92,12 +92,12 @@ class Service:
         most = self.config.max_client_cnxns
         return not most or self._of_host[host] < most
 
-    def add(self, connection: Member) -> None:
+    def add(self, connection: ConnectedClient) -> None:
         """Register a connection."""
         self.connections[connection] = None
         self._of_host[connection.host] += 1
 
-    def remove(self, connection: Member) -> None:
+    def remove(self, connection: ConnectedClient) -> None:
         """Forget a connection and its watches; its session lives on. Harmless when repeated."""
         if connection not in self.connections:
             return
@@ -107,7 +107,7 @@ class Service:
         if not self._of_host[connection.host]:
             del self._of_host[connection.host]
 
-    def changed(self, change: Change) -> None:
+    def changed(self, change: NodeChange) -> None:
         """Tell those who watch; whoever may not read the node is not told, but has used up its watch."""
         event = change.event
         for connection in self.watches.trigger(event.type, event.path):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Clock, Timer
     from kcompat.promise import Promise
-    from kcompat.store.tree import Transaction, Tree
+    from kcompat.store.tree import Tree, TreeTransaction
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class Backend(Protocol):
     def tree(self) -> Tree:
         """The nodes as of the last transaction, to be read only."""
 
-    def transact(self, session_id: int, work: Callable[[Transaction], T]) -> Promise[tuple[int, T]]:
+    def transact(self, session_id: int, work: Callable[[TreeTransaction], T]) -> Promise[tuple[int, T]]:
         """Run `work` in a transaction of a session and promise its id, once it is durable, and the result.
 
         Transactions run in the order they are given. The promise fails with what `work` raises, or with
@@ -49,7 +49,7 @@ class Client(Protocol):
         """Close the connection."""
 
 
-class Session:
+class ClientSession:
     """A session that lives. `client` is its connection, None while it has none."""
 
     __slots__ = ("client", "due", "id", "is_ending", "password", "timeout_ms")
@@ -64,7 +64,7 @@ class Session:
         """The tick at which it ends unless something is heard before."""
 
 
-class Sessions:
+class ClientSessions:
     """All of them."""
 
     def __init__(
@@ -74,46 +74,46 @@ class Sessions:
         self._backend = backend
         self._clock = clock
         self._random = random
-        self._live: dict[int, Session] = {}
-        self._due: dict[int, dict[Session, None]] = {}
+        self._live: dict[int, ClientSession] = {}
+        self._due: dict[int, dict[ClientSession, None]] = {}
         self._tick = 0
         self._timer: Timer | None = None
         self._last_id = (clock.now_ms() & (1 << 40) - 1) << 16
         for session_id, session in stored.items():
-            self._add(Session(session_id, session.password, session.timeout_ms))
+            self._add(ClientSession(session_id, session.password, session.timeout_ms))
             self._last_id = max(self._last_id, session_id)
 
     def __len__(self) -> int:
         return len(self._live)
 
-    def by_due_ms(self) -> Iterable[tuple[int, list[Session]]]:
+    def by_due_ms(self) -> Iterable[tuple[int, list[ClientSession]]]:
         """Sessions by the ms from now at which they end if nothing is heard, soonest first."""
         return [((due - self._tick) * TICK_MS, list(each)) for due, each in sorted(self._due.items())]
 
-    def create(self, timeout_ms: int) -> Promise[Session]:
+    def create(self, timeout_ms: int) -> Promise[ClientSession]:
         """A new session, once it is durable."""
         self._last_id += 1
-        session = Session(self._last_id, self._random.randbytes(PASSWORD_BYTES), timeout_ms)
+        session = ClientSession(self._last_id, self._random.randbytes(PASSWORD_BYTES), timeout_ms)
         stored = StoredSession(session.password, timeout_ms)
         opened = self._backend.transact(
             session.id, lambda transaction: transaction.open_session(session.id, stored)
         )
         return opened.map(lambda _: self._add(session))
 
-    def find(self, session_id: int, password: bytes) -> Session | None:
+    def find(self, session_id: int, password: bytes) -> ClientSession | None:
         """A session that lives and has this password."""
         session = self._live.get(session_id)
         known = session is not None and session.password == password and not session.is_ending
         return session if known else None
 
-    def give(self, session: Session, client: Client) -> None:
+    def give(self, session: ClientSession, client: Client) -> None:
         """Let a connection use a session, as its only one."""
         if session.client is not None and session.client is not client:
             session.client.hang_up()
         session.client = client
         self.touch(session)
 
-    def touch(self, session: Session) -> None:
+    def touch(self, session: ClientSession) -> None:
         """Its client has been heard: its timeout begins anew."""
         if session.is_ending:
             return
@@ -123,7 +123,7 @@ class Sessions:
             session.due = due
             self._due.setdefault(due, {})[session] = None
 
-    def end(self, session: Session) -> Promise[int]:
+    def end(self, session: ClientSession) -> Promise[int]:
         """Remove a session and its ephemeral nodes; the transaction's id. A session that cannot be removed
         now, as the disk is full, is tried again after its timeout.
         """
@@ -139,14 +139,14 @@ class Sessions:
             self._timer.cancel()
             self._timer = None
 
-    def _add(self, session: Session) -> Session:
+    def _add(self, session: ClientSession) -> ClientSession:
         self._live[session.id] = session
         self.touch(session)
         if self._timer is None:
             self._timer = self._clock.call_later(TICK_MS, self._next_tick)
         return session
 
-    def _keep(self, session: Session) -> None:
+    def _keep(self, session: ClientSession) -> None:
         session.is_ending = False
         self.touch(session)
 
@@ -159,7 +159,7 @@ class Sessions:
                 client.hang_up()
             self.end(session).then(lambda _: None, lambda _: None)
 
-    def _forget_due(self, session: Session) -> None:
+    def _forget_due(self, session: ClientSession) -> None:
         sessions = self._due.get(session.due)
         if sessions is not None:
             sessions.pop(session, None)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.zookeeper_server.records import Stat
+from kcompat.zookeeper_server.records import StatRecord
 
 if TYPE_CHECKING:
-    from kcompat.store.tree import Node
+    from kcompat.store.tree import StoredNode
 
 
-def stat_of(node: Node) -> Stat:
-    """ZooKeeper's `Stat` of a node."""
-    return Stat(
+def stat_of(node: StoredNode) -> StatRecord:
+    """ZooKeeper's `StatRecord` of a node."""
+    return StatRecord(
         node.czxid,
         node.mzxid,
         node.ctime_ms,

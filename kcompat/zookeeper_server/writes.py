@@ -36,9 +36,9 @@ from kcompat.zookeeper_server.stats import stat_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from kcompat.store.tree import Node, Transaction
+    from kcompat.store.tree import StoredNode, TreeTransaction
     from kcompat.zookeeper_server.access import Identity
-    from kcompat.zookeeper_server.jute import Reader, Record
+    from kcompat.zookeeper_server.jute import JuteReader, JuteRecord
 
 _EPHEMERAL: Final = 1
 _SEQUENTIAL: Final = 2
@@ -62,13 +62,13 @@ class MultiRefusedError(Exception):
         self.rows = rows
 
 
-def run(transaction: Transaction, caller: Caller, kind: OpCode, request: Record) -> Record | None:
+def run(transaction: TreeTransaction, caller: Caller, kind: OpCode, request: JuteRecord) -> JuteRecord | None:
     """Stage one request; what to answer. Raises RefusedError, StoreError."""
     _insist_on_session(transaction, caller)
     return _RUN[kind](transaction, caller, request)
 
 
-def decode_operations(reader: Reader) -> list[tuple[OpCode, Record]]:
+def decode_operations(reader: JuteReader) -> list[tuple[OpCode, JuteRecord]]:
     """The operations of a `multi`. Raises MalformedError."""
     operations = decode_multi(reader, MULTI_REQUESTS)
     for _, request in operations:
@@ -77,9 +77,11 @@ def decode_operations(reader: Reader) -> list[tuple[OpCode, Record]]:
     return operations
 
 
-def run_multi(transaction: Transaction, caller: Caller, operations: Sequence[tuple[OpCode, Record]]) -> bytes:
+def run_multi(
+    transaction: TreeTransaction, caller: Caller, operations: Sequence[tuple[OpCode, JuteRecord]]
+) -> bytes:
     """Stage all operations; the rows of the answer. Raises MultiRefusedError."""
-    rows: list[tuple[MultiHeader, Record | None]] = []
+    rows: list[tuple[MultiHeader, JuteRecord | None]] = []
     for index, (kind, request) in enumerate(operations):
         try:
             rows.append((MultiHeader(kind, False, 0), run(transaction, caller, kind, request)))
@@ -92,7 +94,7 @@ def run_multi(transaction: Transaction, caller: Caller, operations: Sequence[tup
     return encode_multi(rows)
 
 
-def _create(transaction: Transaction, caller: Caller, request: Record) -> PathResponse:
+def _create(transaction: TreeTransaction, caller: Caller, request: JuteRecord) -> PathResponse:
     assert isinstance(request, CreateRequest)
     if request.flags not in _SERVED_FLAGS:
         is_known = request.flags in _KNOWN_FLAGS
@@ -111,16 +113,16 @@ def _create(transaction: Transaction, caller: Caller, request: Record) -> PathRe
     return PathResponse(path)
 
 
-def _create2(transaction: Transaction, caller: Caller, request: Record) -> Record:
+def _create2(transaction: TreeTransaction, caller: Caller, request: JuteRecord) -> JuteRecord:
     path = _create(transaction, caller, request).path
     return Create2Response(path, stat_of(_node(transaction, path)))
 
 
-def _create_not_served(transaction: Transaction, caller: Caller, request: Record) -> Record:  # noqa: ARG001
+def _create_not_served(transaction: TreeTransaction, caller: Caller, request: JuteRecord) -> JuteRecord:  # noqa: ARG001
     raise RefusedError(Code.UNIMPLEMENTED)
 
 
-def _delete(transaction: Transaction, caller: Caller, request: Record) -> None:
+def _delete(transaction: TreeTransaction, caller: Caller, request: JuteRecord) -> None:
     assert isinstance(request, PathVersionRequest)
     path = request.path
     if "/" not in path or "\0" in path or path == ROOT or path in SYSTEM_PATHS:
@@ -131,7 +133,7 @@ def _delete(transaction: Transaction, caller: Caller, request: Record) -> None:
     transaction.run(Delete(path, request.version))
 
 
-def _set_data(transaction: Transaction, caller: Caller, request: Record) -> Record:
+def _set_data(transaction: TreeTransaction, caller: Caller, request: JuteRecord) -> JuteRecord:
     assert isinstance(request, SetDataRequest)
     node = _valid_node(transaction, request.path)
     insist(node.acl, Permission.WRITE, caller.identities)
@@ -139,7 +141,7 @@ def _set_data(transaction: Transaction, caller: Caller, request: Record) -> Reco
     return StatResponse(stat_of(_node(transaction, request.path)))
 
 
-def _set_acl(transaction: Transaction, caller: Caller, request: Record) -> Record:
+def _set_acl(transaction: TreeTransaction, caller: Caller, request: JuteRecord) -> JuteRecord:
     assert isinstance(request, SetACLRequest)
     if not is_path(request.path):
         raise RefusedError(Code.BAD_ARGUMENTS)
@@ -150,14 +152,14 @@ def _set_acl(transaction: Transaction, caller: Caller, request: Record) -> Recor
     return StatResponse(stat_of(_node(transaction, request.path)))
 
 
-def _check(transaction: Transaction, caller: Caller, request: Record) -> None:
+def _check(transaction: TreeTransaction, caller: Caller, request: JuteRecord) -> None:
     assert isinstance(request, PathVersionRequest)
     node = _valid_node(transaction, request.path)
     insist(node.acl, Permission.READ, caller.identities)
     transaction.run(Check(request.path, request.version))
 
 
-_RUN: Final[Mapping[OpCode, Callable[[Transaction, Caller, Record], Record | None]]] = {
+_RUN: Final[Mapping[OpCode, Callable[[TreeTransaction, Caller, JuteRecord], JuteRecord | None]]] = {
     OpCode.CREATE: _create,
     OpCode.CREATE2: _create2,
     OpCode.CREATE_CONTAINER: _create_not_served,
@@ -168,7 +170,7 @@ _RUN: Final[Mapping[OpCode, Callable[[Transaction, Caller, Record], Record | Non
     OpCode.CHECK: _check,
 }
 
-REQUESTS: Final[Mapping[OpCode, type[Record]]] = {
+REQUESTS: Final[Mapping[OpCode, type[JuteRecord]]] = {
     OpCode.CREATE: CreateRequest,
     OpCode.CREATE2: CreateRequest,
     OpCode.CREATE_CONTAINER: CreateRequest,
@@ -179,14 +181,14 @@ REQUESTS: Final[Mapping[OpCode, type[Record]]] = {
 }
 """The requests that change something, each a transaction of its own."""
 
-MULTI_REQUESTS: Final[Mapping[OpCode, type[Record]]] = {
+MULTI_REQUESTS: Final[Mapping[OpCode, type[JuteRecord]]] = {
     **{kind: request for kind, request in REQUESTS.items() if kind is not OpCode.SET_ACL},
     OpCode.CHECK: PathVersionRequest,
 }
 """The operations of a `multi`."""
 
 
-def _insist_on_session(transaction: Transaction, caller: Caller) -> None:
+def _insist_on_session(transaction: TreeTransaction, caller: Caller) -> None:
     if not transaction.has_session(caller.session_id):
         raise RefusedError(Code.SESSION_EXPIRED)
 
@@ -195,13 +197,13 @@ def _parent_of(path: str) -> str:
     return path[: path.rindex("/")] or ROOT
 
 
-def _valid_node(transaction: Transaction, path: str) -> Node:
+def _valid_node(transaction: TreeTransaction, path: str) -> StoredNode:
     if not is_path(path):
         raise RefusedError(Code.BAD_ARGUMENTS)
     return _node(transaction, path)
 
 
-def _node(transaction: Transaction, path: str) -> Node:
+def _node(transaction: TreeTransaction, path: str) -> StoredNode:
     node = transaction.find(path)
     if node is None:
         raise NoNodeError(path)

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.following.follower_partition import FollowerPartition
 from support.replica_moves import FAST, ME, OTHER, SLOW, MovesFixture, all_records, append

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kcompat.zookeeper_server.jute import Reader, frame
+from kcompat.zookeeper_server.jute import JuteReader, frame
 from kcompat.zookeeper_server.records import (
     AuthPacket,
     ConnectRequest,
@@ -83,9 +83,9 @@ def test_any_bytes_in_any_pieces(data: bytes, cuts: list[int]) -> None:
     assert client.is_closed == whole.is_closed
     assert fixture.store.tree.nodes == other.store.tree.nodes
     if client.connection.session is not None:
-        assert Reader(client.next_frame()).left
+        assert JuteReader(client.next_frame()).left
         while client.sent:
-            ReplyHeader.decode(Reader(client.next_frame()))
+            ReplyHeader.decode(JuteReader(client.next_frame()))
     assert client.is_closed == (client.connection not in fixture.service.connections)
     if client.is_closed:
         assert len(fixture.service.watches) == 0

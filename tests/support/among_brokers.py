@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import BrokerInfo, PartitionInfo, TopicImage
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.net.hub import Hub

@@ -10,8 +10,8 @@ from kcompat.api.briefing import PATIENCE_MS, Briefing
 from kcompat.api.coordinator_check import CoordinatorCheck
 from kcompat.cluster.feature_levels import HIGHEST_LEVELS, SUPPORTED
 from kcompat.cluster.features import FinalizedFeatures
-from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import ClusterImage
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.cluster.znodes import (
     CLUSTER_ID,

@@ -11,13 +11,13 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Self
 
 from kcompat.cluster import znodes
-from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
+from kcompat.cluster.control_requests import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.controller import loading
-from kcompat.controller.candidacy import RETRY_MS, Candidacy
 from kcompat.controller.controller import Controller
+from kcompat.controller.controller_election import RETRY_MS, ControllerElection
 from kcompat.controller.isr_changes import AlterPartition, ProposedIsr
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import ANY_VERSION, Check, Create, Delete, SetData
@@ -28,7 +28,7 @@ from support.virtual_clock import VirtualClock
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kcompat.cluster.news import Answered, News, Role
+    from kcompat.cluster.control_requests import Answered, ControlRequest, Role
     from kcompat.controller.isr_changes import IsrAnswers
     from kcompat.controller.state import ControllerState, Event, RegisteredBroker
     from kcompat.promise import Promise
@@ -92,9 +92,9 @@ class ModelBroker:
         self.roles: dict[Key, Role] = {}
         self.epoch = -1
         self.controller_epoch = -1
-        self.waiting: deque[tuple[News, Answered]] = deque()
+        self.waiting: deque[tuple[ControlRequest, Answered]] = deque()
 
-    def take(self, news: News, answered: Answered) -> None:
+    def take(self, news: ControlRequest, answered: Answered) -> None:
         """Act now, or when it is released."""
         if self.is_held:
             self.waiting.append((news, answered))
@@ -108,9 +108,9 @@ class ModelBroker:
             news, answered = self.waiting.popleft()
             answered(self._act(news))
 
-    def _act(self, news: News) -> Reply:
+    def _act(self, news: ControlRequest) -> Reply:
         if isinstance(news, UpdateConfigs):
-            self.cluster.hear(news)
+            self.cluster.apply(news)
             return Reply()
         if news.controller_epoch < self.controller_epoch:
             return Reply(ErrorCode.STALE_CONTROLLER_EPOCH)
@@ -125,7 +125,7 @@ class ModelBroker:
                         self.roles.pop(key, None)
                         self.logs.pop(key, None)
             case UpdateMetadata():
-                self.cluster.hear(news)
+                self.cluster.apply(news)
         return Reply()
 
     def _take_roles(self, news: LeaderAndIsr) -> dict[Key, ErrorCode]:
@@ -151,7 +151,7 @@ class Way:
         self._broker = broker
         self._life = broker.life
 
-    def give(self, news: News, answered: Answered) -> None:
+    def give(self, news: ControlRequest, answered: Answered) -> None:
         """A broker that has died or registered anew never answers."""
         if self._broker.life == self._life:
             self._broker.take(news, answered)
@@ -164,7 +164,7 @@ class Member:
     """One broker with its session and its candidacy."""
 
     session: ProcessSession
-    candidacy: Candidacy
+    controller_election: ControllerElection
 
     def __init__(self, broker_id: int) -> None:
         self.broker = ModelBroker(broker_id)
@@ -195,7 +195,7 @@ class ControllersFixture:
     async def __aexit__(self, *_: object) -> None:
         for member in self.members.values():
             member.session.resume()
-            await member.candidacy.stop()
+            await member.controller_election.stop()
         await self.store.close()
 
     def _port_of(self, registered: RegisteredBroker) -> Way:
@@ -209,8 +209,8 @@ class ControllersFixture:
         controller = Controller(
             broker_id, member.session, self._port_of, self.clock, broker.config, broker.cluster
         )
-        member.candidacy = Candidacy(broker_id, member.session, controller, self.clock)
-        starting = asyncio.ensure_future(member.candidacy.start())
+        member.controller_election = ControllerElection(broker_id, member.session, controller, self.clock)
+        starting = asyncio.ensure_future(member.controller_election.start())
         await self.run()
         starting.add_done_callback(lambda done: done.cancelled() or done.exception())
 
@@ -228,7 +228,7 @@ class ControllersFixture:
             member.is_alive = False
             member.broker.life += 1
             member.broker.waiting.clear()
-            stopping = asyncio.ensure_future(member.candidacy.stop())
+            stopping = asyncio.ensure_future(member.controller_election.stop())
             await member.session.close()
             await asyncio.wait([stopping])
 
@@ -245,13 +245,13 @@ class ControllersFixture:
 
     def controllers(self) -> list[int]:
         """The brokers that take themselves for the controller."""
-        return [each for each, member in self.members.items() if member.candidacy.is_here]
+        return [each for each, member in self.members.items() if member.controller_election.is_here]
 
     def submit(self, event: Event[Any]) -> Promise[Any] | None:
         """Ask whoever is the controller."""
         for member in self.members.values():
-            if member.candidacy.is_here:
-                return member.candidacy.submit(event)
+            if member.controller_election.is_here:
+                return member.controller_election.submit(event)
         return None
 
     def propose(self, broker_id: int, choose: Callable[[Role], Sequence[int]]) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from kcompat.api import alter_configs, describe_configs, incremental_alter_configs
-from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.control_requests import UpdateConfigs
 from kcompat.cluster.image import BrokerInfo, TopicImage
-from kcompat.cluster.news import UpdateConfigs
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
@@ -45,7 +45,7 @@ class Configs:
             self.held.append(promise)
             return promise
         if self.error is ErrorCode.NONE:
-            self._cluster.hear(UpdateConfigs({(kind, name): configs}))
+            self._cluster.apply(UpdateConfigs({(kind, name): configs}))
         promise.complete(self.error)
         return promise
 
@@ -74,7 +74,7 @@ class ConfigFixture:
 
     def store(self, kind: str, name: str, configs: Mapping[str, str]) -> None:
         """As if another client had stored them."""
-        self.cluster.hear(UpdateConfigs({(kind, name): configs}))
+        self.cluster.apply(UpdateConfigs({(kind, name): configs}))
 
     def context(self, version: int) -> RequestContext:
         return context_of(self.services, version)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.cluster import znodes
-from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
+from kcompat.cluster.control_requests import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.cluster.znodes import BrokerRegistration
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from kcompat.cluster.control_requests import Answered, AssignedPartition, ControlRequest
     from kcompat.cluster.image import ClusterImage
-    from kcompat.cluster.news import Answered, AssignedPartition, News
     from kcompat.store.interface import MetadataStore
 
 
@@ -47,7 +47,7 @@ class FakeBroker:
     def image(self) -> ClusterImage:
         return self.cluster.image
 
-    def give(self, news: News, answered: Answered) -> None:
+    def give(self, news: ControlRequest, answered: Answered) -> None:
         if type(news) in self.bugs:
             raise self.bugs[type(news)]
         if self.held is None:
@@ -58,7 +58,7 @@ class FakeBroker:
     def close(self) -> None:
         self.closed += 1
 
-    def _reply(self, news: News) -> Reply:
+    def _reply(self, news: ControlRequest) -> Reply:
         match news:
             case LeaderAndIsr():
                 for part in news.partitions:
@@ -71,7 +71,7 @@ class FakeBroker:
                 self.deleted += [partition for partition in stopped if partition not in self.broken]
                 return self._errors(stopped)
             case UpdateMetadata() | UpdateConfigs():
-                self.cluster.hear(news)
+                self.cluster.apply(news)
                 return Reply()
 
     def _errors(self, partitions: Sequence[tuple[str, int]]) -> Reply:

@@ -12,8 +12,8 @@ from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.controller import loading
-from kcompat.controller.candidacy import Candidacy
 from kcompat.controller.controller import Controller
+from kcompat.controller.controller_election import ControllerElection
 from kcompat.controller.decisions import Decisions
 from kcompat.controller.producer_ids import ProducerIds
 from kcompat.store.interface import StoreUnavailableError
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from kcompat.cluster.feed import MetadataCache
-    from kcompat.cluster.news import BrokerPort
+    from kcompat.cluster.control_requests import BrokerPort
+    from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.cluster.znodes import BrokerRegistration
     from kcompat.controller.state import ControllerState, RegisteredBroker
     from kcompat.promise import Promise
@@ -60,18 +60,18 @@ class ControllingBroker:
         """Register the broker in the store of this session, and let it stand for election."""
         self.session = session
         self.controller = Controller(1, session, port_of, self.clock, config, cluster)
-        self.candidacy = Candidacy(1, session, self.controller, self.clock)
-        self.decisions = Decisions(self.candidacy.submit, 1, config, Random(1))
+        self.controller_election = ControllerElection(1, session, self.controller, self.clock)
+        self.decisions = Decisions(self.controller_election.submit, 1, config, Random(1))
         self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
         self.configs = EntityConfigs(session, cluster)
         self.config_watch = ConfigWatch(session, self.configs, self.clock.now_ms)
         await self.config_watch.start()
         await Registration(session, 1, Forgetful(), self.clock).start(registration)
-        await self.candidacy.start()
+        await self.controller_election.start()
 
     async def withdraw(self) -> None:
         """Stop the controller and the reading of configs."""
-        await self.candidacy.stop()
+        await self.controller_election.stop()
         await self.config_watch.stop()
 
 
@@ -124,7 +124,7 @@ class ControllerFixture(ControllingBroker):
 
     async def in_office(self) -> None:
         """Until this broker is the controller."""
-        await self.until(lambda: self.candidacy.is_here)
+        await self.until(lambda: self.controller_election.is_here)
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         """Until something is so."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from kcompat.store.tree import Node
+    from kcompat.store.tree import StoredNode
 
 
 class Create(Struct, frozen=True):
@@ -93,7 +93,7 @@ class Commit(Struct, frozen=True):
     """A transaction of the metadata store."""
 
     zxid: int
-    nodes: Mapping[str, Node | None]
+    nodes: Mapping[str, StoredNode | None]
 
 
 DiskOperation = (
@@ -130,7 +130,7 @@ class Disk:
     def __init__(self, operations: Sequence[DiskOperation] = ()) -> None:
         self.root: Entries = {}
         self.files: dict[int, bytearray] = {}
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, StoredNode] = {}
         self.zxid = 0
         for operation in operations:
             self.apply(operation)
@@ -164,7 +164,7 @@ class Disk:
             case Commit(zxid, nodes):
                 self._commit(zxid, nodes)
 
-    def _commit(self, zxid: int, nodes: Mapping[str, Node | None]) -> None:
+    def _commit(self, zxid: int, nodes: Mapping[str, StoredNode | None]) -> None:
         self.zxid = zxid
         for path, node in nodes.items():
             if node is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.controller.values import TopicResult
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.promise import Promise

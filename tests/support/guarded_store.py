@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.znodes import TopicAssignment
     from kcompat.store.interface import Op, OpResult, SetAcl
     from kcompat.store.process_store import Journal
-    from kcompat.store.tree import Change
+    from kcompat.store.tree import NodeChange
 
 _STATE: Final = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 
@@ -69,7 +69,7 @@ class GuardedStore(ProcessStore):
             assert isinstance(op, SetData | Create | Delete), op
         return await super().commit(session_id, ops)
 
-    def _changed(self, change: Change) -> None:
+    def _changed(self, change: NodeChange) -> None:
         path = change.event.path
         node = self.tree.nodes.get(path)
         if path == CONTROLLER_EPOCH and node is not None:

@@ -289,7 +289,7 @@ def faulty_dispatcher(parts: Parts, injector: Injector) -> Dispatcher:
     """A dispatcher over handlers and decisions that fail; adds a listener that fails, too."""
 
     def submit(event: Event[T]) -> Promise[T]:
-        promise: Promise[T] = parts.candidacy.submit(_FaultyEvent(event, injector))
+        promise: Promise[T] = parts.controller_election.submit(_FaultyEvent(event, injector))
         promise.then(lambda _: injector.come_by(f"callback: answer to {type(event).__name__}"))
         return promise.map(partial(_passed, injector, f"map: answer to {type(event).__name__}"))
 

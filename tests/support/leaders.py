@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.replication.leading.leader import IsrRule, Leader
 
 ME, OTHER, THIRD = 1, 2, 3

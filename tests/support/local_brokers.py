@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.news import AssignedPartition, LeaderAndIsr, Reply
+from kcompat.cluster.control_requests import AssignedPartition, LeaderAndIsr, Reply
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.replication.local_broker import LocalBroker
@@ -15,7 +15,7 @@ from kcompat.replication.replica_manager import ReplicaManager
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kcompat.cluster.news import News
+    from kcompat.cluster.control_requests import ControlRequest
     from kcompat.log.manager import LogManager
     from support.virtual_clock import VirtualClock
 
@@ -35,7 +35,7 @@ def local_broker(
     )
 
 
-def told(local: LocalBroker, news: News) -> Reply:
+def told(local: LocalBroker, news: ControlRequest) -> Reply:
     """What the broker answers, at once."""
     replies: list[Reply] = []
     local.give(news, replies.append)

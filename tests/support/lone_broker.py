@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kcompat.clock import Clock
-    from kcompat.cluster.feed import MetadataCache
+    from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.controller.decisions import Decisions
     from kcompat.group.coordinator import GroupCoordinator
     from kcompat.log.files import Files

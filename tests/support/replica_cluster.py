@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo, TopicImage
-from kcompat.cluster.news import Role
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.log.append_result import AppendResult

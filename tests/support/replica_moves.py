@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.log.config import LogConfig

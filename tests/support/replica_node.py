@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kcompat.api import fetch, list_offsets, offset_for_leader_epoch
 from kcompat.api.context import Interruptible
-from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.log.files import FileRange
 from kcompat.promise import Promise

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import PartitionInfo, TopicImage
-from kcompat.cluster.news import Role
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.log.loader import create_log

@@ -9,7 +9,7 @@ from kcompat.promise import Promise
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from kcompat.cluster.news import Answered, News, Reply
+    from kcompat.cluster.control_requests import Answered, ControlRequest, Reply
     from kcompat.protocol.errors import ErrorCode
 
 
@@ -17,10 +17,10 @@ class ToldBroker:
     """A `BrokerPort` that has one reply to everything; None: it never answers."""
 
     def __init__(self, reply: Reply | None = None) -> None:
-        self.heard: list[News] = []
+        self.heard: list[ControlRequest] = []
         self._reply = reply
 
-    def give(self, news: News, answered: Answered) -> None:
+    def give(self, news: ControlRequest, answered: Answered) -> None:
         """See `BrokerPort`."""
         self.heard.append(news)
         if self._reply is not None:

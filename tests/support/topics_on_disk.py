@@ -7,9 +7,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from kcompat.api import produce
-from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import PartitionInfo, TopicImage
-from kcompat.cluster.news import Role
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.log.loader import create_log

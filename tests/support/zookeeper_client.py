@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
 
-from kcompat.zookeeper_server.jute import Reader, frame
+from kcompat.zookeeper_server.jute import JuteReader, frame
 from kcompat.zookeeper_server.records import (
     ConnectRequest,
     ConnectResponse,
@@ -20,7 +20,7 @@ from kcompat.zookeeper_server.records import (
 )
 
 if TYPE_CHECKING:
-    from kcompat.zookeeper_server.jute import Record
+    from kcompat.zookeeper_server.jute import JuteRecord
 
 NOTIFICATION_XID = -1
 TIMEOUT_S = 20.0
@@ -32,9 +32,9 @@ class Reply(Struct, frozen=True):
     header: ReplyHeader
     body: bytes
 
-    def read(self, record: type[Record]) -> Record:
+    def read(self, record: type[JuteRecord]) -> JuteRecord:
         """The body as a record, which must be all of it."""
-        reader = Reader(self.body)
+        reader = JuteReader(self.body)
         value = record.decode(reader)
         assert not reader.left, self
         return value
@@ -62,17 +62,17 @@ class ZooKeeperClient:
         """Ask for a session, or take one up."""
         request = ConnectRequest(0, last_zxid_seen, timeout_ms, session_id, password)
         self.send(frame(request, ReadOnly(False)))
-        reader = Reader(self._frame())
+        reader = JuteReader(self._frame())
         self.session = ConnectResponse.decode(reader)
         assert not ReadOnly.decode(reader).read_only
         return self.session
 
-    def ask(self, kind: int, request: Record | None = None, xid: int | None = None) -> Reply:
+    def ask(self, kind: int, request: JuteRecord | None = None, xid: int | None = None) -> Reply:
         """One request and its reply; what watches tell before that is in `events`."""
         self.request(kind, request, xid)
         return self.reply()
 
-    def request(self, kind: int, request: Record | bytes | None = None, xid: int | None = None) -> None:
+    def request(self, kind: int, request: JuteRecord | bytes | None = None, xid: int | None = None) -> None:
         """One request, whose reply is asked for later."""
         self._xid += 1
         header = RequestHeader(self._xid if xid is None else xid, kind).encode()
@@ -82,7 +82,7 @@ class ZooKeeperClient:
     def reply(self) -> Reply:
         """The next reply."""
         while True:
-            reader = Reader(self._frame())
+            reader = JuteReader(self._frame())
             header = ReplyHeader.decode(reader)
             if header.xid != NOTIFICATION_XID:
                 return Reply(header, reader.rest())
@@ -91,7 +91,7 @@ class ZooKeeperClient:
     def next_event(self) -> WatcherEvent:
         """What a watch tells next, while no reply is expected."""
         if not self.events:
-            reader = Reader(self._frame())
+            reader = JuteReader(self._frame())
             assert ReplyHeader.decode(reader).xid == NOTIFICATION_XID
             self.events.append(WatcherEvent.decode(reader))
         return self.events.popleft()

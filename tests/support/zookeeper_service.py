@@ -9,9 +9,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcompat.promise import Promise
-from kcompat.store.tree import Transaction, Tree
-from kcompat.zookeeper_server.connection import Connection
-from kcompat.zookeeper_server.jute import Reader, frame
+from kcompat.store.tree import Tree, TreeTransaction
+from kcompat.zookeeper_server.connection import ClientConnection
+from kcompat.zookeeper_server.jute import JuteReader, frame
 from kcompat.zookeeper_server.records import (
     ACL,
     ConnectRequest,
@@ -31,8 +31,8 @@ from support.zookeeper_client import NOTIFICATION_XID, Reply
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcompat.store.tree import Change, StoredSession
-    from kcompat.zookeeper_server.jute import Record
+    from kcompat.store.tree import NodeChange, StoredSession
+    from kcompat.zookeeper_server.jute import JuteRecord
 
 T = TypeVar("T")
 
@@ -46,9 +46,9 @@ class FakeStore:
         self.tree = Tree()
         self.waiting: list[Callable[[], object]] | None = None
         self.fault: Exception | None = None
-        self.changed: Callable[[Change], object]
+        self.changed: Callable[[NodeChange], object]
 
-    def transact(self, session_id: int, work: Callable[[Transaction], T]) -> Promise[tuple[int, T]]:
+    def transact(self, session_id: int, work: Callable[[TreeTransaction], T]) -> Promise[tuple[int, T]]:
         """See `Backend`."""
         promise: Promise[tuple[int, T]] = Promise()
 
@@ -56,7 +56,7 @@ class FakeStore:
             if self.fault is not None:
                 promise.fail(self.fault)
                 return
-            transaction = Transaction(self.tree, session_id, 5, self.tree.zxid + 1)
+            transaction = TreeTransaction(self.tree, session_id, 5, self.tree.zxid + 1)
             try:
                 result = work(transaction)
             except Exception as error:
@@ -82,7 +82,7 @@ class FakeStore:
 
 
 class FakeClient:
-    """The other end of a `Connection`: its `Transport`, and what a client does with it."""
+    """The other end of a `ClientConnection`: its `Transport`, and what a client does with it."""
 
     def __init__(self, service: Service, host: str = "127.0.0.1") -> None:
         self.sent = bytearray()
@@ -90,7 +90,7 @@ class FakeClient:
         self.is_closed = False
         self.is_listening = True
         self.session: ConnectResponse
-        self.connection = Connection(service, host, 40000, self)
+        self.connection = ClientConnection(service, host, 40000, self)
         self._xid = 0
 
     def write(self, data: bytes) -> None:
@@ -115,12 +115,12 @@ class FakeClient:
     ) -> ConnectResponse:
         """Ask for a session, or take one up."""
         self.send(frame(ConnectRequest(0, 0, timeout_ms, session_id, password), ReadOnly(False)))
-        reader = Reader(self.next_frame())
+        reader = JuteReader(self.next_frame())
         self.session = ConnectResponse.decode(reader)
         assert not ReadOnly.decode(reader).read_only
         return self.session
 
-    def request(self, kind: int, request: Record | bytes = b"") -> int:
+    def request(self, kind: int, request: JuteRecord | bytes = b"") -> int:
         """A request; its xid."""
         self._xid += 1
         body = request if isinstance(request, bytes) else request.encode()
@@ -128,7 +128,7 @@ class FakeClient:
         self.send((len(header) + len(body)).to_bytes(4, "big") + header + body)
         return self._xid
 
-    def ask(self, kind: int, request: Record | bytes = b"") -> Reply:
+    def ask(self, kind: int, request: JuteRecord | bytes = b"") -> Reply:
         """A request that is answered at once, and before which no watch tells anything."""
         xid = self.request(kind, request)
         (reply,) = self.seen()
@@ -144,7 +144,7 @@ class FakeClient:
         """Replies and events of watches that have come, in their order."""
         seen: list[Any] = []
         while self.sent:
-            reader = Reader(self.next_frame())
+            reader = JuteReader(self.next_frame())
             header = ReplyHeader.decode(reader)
             if header.xid == NOTIFICATION_XID:
                 event = WatcherEvent.decode(reader)

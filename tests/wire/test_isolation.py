@@ -30,7 +30,7 @@ def cluster() -> Iterator[Cluster]:
 def controller(cluster: Cluster) -> int:
     """The broker that holds the office."""
     running = cluster.nodes.running.items()
-    return cluster.thread.do(lambda: next(i for i, node in running if node.parts.candidacy.is_here))
+    return cluster.thread.do(lambda: next(i for i, node in running if node.parts.controller_election.is_here))
 
 
 def first_controller(cluster: Cluster) -> int:

@@ -21,7 +21,7 @@ from kcompat.replication.leading.remote_replica import RemoteReplica
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcompat.cluster.news import Role
+    from kcompat.cluster.control_requests import Role
 
 NOT_APPLIED: Final = frozenset({ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.INELIGIBLE_REPLICA})
 """The controller says that what it had is what it has, and it is what this leader knows."""

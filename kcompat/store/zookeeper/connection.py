@@ -46,7 +46,7 @@ _kazoo_log = logging.getLogger(f"{__name__}.kazoo")
 _kazoo_log.setLevel(logging.ERROR)  # the states are told; each attempt to connect is no news
 
 
-class Connection:
+class EnsembleConnection:
     """A session and the way to the servers, from `start` to its end."""
 
     def __init__(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.store.interface import Op, OpResult, Stat
-    from kcompat.store.zookeeper.connection import Connection, Send
+    from kcompat.store.zookeeper.connection import EnsembleConnection, Send
     from kcompat.store.zookeeper.translation import Translation
 
 MOST_LOSSES = 5
@@ -55,7 +55,7 @@ class _Request:
 class Requests:
     """The requests of one session, in order and over lost connections."""
 
-    def __init__(self, connection: Connection, translation: Translation, most_in_flight: int) -> None:
+    def __init__(self, connection: EnsembleConnection, translation: Translation, most_in_flight: int) -> None:
         self._connection = connection
         self._translation = translation
         self._most_in_flight = most_in_flight

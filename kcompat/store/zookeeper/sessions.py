@@ -16,7 +16,7 @@ from kcompat.store.interface import (
     StoreUnavailableError,
 )
 from kcompat.store.session import Session
-from kcompat.store.zookeeper.connection import Connection
+from kcompat.store.zookeeper.connection import EnsembleConnection
 from kcompat.store.zookeeper.requests import Requests
 from kcompat.store.zookeeper.translation import Translation, our_error, stat
 from kcompat.store.zookeeper.watches import Watches
@@ -77,7 +77,7 @@ class ZooKeeperSession(Session):
         self._reads_many = True
         """Whether the servers are of 3.6 or later, as far as is known."""
         self._renewing = asyncio.Lock()
-        self._connection: Connection
+        self._connection: EnsembleConnection
         self._requests: Requests
         self._connected: asyncio.Future[None]
 
@@ -87,8 +87,8 @@ class ZooKeeperSession(Session):
         """Begin a session. Raises `StoreUnavailableError` where no server takes it in time."""
         settings = self._settings
         self._connected = asyncio.get_running_loop().create_future()
-        connection: Connection
-        connection = Connection(settings, self._tls, lambda state: self._told(connection, state))
+        connection: EnsembleConnection
+        connection = EnsembleConnection(settings, self._tls, lambda state: self._told(connection, state))
         self._connection = connection
         self._requests = Requests(connection, self._translation, settings.max_in_flight_requests)
         connection.start()
@@ -126,7 +126,7 @@ class ZooKeeperSession(Session):
             self._requests.end()
             await self._connection.stop()
 
-    def _told(self, connection: Connection, state: SessionState) -> None:
+    def _told(self, connection: EnsembleConnection, state: SessionState) -> None:
         if connection is not self._connection or self._is_closed:
             return
         if state is SessionState.EXPIRED:

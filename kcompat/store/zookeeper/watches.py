@@ -14,7 +14,7 @@ from kazoo.exceptions import ConnectionLoss, NoNodeError
 from kazoo.protocol.states import EventType as KazooEvent
 
 from kcompat.store.interface import EventType, WatchEvent
-from kcompat.store.subscriptions import Subscriptions
+from kcompat.store.subscribers import Subscribers
 from kcompat.store.zookeeper.connection import is_end
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Watches:
         """`request` sends something at once; `full_path` says where ZooKeeper has a node."""
         self._request = request
         self._full_path = full_path
-        self._listeners: Subscriptions[str, WatchEvent] = Subscriptions("a watch of the metadata store")
+        self._listeners: Subscribers[str, WatchEvent] = Subscribers("a watch of the metadata store")
         self._nodes: dict[str, _Watched] = {}
         self._is_connected = False
 

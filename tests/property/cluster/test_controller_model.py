@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from kcompat.cluster.control_requests import LeaderAndIsr, Reply, StopReplica
 from kcompat.cluster.entity_configs import EntityConfigs
-from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.controller import loading
-from kcompat.controller.requests import picture, shown
+from kcompat.controller.requests import metadata_update, updated_partitions
 from kcompat.controller.values import PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode
 from support.cluster_of_one import ClusterFixture
@@ -25,8 +25,8 @@ from support.controlled_brokers import FakeBroker
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kcompat.cluster.control_requests import Answered, ControlRequest
     from kcompat.cluster.image import TopicImage
-    from kcompat.cluster.news import Answered, News
     from kcompat.controller.state import ControllerState
     from kcompat.promise import Promise
 
@@ -78,7 +78,7 @@ async def check_store(fixture: ClusterFixture, failed: Iterable[tuple[str, int]]
     loaded = replace(loaded, failed=frozenset((1, *key) for key in failed))
     restarted = MetadataCache(fixture.cluster.image.cluster_id)
     await EntityConfigs(fixture.session, restarted).read_all()
-    restarted.hear(picture(loaded, shown(loaded, loaded.topics.values())))
+    restarted.apply(metadata_update(loaded, updated_partitions(loaded, loaded.topics.values())))
     assert restarted.image == fixture.cluster.image
     return loaded
 
@@ -119,12 +119,12 @@ class LateBroker(FakeBroker):
     def __init__(self, cluster: MetadataCache) -> None:
         super().__init__(cluster)
         self.is_late = False
-        self.late: deque[tuple[News, Answered]] = deque()
+        self.late: deque[tuple[ControlRequest, Answered]] = deque()
         self.broken_topics: set[str] = set()
         self.logs: set[tuple[str, int]] = set()
         self.not_led: set[tuple[str, int]] = set()
 
-    def give(self, news: News, answered: Answered) -> None:
+    def give(self, news: ControlRequest, answered: Answered) -> None:
         self.late.append((news, answered))
         assert len(self.late) == 1, "one request at a time"
         if not self.is_late:

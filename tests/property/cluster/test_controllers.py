@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kcompat.cluster import znodes
 from kcompat.controller.creation import CreatePartitions, CreateTopics
 from kcompat.controller.deletion import DeleteTopics
-from kcompat.controller.election_requests import BalanceLeaders, ElectLeaders
+from kcompat.controller.leader_election_requests import BalanceLeaders, ElectLeaders
 from kcompat.controller.reassignment import Reassign
 from kcompat.controller.shutdown import ControlledShutdown
 from kcompat.controller.values import ElectionType, PartitionsSpec, TopicSpec
@@ -120,7 +120,7 @@ async def check_end(fixture: ControllersFixture) -> None:
     stored.check_invariants()
     assert not stored.deleting
     for broker_id, member in fixture.members.items():
-        assert member.candidacy.controller_id == controller
+        assert member.controller_election.controller_id == controller
         broker = member.broker
         image = broker.cluster.image
         image.check_invariants()

@@ -28,7 +28,7 @@ async def test_brokers_that_are_not_those_registered_get_none() -> None:
         assert stale.error_code == ErrorCode.STALE_BROKER_EPOCH
         unknown = await fixture.ask(allocate_producer_ids, 0, AllocateProducerIdsRequest(7, 1))
         assert unknown.error_code == ErrorCode.BROKER_ID_NOT_REGISTERED
-        await fixture.candidacy.stop()
+        await fixture.controller_election.stop()
         elsewhere = await fixture.ask(allocate_producer_ids, 0, AllocateProducerIdsRequest(1, 1))
         assert elsewhere.error_code == ErrorCode.NOT_CONTROLLER
 

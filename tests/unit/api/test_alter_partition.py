@@ -72,7 +72,7 @@ async def test_another_broker_epoch_and_no_controller() -> None:
         request = AlterPartitionRequest(broker_id=1, broker_epoch=-1)
         response = await fixture.ask(alter_partition, 3, request)
         assert response.error_code == ErrorCode.STALE_BROKER_EPOCH
-        await fixture.candidacy.stop()
+        await fixture.controller_election.stop()
         assert (await fixture.ask(alter_partition, 3, request)).error_code == ErrorCode.NOT_CONTROLLER
 
 

@@ -63,7 +63,7 @@ async def test_without_permission_the_whole_and_each_partition_is_refused() -> N
 
 async def test_without_a_controller_the_whole_is_refused() -> None:
     async with ClusterFixture() as fixture:
-        await fixture.candidacy.stop()
+        await fixture.controller_election.stop()
         for rows in ([Row(0, [1])], []):
             response = await fixture.ask(alter_partition_reassignments, 0, request_of(*rows))
             assert (response.error_code, response.responses) == (ErrorCode.NOT_CONTROLLER, [])

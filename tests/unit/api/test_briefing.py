@@ -7,8 +7,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from kcompat.api.briefing import PATIENCE_MS, Briefing
-from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import BrokerInfo
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.promise import Promise
 from support.virtual_clock import VirtualClock
 

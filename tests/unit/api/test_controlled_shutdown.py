@@ -34,7 +34,7 @@ async def test_brokers_that_are_not_there_and_no_controller() -> None:
     async with ClusterFixture() as fixture:
         response = await fixture.ask(controlled_shutdown, 3, ControlledShutdownRequest(7))
         assert response.error_code == ErrorCode.BROKER_NOT_AVAILABLE
-        await fixture.candidacy.stop()
+        await fixture.controller_election.stop()
         response = await fixture.ask(controlled_shutdown, 3, ControlledShutdownRequest(1))
         assert response.error_code == ErrorCode.STALE_CONTROLLER_EPOCH
 

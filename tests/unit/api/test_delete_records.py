@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from kcompat.api import delete_records
+from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import BrokerInfo
-from kcompat.cluster.news import Role
 from kcompat.promise import Promise
 from kcompat.protocol.messages.delete_records import DeleteRecordsRequest
 from kcompat.replication.reading import FetchSpec, PartitionReader

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.api import describe_log_dirs
-from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.log.config import LogConfig
 from kcompat.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcompat.replication.replica_manager import ReplicaManager

@@ -6,7 +6,7 @@ import errno
 from typing import TYPE_CHECKING, Any
 
 from kcompat.api import describe_producers
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.protocol.messages.describe_producers import DescribeProducersRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record

@@ -68,7 +68,7 @@ async def test_an_unknown_kind_no_permission_and_no_controller() -> None:
         response = await fixture.ask(elect_leaders, 2, request)
         assert response.error_code == ErrorCode.INVALID_REQUEST
         request.election_type = 0
-        await fixture.candidacy.stop()
+        await fixture.controller_election.stop()
         assert rows(await fixture.ask(elect_leaders, 2, request)) == {
             ("t", 0): (ErrorCode.NOT_CONTROLLER, None)
         }

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from kcompat.api import fetch
 from kcompat.api.context import Interruptible
+from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import BrokerInfo
-from kcompat.cluster.news import Role
 from kcompat.config.broker import BrokerConfig
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.replication.leading.leader import Leader

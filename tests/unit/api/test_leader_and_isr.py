@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kcompat.api import leader_and_isr
-from kcompat.cluster.news import LeaderAndIsr, Reply, Role
+from kcompat.cluster.control_requests import LeaderAndIsr, Reply, Role
 from kcompat.config.broker import BrokerConfig
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.api import list_offsets
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
 from kcompat.records.batch import build_batch

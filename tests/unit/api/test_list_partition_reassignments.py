@@ -49,7 +49,7 @@ async def test_without_permission_nothing_is_said_of_what_was_named() -> None:
 
 async def test_without_a_controller_the_whole_is_refused() -> None:
     async with ClusterFixture() as fixture:
-        await fixture.candidacy.stop()
+        await fixture.controller_election.stop()
         request = ListPartitionReassignmentsRequest(topics=[Asked("t", [0])])
         response = await fixture.ask(list_partition_reassignments, 0, request)
         assert (response.error_code, response.topics) == (ErrorCode.NOT_CONTROLLER, [])

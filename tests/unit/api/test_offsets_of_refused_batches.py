@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.protocol.errors import ErrorCode, error_of

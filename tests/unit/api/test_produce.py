@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
+from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo, TopicImage
-from kcompat.cluster.news import Role
 from kcompat.log.refusals import MOST_RUNS
 from kcompat.net.answers import CLOSE
 from kcompat.protocol.errors import ErrorCode

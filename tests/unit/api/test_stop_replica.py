@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kcompat.api import stop_replica
-from kcompat.cluster.news import Reply, StopReplica
+from kcompat.cluster.control_requests import Reply, StopReplica
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.stop_replica import StopReplicaRequest

@@ -94,7 +94,7 @@ async def test_nothing_asked_no_controller_and_no_permission(version: int) -> No
     async with ClusterFixture() as fixture:
         assert rows(await fixture.ask(update_features, version, UpdateFeaturesRequest())) == {}
         request = UpdateFeaturesRequest(feature_updates=[Update("up", 1)])
-        await fixture.candidacy.stop()
+        await fixture.controller_election.stop()
         response = await fixture.ask(update_features, version, request)
         assert refusal(response) == ErrorCode.NOT_CONTROLLER
         fixture.authorizer = Denying((Operation.ALTER, CLUSTER))

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kcompat.api import update_metadata
-from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.control_requests import Reply, UpdateMetadata
 from kcompat.cluster.image import BrokerInfo
-from kcompat.cluster.news import Reply, UpdateMetadata
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.update_metadata import UpdateMetadataRequest
 from kcompat.security.authorizer import CLUSTER, AllowEverything, Authorizer
@@ -73,7 +73,7 @@ def test_partitions_that_are_not_named_stay(version: int) -> None:
         answer(broker, version, asked)
         news = broker.heard[-1]
         assert isinstance(news, UpdateMetadata)
-        cluster.hear(news)
+        cluster.apply(news)
     topic = cluster.image.topics["t"]
     assert {index: info.leader for index, info in topic.partitions.items()} == {1: -1}
     assert cluster.image.controller_id == 2

@@ -10,8 +10,8 @@ import pytest
 from kcompat.cluster import znodes
 from kcompat.cluster.config_watch import KEPT_MS, ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
-from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import TopicImage
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import Create
 from kcompat.store.process_store import ProcessStore

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster import znodes
-from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import ClusterImage, TopicImage
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.cluster.missed_deletions import MissedDeletions
 from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.cluster.znodes import BrokerRegistration

@@ -14,7 +14,7 @@ from kcompat.controller.state import ControlledPartition, ControlledTopic, Contr
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kcompat.cluster.news import News
+    from kcompat.cluster.control_requests import ControlRequest
     from kcompat.controller.state import Decision
 
 
@@ -58,6 +58,6 @@ def with_partitions(state: ControllerState, *partitions: ControlledPartition) ->
     return state.with_topics([ControlledTopic("t", b"t" * 16, partitions)])
 
 
-def told(decision: Decision[Any], broker_id: int) -> list[News]:
+def told(decision: Decision[Any], broker_id: int) -> list[ControlRequest]:
     """What a broker hears of a decision, in order."""
     return [news for each, news in decision.requests if each == broker_id]

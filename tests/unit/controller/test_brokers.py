@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcompat.cluster.image import PartitionInfo
-from kcompat.cluster.news import (
+from kcompat.cluster.control_requests import (
     LeaderAndIsr,
-    ShownPartition,
     StoppedPartition,
     StopReplica,
+    UpdatedPartition,
     UpdateMetadata,
 )
+from kcompat.cluster.image import PartitionInfo
 from kcompat.controller.brokers import BrokersSeen, Failover, LogDirectoriesFailed
 from kcompat.controller.state import (
     ABSENT,
     ControlledPartition,
     ControlledTopic,
     ControllerState,
-    Deletion,
     RegisteredBroker,
+    TopicDeletion,
 )
 from kcompat.store.interface import Create, Delete, SetData
 from support.payloads import json_of
@@ -143,7 +143,7 @@ def test_a_partition_that_nobody_could_take_is_made_when_a_replica_starts(one: C
 
 def test_a_broker_that_starts_hides_and_deletes_what_waits_for_it(one: ControllerState) -> None:
     topic = ControlledTopic("d", b"d" * 16, (ControlledPartition(1, 4, (1,), (1, 2), 9),))
-    state = replace(one, deleting={"d": Deletion(topic, frozenset({2}))})
+    state = replace(one, deleting={"d": TopicDeletion(topic, frozenset({2}))})
     decision = seen(state, broker(1), broker(2))
     _, picture, stop = told(decision, 2)
     assert isinstance(picture, UpdateMetadata)
@@ -172,8 +172,8 @@ def test_a_controller_that_begins_tells_every_broker_everything(three: Controlle
         7,
         {each: broker(each).info for each in (1, 2, 3)},
         [
-            ShownPartition("t", b"t" * 16, 0, PartitionInfo(1, 4, (1, 2), (1, 2))),
-            ShownPartition("t", b"t" * 16, 1, PartitionInfo(3, 4, (3,), (3,))),
+            UpdatedPartition("t", b"t" * 16, 0, PartitionInfo(1, 4, (1, 2), (1, 2))),
+            UpdatedPartition("t", b"t" * 16, 1, PartitionInfo(3, 4, (3,), (3,))),
         ],
     )
 
@@ -209,7 +209,7 @@ def test_deletions_are_resumed_and_marks_of_nothing_dropped(one: ControllerState
     empty = ControlledTopic("mark", bytes(16), ())
     state = replace(
         one,
-        deleting={"d": Deletion(topic, frozenset({1})), "mark": Deletion(empty)},
+        deleting={"d": TopicDeletion(topic, frozenset({1})), "mark": TopicDeletion(empty)},
         entity_configs={("topics", "d"): {}},
     )
     decision = Failover().decide(state)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.news import LeaderAndIsr, Reply, StoppedPartition, StopReplica, UpdateConfigs
-from kcompat.controller.channels import Channel, Channels, event_of_reply
+from kcompat.cluster.control_requests import LeaderAndIsr, Reply, StoppedPartition, StopReplica, UpdateConfigs
+from kcompat.controller.channels import BrokerChannel, BrokerChannels, event_of_reply
 from kcompat.controller.deletion import ReplicasStopped
-from kcompat.controller.leadership import ReplicasFailed
+from kcompat.controller.offline_replicas import ReplicasFailed
 from kcompat.protocol.errors import ErrorCode
 
 from .conftest import broker
 
 if TYPE_CHECKING:
-    from kcompat.cluster.news import Answered, News
+    from kcompat.cluster.control_requests import Answered, ControlRequest
     from kcompat.controller.state import RegisteredBroker
 
 FAILED = Reply(partitions={("t", 1): ErrorCode.KAFKA_STORAGE_ERROR})
@@ -25,10 +25,10 @@ class Port:
     """Keeps what it is given."""
 
     def __init__(self) -> None:
-        self.given: list[tuple[News, Answered]] = []
+        self.given: list[tuple[ControlRequest, Answered]] = []
         self.is_closed = False
 
-    def give(self, news: News, answered: Answered) -> None:
+    def give(self, news: ControlRequest, answered: Answered) -> None:
         self.given.append((news, answered))
 
     def close(self) -> None:
@@ -50,8 +50,12 @@ def note(answers: list[tuple[str, Reply]], name: str, reply: Reply) -> None:
 def test_one_request_at_a_time_in_order() -> None:
     port = Port()
     answers: list[tuple[str, Reply]] = []
-    channel = Channel(1, port)
-    requests: dict[str, News] = {"a": stop_all(("a", 0)), "b": UpdateConfigs({}), "c": stop_all(("c", 0))}
+    channel = BrokerChannel(1, port)
+    requests: dict[str, ControlRequest] = {
+        "a": stop_all(("a", 0)),
+        "b": UpdateConfigs({}),
+        "c": stop_all(("c", 0)),
+    }
     for name, news in requests.items():
         channel.put(news, partial(note, answers, name))
     assert [type(news) for news, _ in port.given] == [StopReplica]
@@ -65,7 +69,7 @@ def test_one_request_at_a_time_in_order() -> None:
 def test_what_waits_goes_as_one_and_is_answered_as_one() -> None:
     port = Port()
     answers: list[tuple[str, Reply]] = []
-    channel = Channel(1, port)
+    channel = BrokerChannel(1, port)
     for name in "abc":
         channel.put(stop(name), partial(note, answers, name))
     port.given[0][1](DONE)
@@ -80,7 +84,7 @@ def test_what_waits_goes_as_one_and_is_answered_as_one() -> None:
 def test_a_second_answer_is_none() -> None:
     port = Port()
     answers: list[Reply] = []
-    channel = Channel(1, port)
+    channel = BrokerChannel(1, port)
     channel.put(stop("a"), answers.append)
     channel.put(stop("b"), answers.append)
     port.given[0][1](DONE)
@@ -92,7 +96,7 @@ def test_a_second_answer_is_none() -> None:
 def test_a_closed_channel_hears_nothing_and_sends_nothing() -> None:
     port = Port()
     answers: list[Reply] = []
-    channel = Channel(1, port)
+    channel = BrokerChannel(1, port)
     channel.put(stop("a"), answers.append)
     channel.put(stop("b"), answers.append)
     channel.close()
@@ -108,7 +112,7 @@ class Broken:
     def __init__(self, *, answers_first: bool) -> None:
         self.answers_first = answers_first
 
-    def give(self, _: News, answered: Answered) -> None:
+    def give(self, _: ControlRequest, answered: Answered) -> None:
         if self.answers_first:
             answered(FAILED)
         raise ZeroDivisionError
@@ -119,7 +123,7 @@ class Broken:
 
 def test_what_a_port_raises_fails_all_partitions_of_the_request() -> None:
     answers: list[Reply] = []
-    channel = Channel(1, Broken(answers_first=False))
+    channel = BrokerChannel(1, Broken(answers_first=False))
     channel.put(stop_all(("a", 0), ("b", 1)), answers.append)
     channel.put(UpdateConfigs({}), answers.append)
     error = ErrorCode.UNKNOWN_SERVER_ERROR
@@ -128,7 +132,7 @@ def test_what_a_port_raises_fails_all_partitions_of_the_request() -> None:
 
 def test_what_was_answered_before_it_raised_counts() -> None:
     answers: list[Reply] = []
-    Channel(1, Broken(answers_first=True)).put(stop("t"), answers.append)
+    BrokerChannel(1, Broken(answers_first=True)).put(stop("t"), answers.append)
     assert answers == [FAILED]
 
 
@@ -136,14 +140,14 @@ def test_a_long_queue_costs_no_stack() -> None:
     class Slow(Port):
         """Keeps its first request, and answers the others at once."""
 
-        def give(self, news: News, answered: Answered) -> None:
+        def give(self, news: ControlRequest, answered: Answered) -> None:
             super().give(news, answered)
             if len(self.given) > 1:
                 answered(DONE)
 
     port = Slow()
     answers: list[Reply] = []
-    channel = Channel(1, port)
+    channel = BrokerChannel(1, port)
     for _ in range(10_000):
         channel.put(stop("t"), answers.append)
     assert len(port.given) == 1
@@ -195,7 +199,7 @@ def test_a_broker_that_registers_anew_or_moves_gets_another_queue() -> None:
         ports.append(Port())
         return ports[-1]
 
-    channels = Channels(port_of)
+    channels = BrokerChannels(port_of)
     channels.follow({1: broker(1), 2: broker(2)})
     for _ in range(2):
         channels.put(2, stop("a"), lambda _: None)

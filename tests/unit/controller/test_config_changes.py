@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcompat.controller.config_changes import ConfigsHeard
+from kcompat.controller.config_changes import ConfigsChanged
 from kcompat.controller.state import ControlledPartition
 
 from .conftest import with_partitions
@@ -21,14 +21,14 @@ UNCLEAN = {("topics", "t"): {"unclean.leader.election.enable": "true"}}
 
 def test_a_topic_that_allows_it_gets_a_leader(three: ControllerState) -> None:
     state = with_partitions(three, WITHOUT_LEADER)
-    decision = ConfigsHeard(UNCLEAN, elects_uncleanly=False).decide(state)
+    decision = ConfigsChanged(UNCLEAN, elects_uncleanly=False).decide(state)
     assert decision.state.topics["t"].partitions == (RECOVERING,)
     assert decision.state.configs("topics", "t") == UNCLEAN["topics", "t"]
 
 
 def test_so_do_all_that_do_not_forbid_it_when_the_brokers_allow_it(three: ControllerState) -> None:
     state = with_partitions(three, WITHOUT_LEADER)
-    event = ConfigsHeard({}, elects_uncleanly=True)
+    event = ConfigsChanged({}, elects_uncleanly=True)
     assert event.decide(state).state.topics["t"].partitions == (RECOVERING,)
     forbidding = state.with_configs({("topics", "t"): {"unclean.leader.election.enable": "false"}})
     assert not event.decide(forbidding).writes
@@ -36,9 +36,9 @@ def test_so_do_all_that_do_not_forbid_it_when_the_brokers_allow_it(three: Contro
 
 def test_what_is_allowed_already_changes_nothing(three: ControllerState) -> None:
     state = replace(with_partitions(three, WITHOUT_LEADER), elects_uncleanly=True)
-    assert not ConfigsHeard({}, elects_uncleanly=True).decide(state).writes
-    assert not ConfigsHeard(UNCLEAN, elects_uncleanly=True).decide(state).writes
+    assert not ConfigsChanged({}, elects_uncleanly=True).decide(state).writes
+    assert not ConfigsChanged(UNCLEAN, elects_uncleanly=True).decide(state).writes
 
 
 def test_configs_of_a_topic_that_is_not_there_are_not_kept(three: ControllerState) -> None:
-    assert not ConfigsHeard(UNCLEAN, elects_uncleanly=False).decide(three).state.entity_configs
+    assert not ConfigsChanged(UNCLEAN, elects_uncleanly=False).decide(three).state.entity_configs

@@ -10,8 +10,8 @@ import pytest
 from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.znodes import ProducerIdBlock
 from kcompat.controller import loading
-from kcompat.controller.leadership import ReplicasFailed
-from kcompat.controller.values import Outcome, PartitionsSpec, TopicSpec
+from kcompat.controller.offline_replicas import ReplicasFailed
+from kcompat.controller.values import PartitionsSpec, TopicOutcome, TopicSpec
 from kcompat.protocol.errors import ErrorCode
 from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from support.controlled_brokers import register
@@ -60,7 +60,7 @@ async def test_a_deleted_topic_leaves_no_node_behind(path: Path) -> None:
         empty = fixture.paths("/")
         await answer(fixture.decisions.create_topics([TopicSpec("t", 2, 1)]))
         outcomes = await answer(fixture.decisions.delete_topics(["t", "none"]))
-        assert outcomes == {"t": Outcome(), "none": Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)}
+        assert outcomes == {"t": TopicOutcome(), "none": TopicOutcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)}
         assert fixture.broker.deleted == [("t", 0), ("t", 1)]
         assert fixture.paths("/") == empty
         (again,) = await answer(fixture.decisions.create_topics([TopicSpec("t", 1, 1)]))
@@ -72,7 +72,7 @@ async def test_an_unfinished_deletion_is_finished_by_the_next_start(path: Path) 
         await answer(fixture.decisions.create_topics([TopicSpec("t", 1, 1), TopicSpec("u", 1, 1)]))
         fixture.broker.broken = {("t", 0)}
         outcomes = await answer(fixture.decisions.delete_topics(["t"]))
-        assert outcomes == {"t": Outcome(ErrorCode.REQUEST_TIMED_OUT)}
+        assert outcomes == {"t": TopicOutcome(ErrorCode.REQUEST_TIMED_OUT)}
         (refused,) = await answer(fixture.decisions.create_topics([TopicSpec("t", 1, 1)]))
         assert refused.message == "Topic 't' is marked for deletion."
         assert await answer(fixture.decisions.ensure_topics(["t"])) == {"t": ErrorCode.NONE}
@@ -93,7 +93,7 @@ async def test_a_partition_whose_log_cannot_be_made_has_no_leader(path: Path) ->
         (created,) = await answer(fixture.decisions.create_topics([TopicSpec("t", 2, 1)]))
         assert created.error is ErrorCode.NONE
         assert [part.leader for part in fixture.broker.image.topics["t"].partitions.values()] == [1, -1]
-        await answer(fixture.candidacy.submit(ReplicasFailed(1, frozenset({("t", 0)}))))
+        await answer(fixture.controller_election.submit(ReplicasFailed(1, frozenset({("t", 0)}))))
         assert [part.leader for part in fixture.broker.image.topics["t"].partitions.values()] == [-1, -1]
     async with ControllerFixture(path) as fixture:
         assert [part.leader for part in fixture.broker.image.topics["t"].partitions.values()] == [1, 1]
@@ -178,7 +178,7 @@ async def test_a_controller_whose_epoch_is_over_writes_nothing_and_stands_for_el
         (created,) = await answer(fixture.decisions.create_topics([TopicSpec("t", 1, 1)]))
         assert created.error is ErrorCode.NOT_CONTROLLER
         assert fixture.paths("/") == before
-        assert not fixture.candidacy.is_here
+        assert not fixture.controller_election.is_here
         await fixture.in_office()
         assert (await fixture.loaded()).epoch == 10
         (created,) = await answer(fixture.decisions.create_topics([TopicSpec("t", 1, 1)]))

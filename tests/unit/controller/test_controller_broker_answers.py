@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.news import LeaderAndIsr, StopReplica, UpdateConfigs, UpdateMetadata
+from kcompat.cluster.control_requests import LeaderAndIsr, StopReplica, UpdateConfigs, UpdateMetadata
 from kcompat.cluster.znodes import ProducerIdBlock, broker_path, encode_broker
 from kcompat.controller.isr_changes import AlterPartition, ProposedIsr
-from kcompat.controller.values import Outcome, TopicSpec
+from kcompat.controller.values import TopicOutcome, TopicSpec
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import Create, Delete
 from support.controlled_brokers import registration_of
@@ -45,7 +45,7 @@ async def test_a_deletion_ends_with_the_brokers_answer(path: Path) -> None:
         assert not deletion.done
         assert fixture.paths("/admin/delete_topics/") == ["/admin/delete_topics/t"]
         fixture.broker.release()
-        assert await answer(deletion) == {"t": Outcome()}
+        assert await answer(deletion) == {"t": TopicOutcome()}
         assert fixture.paths("/admin/delete_topics/") == []
 
 
@@ -55,7 +55,7 @@ async def test_an_answer_goes_before_what_is_asked_next(path: Path) -> None:
         deletion = fixture.decisions.delete_topics(["t"])
         creation = fixture.decisions.create_topics([TopicSpec("t", 2, 1)])
         assert (await answer(creation))[0].error is ErrorCode.NONE
-        assert deletion.value == {"t": Outcome()}
+        assert deletion.value == {"t": TopicOutcome()}
 
 
 async def test_who_waits_for_a_broker_that_never_answers_is_told_at_the_stop(path: Path) -> None:
@@ -79,7 +79,7 @@ async def test_an_answer_that_comes_after_a_resignation_is_nobodys(path: Path) -
         await other.set("/controller_epoch", b"9")
         (created,) = await answer(fixture.decisions.create_topics([TopicSpec("u", 1, 1)]))
         assert created.error is ErrorCode.NOT_CONTROLLER
-        assert deletion.value == {"t": Outcome(ErrorCode.REQUEST_TIMED_OUT)}
+        assert deletion.value == {"t": TopicOutcome(ErrorCode.REQUEST_TIMED_OUT)}
         before = fixture.paths("/")
         fixture.broker.release()
         await asyncio.sleep(0)
@@ -106,7 +106,7 @@ async def test_a_topic_whose_broker_raises_on_deletion_stays_marked(path: Path) 
         await answer(fixture.decisions.create_topics([TopicSpec("t", 1, 1)]))
         fixture.broker.bugs[StopReplica] = ZeroDivisionError("a bug")
         outcomes = await answer(fixture.decisions.delete_topics(["t"]))
-        assert outcomes == {"t": Outcome(ErrorCode.REQUEST_TIMED_OUT)}
+        assert outcomes == {"t": TopicOutcome(ErrorCode.REQUEST_TIMED_OUT)}
         assert fixture.paths("/admin/delete_topics/") == ["/admin/delete_topics/t"]
 
 
@@ -118,7 +118,7 @@ async def test_nobody_waits_for_a_silent_broker_elsewhere(path: Path) -> None:
         (created,) = await answer(fixture.decisions.create_topics([spec]))
         assert created.error is ErrorCode.NONE
         assert fixture.broker.image.topics["t"].partitions[0].leader == 2
-        assert await answer(fixture.decisions.delete_topics(["t"])) == {"t": Outcome()}
+        assert await answer(fixture.decisions.delete_topics(["t"])) == {"t": TopicOutcome()}
         assert fixture.broker.deleted == [("t", 0)]
         assert fixture.paths("/admin/delete_topics/") == ["/admin/delete_topics/t"]
         silent.release()
@@ -160,7 +160,7 @@ async def test_what_a_broker_could_not_do_is_forgotten_once_it_has_registered_an
         assert partition.isr == (1,)
         both = ProposedIsr("t", 0, partition.leader_epoch, partition.partition_epoch, ((1, -1), (2, -1)))
         epoch = (await fixture.loaded()).brokers[1].epoch
-        answers = await answer(fixture.candidacy.submit(AlterPartition(1, epoch, [both])))
+        answers = await answer(fixture.controller_election.submit(AlterPartition(1, epoch, [both])))
         assert [row.error for row in answers.rows] == [ErrorCode.NONE]
 
 
@@ -172,7 +172,7 @@ async def test_a_store_that_fails_between_the_steps_of_a_deletion(path: Path) ->
         await answer(fixture.decisions.allocate_producer_ids())
         fixture.disk.full = True
         fixture.broker.release()
-        assert await answer(deletion) == {"t": Outcome(ErrorCode.KAFKA_STORAGE_ERROR)}
+        assert await answer(deletion) == {"t": TopicOutcome(ErrorCode.KAFKA_STORAGE_ERROR)}
         fixture.disk.full = False
         assert fixture.paths("/admin/delete_topics/") == ["/admin/delete_topics/t"]
     async with ControllerFixture(path) as fixture:

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from kcompat.cluster.news import LeaderAndIsr, UpdateConfigs, UpdateMetadata
+from kcompat.cluster.control_requests import LeaderAndIsr, UpdateConfigs, UpdateMetadata
 from kcompat.controller.creation import CreatePartitions, CreateTopics
-from kcompat.controller.state import ControlledTopic, Deletion
-from kcompat.controller.values import Outcome, PartitionsSpec, TopicSpec
+from kcompat.controller.state import ControlledTopic, TopicDeletion
+from kcompat.controller.values import PartitionsSpec, TopicOutcome, TopicSpec
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import Create, SetData
 from support.payloads import json_of
 
 if TYPE_CHECKING:
-    from kcompat.cluster.news import News
+    from kcompat.cluster.control_requests import ControlRequest
     from kcompat.config.broker import BrokerConfig
     from kcompat.controller.state import ControllerState, Decision
     from kcompat.controller.values import TopicResult
@@ -31,7 +31,7 @@ def create(
     return decision
 
 
-def told(decision: Decision[Any], broker_id: int) -> list[News]:
+def told(decision: Decision[Any], broker_id: int) -> list[ControlRequest]:
     return [news for each, news in decision.requests if each == broker_id]
 
 
@@ -192,7 +192,7 @@ def test_unequal_replica_counts_in_an_assignment(three: ControllerState, config:
 
 def test_names_that_exist_collide_or_are_being_deleted(one: ControllerState, config: BrokerConfig) -> None:
     state = with_topic(one, config, TopicSpec("a.b", 1, 1))
-    state = replace(state, deleting={"gone": Deletion(ControlledTopic("gone", bytes(16), ()))})
+    state = replace(state, deleting={"gone": TopicDeletion(ControlledTopic("gone", bytes(16), ()))})
     results = create(
         state, config, *[TopicSpec(name, 1, 1) for name in ("a.b", "a_b", "gone", "x.y", "x_y")]
     ).answer
@@ -266,7 +266,7 @@ def test_each_broker_hears_of_its_own_roles_and_all_see_the_picture(
 
 def grow(
     state: ControllerState, *specs: PartitionsSpec, validate_only: bool = False
-) -> Decision[dict[str, Outcome]]:
+) -> Decision[dict[str, TopicOutcome]]:
     decision = CreatePartitions(specs, validate_only).decide(state)
     decision.state.check_invariants()
     return decision
@@ -277,7 +277,7 @@ def test_growing_writes_the_assignment_and_only_the_new_states(
 ) -> None:
     state = with_topic(one, config, TopicSpec("t", 2, 1))
     decision = grow(state, PartitionsSpec("t", 3))
-    assert decision.answer == {"t": Outcome()}
+    assert decision.answer == {"t": TopicOutcome()}
     assignment, *states = decision.writes
     assert isinstance(assignment, SetData)
     assert json_of(assignment.data)["partitions"] == {"0": [1], "1": [1], "2": [1]}
@@ -333,6 +333,6 @@ def test_growing_that_kafka_refuses(
 def test_growing_to_validate_changes_nothing(one: ControllerState, config: BrokerConfig) -> None:
     state = with_topic(one, config, TopicSpec("t", 2, 1))
     decision = grow(state, PartitionsSpec("t", 3), validate_only=True)
-    assert decision.answer == {"t": Outcome()}
+    assert decision.answer == {"t": TopicOutcome()}
     assert decision.state is state
     assert not decision.writes

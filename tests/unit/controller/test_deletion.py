@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from kcompat.cluster.news import StoppedPartition, StopReplica, UpdateMetadata
+from kcompat.cluster.control_requests import StoppedPartition, StopReplica, UpdateMetadata
 from kcompat.controller.creation import CreateTopics
 from kcompat.controller.deletion import DeleteTopics, DeletionsMarked, ReplicasStopped
-from kcompat.controller.values import Outcome, TopicSpec
+from kcompat.controller.values import TopicOutcome, TopicSpec
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import Create, Delete
 
@@ -42,7 +42,9 @@ def answered(
     return decision
 
 
-def outcomes(deletion: Decision[Mapping[str, Outcome]], state: ControllerState) -> Mapping[str, Outcome]:
+def outcomes(
+    deletion: Decision[Mapping[str, TopicOutcome]], state: ControllerState
+) -> Mapping[str, TopicOutcome]:
     assert deletion.revise is not None
     return deletion.revise(state)
 
@@ -60,7 +62,10 @@ def test_first_the_mark_and_the_picture_then_the_logs(two_topics: ControllerStat
     assert stop == (1, stop_of(("a", 0), ("a", 1)))
     assert list(decision.state.deleting) == ["a"]
     assert list(decision.state.topics) == ["b"]
-    assert decision.answer == {"a": Outcome(), "none": Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)}
+    assert decision.answer == {
+        "a": TopicOutcome(),
+        "none": TopicOutcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    }
 
 
 def test_then_the_znodes_children_first_and_the_mark_last(two_topics: ControllerState) -> None:
@@ -78,7 +83,7 @@ def test_then_the_znodes_children_first_and_the_mark_last(two_topics: Controller
     ]
     assert not finished.state.deleting
     assert ("topics", "a") not in finished.state.entity_configs
-    assert outcomes(decision, finished.state) == {"a": Outcome()}
+    assert outcomes(decision, finished.state) == {"a": TopicOutcome()}
 
 
 def test_a_log_that_cannot_be_deleted_keeps_the_mark(two_topics: ControllerState) -> None:
@@ -86,8 +91,8 @@ def test_a_log_that_cannot_be_deleted_keeps_the_mark(two_topics: ControllerState
     finished = answered(decision.state, 1, ("a", 0), ("a", 1), ("b", 0), failed=("a", 1))
     assert list(finished.state.deleting) == ["a"]
     assert outcomes(decision, finished.state) == {
-        "a": Outcome(ErrorCode.REQUEST_TIMED_OUT),
-        "b": Outcome(),
+        "a": TopicOutcome(ErrorCode.REQUEST_TIMED_OUT),
+        "b": TopicOutcome(),
     }
     assert Delete("/brokers/topics/b") in finished.writes
     assert not any("a" in write.path.split("/") for write in finished.writes if isinstance(write, Delete))
@@ -106,7 +111,7 @@ def test_the_znodes_go_when_the_last_broker_has_answered(
     first = answered(decision.state, 1, ("t", 0), ("t", 1))
     assert not first.writes
     assert list(first.state.deleting) == ["t"]
-    assert outcomes(decision, first.state) == {"t": Outcome()}
+    assert outcomes(decision, first.state) == {"t": TopicOutcome()}
     second = answered(first.state, 2, ("t", 0), ("t", 1))
     assert second.writes[-1] == Delete("/admin/delete_topics/t")
     assert not second.state.deleting

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from kcompat.cluster.feature_levels import SUPPORTED, Levels, decode_finalized
 from kcompat.controller.features import FeatureUpdate, UpdateFeatures, UpgradeType
 from kcompat.controller.state import ABSENT, ControllerState
-from kcompat.controller.values import Outcome
+from kcompat.controller.values import TopicOutcome
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import Create, SetData
 
@@ -85,4 +85,4 @@ def test_the_node_is_made_where_there_is_none(one: ControllerState) -> None:
     assert isinstance(op, Create)
     assert op.data is not None
     assert decode_finalized(op.data) == {NAME: 2}
-    assert (decision.state.features_version, decision.answer) == (0, {NAME: Outcome()})
+    assert (decision.state.features_version, decision.answer) == (0, {NAME: TopicOutcome()})

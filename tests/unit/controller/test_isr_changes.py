@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from kcompat.cluster.news import LeaderAndIsr, UpdateMetadata
+from kcompat.cluster.control_requests import LeaderAndIsr, UpdateMetadata
 from kcompat.controller.isr_changes import AlterPartition, IsrAnswer, IsrAnswers, ProposedIsr
 from kcompat.controller.reassignment import ReplicasCaughtUp
 from kcompat.controller.state import ControlledPartition

@@ -17,7 +17,7 @@ async def test_the_controller_here_is_told_which_replicas_failed(path: Path) -> 
     async with ControllerFixture(path, {}, 2) as fixture:
         spec = TopicSpec("t", assignments=[(0, [1, 2]), (1, [1, 2])])
         await answer(fixture.decisions.create_topics([spec]))
-        reports = LogDirReports(1, fixture.session, fixture.candidacy, fixture.clock)
+        reports = LogDirReports(1, fixture.session, fixture.controller_election, fixture.clock)
         reports.replicas_failed([("t", 0)])
         await answer(fixture.decisions.allocate_producer_ids())
         shown = fixture.broker.image.topics["t"].partitions
@@ -27,8 +27,8 @@ async def test_the_controller_here_is_told_which_replicas_failed(path: Path) -> 
 
 async def test_one_elsewhere_finds_a_notification(path: Path) -> None:
     async with ControllerFixture(path) as fixture:
-        await fixture.candidacy.stop()
-        reports = LogDirReports(1, fixture.session, fixture.candidacy, fixture.clock)
+        await fixture.controller_election.stop()
+        reports = LogDirReports(1, fixture.session, fixture.controller_election, fixture.clock)
         fixture.disk.full = True
         reports.replicas_failed([("t", 0)])
         reports.replicas_failed([("t", 1)])
@@ -45,8 +45,8 @@ async def test_one_elsewhere_finds_a_notification(path: Path) -> None:
 
 async def test_a_broker_that_is_gone_at_once_tries_no_more(path: Path) -> None:
     async with ControllerFixture(path) as fixture:
-        await fixture.candidacy.stop()
-        reports = LogDirReports(1, fixture.session, fixture.candidacy, fixture.clock)
+        await fixture.controller_election.stop()
+        reports = LogDirReports(1, fixture.session, fixture.controller_election, fixture.clock)
         fixture.disk.full = True
         reports.replicas_failed([("t", 0)])
         await fixture.until(lambda: fixture.clock.pending > 0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from kcompat.cluster.news import LeaderAndIsr, StoppedPartition, StopReplica
+from kcompat.cluster.control_requests import LeaderAndIsr, StoppedPartition, StopReplica
 from kcompat.controller.brokers import Failover
 from kcompat.controller.reassignment import (
     ListReassignments,
@@ -16,7 +16,7 @@ from kcompat.controller.reassignment import (
     ReplicasCaughtUp,
 )
 from kcompat.controller.state import ABSENT, ControlledPartition
-from kcompat.controller.values import Outcome
+from kcompat.controller.values import TopicOutcome
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import Delete, SetData
 from support.payloads import json_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 AT_REST = ControlledPartition(1, 4, (1, 2), (1, 2), 9)
 MOVING = ControlledPartition(1, 5, (1, 2), (3, 4, 1, 2), 10, 0, (3, 4), (1, 2))
-NO_MOVE = Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
+NO_MOVE = TopicOutcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
 CAUGHT_UP = replace(MOVING, isr=(1, 2, 3, 4), partition_epoch=12)
 
 
@@ -54,7 +54,7 @@ def stops(decision: Decision[Any]) -> dict[int, list[StoppedPartition]]:
     return {each: list(news.partitions) for each, news in decision.requests if isinstance(news, StopReplica)}
 
 
-def outcomes(decision: Decision[dict[tuple[str, int], Outcome] | ErrorCode]) -> list[Outcome]:
+def outcomes(decision: Decision[dict[tuple[str, int], TopicOutcome] | ErrorCode]) -> list[TopicOutcome]:
     assert isinstance(decision.answer, dict)
     return list(decision.answer.values())
 
@@ -68,7 +68,7 @@ def assignment(write: object) -> dict[str, Any]:
 
 def test_a_move_begins_with_the_wanted_replicas_before_the_others(four: ControllerState) -> None:
     decision = move(with_partitions(four, AT_REST), 3, 4)
-    assert decision.answer == {("t", 0): Outcome()}
+    assert decision.answer == {("t", 0): TopicOutcome()}
     assert partition(decision) == MOVING
     state, topic = decision.writes
     assert isinstance(state, SetData)
@@ -177,7 +177,7 @@ def test_a_partition_that_nobody_could_take_yet_moves_at_once(one: ControllerSta
 )
 def test_what_is_refused(four: ControllerState, replicas: tuple[int, ...], message: str) -> None:
     decision = move(with_partitions(four, AT_REST), *replicas)
-    assert decision.answer == {("t", 0): Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)}
+    assert decision.answer == {("t", 0): TopicOutcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)}
     assert not decision.writes
 
 
@@ -185,7 +185,7 @@ def test_what_is_not_there_does_not_move(four: ControllerState) -> None:
     decision = Reassign({("t", 1): (1,), ("none", 0): (1,), ("gone", 0): None}).decide(
         with_partitions(four, AT_REST)
     )
-    unknown = Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+    unknown = TopicOutcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
     assert decision.answer == {
         ("t", 1): unknown,
         ("none", 0): unknown,
@@ -202,10 +202,10 @@ def test_a_move_that_would_leave_no_replica_in_sync_is_refused(four: ControllerS
 def test_who_insists_on_the_number_of_replicas(four: ControllerState) -> None:
     state = with_partitions(four, AT_REST)
     (outcome,) = outcomes(Reassign({("t", 0): (1, 3, 4)}, keeps_size=True).decide(state))
-    assert outcome == Outcome(
+    assert outcome == TopicOutcome(
         ErrorCode.INVALID_REPLICATION_FACTOR, "The replication factor is changed from 2 to 3"
     )
-    assert Reassign({("t", 0): (3, 4)}, keeps_size=True).decide(state).answer == {("t", 0): Outcome()}
+    assert Reassign({("t", 0): (3, 4)}, keeps_size=True).decide(state).answer == {("t", 0): TopicOutcome()}
 
 
 def test_what_is_on_the_move_is_listed(four: ControllerState) -> None:

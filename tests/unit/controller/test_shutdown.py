@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcompat.cluster.news import LeaderAndIsr, StopReplica, UpdateMetadata
+from kcompat.cluster.control_requests import LeaderAndIsr, StopReplica, UpdateMetadata
 from kcompat.controller.shutdown import ControlledShutdown, StillLed
 from kcompat.controller.state import ControlledPartition
 from kcompat.protocol.errors import ErrorCode

@@ -16,19 +16,19 @@ from kcompat.log.config import LogConfig
 from kcompat.log.loader import create_log
 from kcompat.migration.adoption import adopt
 from kcompat.migration.hand_over import (
+    DirectoryOwner,
     HandOverRefusedError,
-    Owner,
-    Registration,
+    RequiredNodes,
     check_logs,
     check_owner,
     missing_nodes,
-    registration_of,
+    required_nodes,
 )
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.store.interface import Create, name_of, parent_of
 from kcompat.store.process_store import ProcessStore
-from kcompat.store.tree import Transaction, Tree
+from kcompat.store.tree import Tree, TreeTransaction
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,7 @@ def make_log(parent: Path, topic: str, partition: int, topic_id: bytes = TOPIC_I
     return log
 
 
-async def registered(logs: list[Log]) -> Registration:
+async def registered(logs: list[Log]) -> RequiredNodes:
     """What is to be registered of a store that adopted these logs, after a broker registered itself."""
     store = ProcessStore.in_memory(lambda: 0)
     session = await store.session()
@@ -62,7 +62,7 @@ async def registered(logs: list[Log]) -> Registration:
             Create("/config/changes/config_change_", b"{}", sequential=True),
         ]
     )
-    return registration_of(store.tree.nodes)
+    return required_nodes(store.tree.nodes)
 
 
 class FakeZooKeeper:
@@ -80,14 +80,14 @@ class FakeZooKeeper:
 
 
 @pytest.fixture
-async def registration(tmp_path: Path) -> Registration:
+async def registration(tmp_path: Path) -> RequiredNodes:
     (tmp_path / "meta.properties").write_text(OURS)
     return await registered(
         [make_log(tmp_path, "a", 0), make_log(tmp_path, "a", 1), make_log(tmp_path, "b", 0)]
     )
 
 
-def test_what_is_registered(registration: Registration) -> None:
+def test_what_is_registered(registration: RequiredNodes) -> None:
     assert registration.topics == ["a", "b"]
     assert registration.partitions == {("a", 0), ("a", 1), ("b", 0)}
     nodes = registration.nodes
@@ -104,14 +104,14 @@ def test_what_is_registered(registration: Registration) -> None:
 def test_a_store_without_a_cluster() -> None:
     store = ProcessStore.in_memory(lambda: 0)
     with pytest.raises(HandOverRefusedError, match="no broker has started on it yet"):
-        registration_of(store.tree.nodes)
+        required_nodes(store.tree.nodes)
 
 
 # -- the directories -------------------------------------------------------------------------------------
 
 
-def test_the_owner(tmp_path: Path, registration: Registration) -> None:
-    assert check_owner(registration, [str(tmp_path)]) == Owner(7, "ours")
+def test_the_owner(tmp_path: Path, registration: RequiredNodes) -> None:
+    assert check_owner(registration, [str(tmp_path)]) == DirectoryOwner(7, "ours")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_the_owner(tmp_path: Path, registration: Registration) -> None:
     ],
 )
 def test_a_second_directory_that_does_not_fit(
-    tmp_path: Path, registration: Registration, properties: str | None, complaint: str
+    tmp_path: Path, registration: RequiredNodes, properties: str | None, complaint: str
 ) -> None:
     second = tmp_path / "second"
     second.mkdir()
@@ -139,14 +139,14 @@ def test_a_second_directory_that_does_not_fit(
         check_owner(registration, [str(tmp_path), str(second)])
 
 
-def test_logs_that_agree(tmp_path: Path, registration: Registration) -> None:
+def test_logs_that_agree(tmp_path: Path, registration: RequiredNodes) -> None:
     (tmp_path / "__cluster_metadata-0").mkdir()
     (tmp_path / f"a-0.{'0' * 32}-delete").mkdir()
     assert check_logs(registration, [str(tmp_path)], 7) == []
 
 
 def test_logs_that_the_store_does_not_know_and_the_other_way_round(
-    tmp_path: Path, registration: Registration
+    tmp_path: Path, registration: RequiredNodes
 ) -> None:
     for index in range(2, 9):
         make_log(tmp_path, "a", index)
@@ -158,25 +158,25 @@ def test_logs_that_the_store_does_not_know_and_the_other_way_round(
     assert absent.startswith("b-0: not in these directories")
 
 
-def test_partitions_of_other_brokers_are_not_missing(tmp_path: Path, registration: Registration) -> None:
+def test_partitions_of_other_brokers_are_not_missing(tmp_path: Path, registration: RequiredNodes) -> None:
     said = check_logs(registration, [str(tmp_path / "b-0")], 8, "kcompat")
     assert said == ["a-0, a-1, b-0: on other brokers only, and not served before those are"]
 
 
-def test_a_log_that_another_broker_has_led_since(tmp_path: Path, registration: Registration) -> None:
+def test_a_log_that_another_broker_has_led_since(tmp_path: Path, registration: RequiredNodes) -> None:
     (tmp_path / "a-1" / "leader-epoch-checkpoint").write_text("0\n2\n3 0\n4 1\n")
     with pytest.raises(HandOverRefusedError, match="a-1, to which another broker has written since"):
         check_logs(registration, [str(tmp_path)], 7)
 
 
-def test_a_log_of_another_topic(tmp_path: Path, registration: Registration) -> None:
+def test_a_log_of_another_topic(tmp_path: Path, registration: RequiredNodes) -> None:
     metadata = "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"
     (tmp_path / "b-0" / "partition.metadata").write_text(metadata)
     with pytest.raises(HandOverRefusedError, match="b-0 belongs to an older topic"):
         check_logs(registration, [str(tmp_path)], 7)
 
 
-def test_a_damaged_file(tmp_path: Path, registration: Registration) -> None:
+def test_a_damaged_file(tmp_path: Path, registration: RequiredNodes) -> None:
     (tmp_path / "b-0" / "leader-epoch-checkpoint").write_text("0\n2\n3 0\n")
     with pytest.raises(HandOverRefusedError, match="b-0 is damaged"):
         check_logs(registration, [str(tmp_path)], 7)
@@ -185,7 +185,7 @@ def test_a_damaged_file(tmp_path: Path, registration: Registration) -> None:
 # -- ZooKeeper -------------------------------------------------------------------------------------------
 
 
-def test_an_empty_zookeeper_gets_everything_and_the_cluster_id_last(registration: Registration) -> None:
+def test_an_empty_zookeeper_gets_everything_and_the_cluster_id_last(registration: RequiredNodes) -> None:
     zookeeper = FakeZooKeeper({"/zookeeper": b"", "/another": b"program"})
     missing = missing_nodes(registration, zookeeper.look)
     assert sorted(missing) == sorted(registration.nodes)
@@ -195,7 +195,7 @@ def test_an_empty_zookeeper_gets_everything_and_the_cluster_id_last(registration
     assert all(parent_of(path) == "/" for path in zookeeper.looked), "nothing below what is not there"
 
 
-def test_it_goes_on_wherever_it_was_interrupted(registration: Registration) -> None:
+def test_it_goes_on_wherever_it_was_interrupted(registration: RequiredNodes) -> None:
     everything = missing_nodes(registration, FakeZooKeeper({}).look)
     for count in range(len(everything) + 1):
         there = {path: registration.nodes[path] for path in everything[:count]}
@@ -215,13 +215,13 @@ def test_it_goes_on_wherever_it_was_interrupted(registration: Registration) -> N
     ],
 )
 def test_a_zookeeper_that_holds_something_else(
-    registration: Registration, path: str, data: bytes, complaint: str
+    registration: RequiredNodes, path: str, data: bytes, complaint: str
 ) -> None:
     with pytest.raises(HandOverRefusedError, match=complaint):
         missing_nodes(registration, FakeZooKeeper({**registration.nodes, path: data}).look)
 
 
-def test_another_cluster_is_seen_at_once(registration: Registration) -> None:
+def test_another_cluster_is_seen_at_once(registration: RequiredNodes) -> None:
     zookeeper = FakeZooKeeper(
         {"/cluster": b"", "/cluster/id": b"theirs", "/brokers": b"", "/brokers/topics": b""}
     )
@@ -230,17 +230,17 @@ def test_another_cluster_is_seen_at_once(registration: Registration) -> None:
     assert zookeeper.looked == ["/cluster", "/cluster/id"]
 
 
-def test_notifications_of_zookeeper_do_not_matter(registration: Registration) -> None:
+def test_notifications_of_zookeeper_do_not_matter(registration: RequiredNodes) -> None:
     there = {**registration.nodes, "/config/changes/config_change_0000000004": b"{}"}
     assert missing_nodes(registration, FakeZooKeeper(there).look) == []
 
 
 def test_nodes_that_every_zookeeper_has_are_not_handed_over() -> None:
     tree = Tree()
-    transaction = Transaction(tree, 0, 5, 1)
+    transaction = TreeTransaction(tree, 0, 5, 1)
     for path in ("/cluster", znodes.CLUSTER_ID, "/zookeeper", "/zookeeper/quota", "/zookeepers", "/own"):
         transaction.run(Create(path, None))
     transaction.apply()
-    kept = registration_of(tree.nodes).nodes
+    kept = required_nodes(tree.nodes).nodes
     assert sorted(kept) == ["/cluster", znodes.CLUSTER_ID, "/own", "/zookeepers"]
     assert kept["/own"] == b""

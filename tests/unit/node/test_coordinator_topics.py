@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.node.coordinator_topics import CoordinatorTopics

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import BrokerInfo, PartitionInfo, TopicImage
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller.shutdown import StillLed
 from kcompat.node.departure import Departure

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.log.verification import WITHOUT_PROOF

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.image import BrokerInfo
-from kcompat.cluster.news import (
+from kcompat.cluster.control_requests import (
     AssignedPartition,
     LeaderAndIsr,
     Reply,
     Role,
 )
+from kcompat.cluster.image import BrokerInfo
 from kcompat.peer import leader_and_isr
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.leader_and_isr import LeaderAndIsrResponse

@@ -6,9 +6,9 @@ import asyncio
 from random import Random
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.control_requests import UpdateMetadata
 from kcompat.cluster.image import BrokerInfo
-from kcompat.cluster.news import UpdateMetadata
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.net.hub import Hub
@@ -55,7 +55,7 @@ class Scene:
         brokers = {
             number: BrokerInfo(number, None, {"PLAINTEXT": (f"broker-{number}", 9092)}) for number in numbers
         }
-        self.cluster.hear(UpdateMetadata(1, 1, brokers))
+        self.cluster.apply(UpdateMetadata(1, 1, brokers))
 
     def seen(self, number: int) -> tuple[bool, bool]:
         return self.reachability.is_doubtful(number), self.reachability.is_refused(number)

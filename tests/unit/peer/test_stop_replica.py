@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.news import (
+from kcompat.cluster.control_requests import (
     NO_LEADER_EPOCH,
     Reply,
     StoppedPartition,

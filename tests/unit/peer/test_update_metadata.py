@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.image import BrokerInfo, PartitionInfo
-from kcompat.cluster.news import (
+from kcompat.cluster.control_requests import (
     Reply,
-    ShownPartition,
+    UpdatedPartition,
     UpdateMetadata,
 )
+from kcompat.cluster.image import BrokerInfo, PartitionInfo
 from kcompat.peer import update_metadata
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.update_metadata import UpdateMetadataRequest
@@ -36,14 +36,14 @@ SHOWN = UpdateMetadata(
         2: BrokerInfo(2, None, {"PLAINTEXT": ("two", 9092)}, {"PLAINTEXT": "PLAINTEXT"}),
     },
     [
-        ShownPartition("a", ONE, 0, PartitionInfo(1, 5, (1, 2), (1, 2, 3), (3,))),
-        ShownPartition("b", TWO, 1, PartitionInfo(-2, 6, (), (2,))),
-        ShownPartition("a", ONE, 3, PartitionInfo(-1, 0, (2,), (2, 1))),
+        UpdatedPartition("a", ONE, 0, PartitionInfo(1, 5, (1, 2), (1, 2, 3), (3,))),
+        UpdatedPartition("b", TWO, 1, PartitionInfo(-2, 6, (), (2,))),
+        UpdatedPartition("a", ONE, 3, PartitionInfo(-1, 0, (2,), (2, 1))),
     ],
 )
 
 
-def by_key(partitions: Iterable[ShownPartition]) -> list[ShownPartition]:
+def by_key(partitions: Iterable[UpdatedPartition]) -> list[UpdatedPartition]:
     return sorted(partitions, key=lambda each: (each.topic, each.index))
 
 
@@ -65,7 +65,7 @@ def test_the_picture_travels_in_every_version(version: int) -> None:
         )
     assert news.brokers[2] == SHOWN.brokers[2]
     expected = [
-        ShownPartition(
+        UpdatedPartition(
             each.topic,
             each.topic_id if version >= 7 else ZERO_UUID,
             each.index,

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.log.loader import create_log

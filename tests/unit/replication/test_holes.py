@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.news import AssignedPartition, Role
+from kcompat.cluster.control_requests import AssignedPartition, Role
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.log.config import LogConfig

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.image import BrokerInfo, PartitionInfo
-from kcompat.cluster.news import (
+from kcompat.cluster.control_requests import (
     AssignedPartition,
     Reply,
     Role,
-    ShownPartition,
     StoppedPartition,
     StopReplica,
     UpdateConfigs,
+    UpdatedPartition,
     UpdateMetadata,
 )
+from kcompat.cluster.image import BrokerInfo, PartitionInfo
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.log.checkpoints import parse_partition_metadata
@@ -283,7 +283,7 @@ def test_what_is_shown_with_other_brokers_is_led_no_more(
     local = local_broker(logs, VirtualClock())
     told(local, take(AssignedPartition("t", NEW, 0, replace(ROLE, leader_epoch=5), is_new=True)))
     info = PartitionInfo(2, leader_epoch, (2,), replicas)
-    shown = (ShownPartition("t", topic_id, 0, info), ShownPartition("unknown", NEW, 0, info))
+    shown = (UpdatedPartition("t", topic_id, 0, info), UpdatedPartition("unknown", NEW, 0, info))
     assert told(local, UpdateMetadata(2, 1, {}, shown)) == DONE
     partition = local._replicas.get("t", 0)
     assert partition is not None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.log.append_result import AppendResult
 from kcompat.log.context import LogContext
 from kcompat.log.files import FILES, Files

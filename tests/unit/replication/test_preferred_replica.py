@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import BrokerInfo
-from kcompat.cluster.news import Role
 from kcompat.replication.leading.leader import IsrRule, Leader
 from kcompat.replication.preferred_replica import SameRack
 from kcompat.replication.reading import NO_REPLICA

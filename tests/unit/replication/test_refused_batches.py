@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.log.append_result import AppendResult
 from kcompat.log.context import LogContext
 from kcompat.log.refusals import MOST_RUNS, Refusals

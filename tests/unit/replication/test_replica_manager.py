@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
-from kcompat.cluster.news import Role
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.cluster.feed import MetadataCache
+    from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.replication.partition import Partition
     from kcompat.replication.replica_manager import ReplicaManager
 

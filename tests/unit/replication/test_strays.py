@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster import znodes
-from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.control_requests import AssignedPartition, Role, UpdatedPartition, UpdateMetadata
 from kcompat.cluster.image import PartitionInfo
-from kcompat.cluster.news import AssignedPartition, Role, ShownPartition, UpdateMetadata
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.cluster.znodes import BrokerRegistration, TopicAssignment, encode_topic, topic_path
 from kcompat.config.broker import BrokerConfig
@@ -87,7 +87,7 @@ class Broker:
     def show(self, epoch: int = EPOCH + 1, replicas: tuple[int, ...] = OTHERS) -> None:
         """Have a controller show t-0 with these replicas."""
         info = PartitionInfo(replicas[0], epoch, replicas, replicas)
-        assert told(self.local, UpdateMetadata(2, 1, {}, [ShownPartition("t", NEW, 0, info)])) == DONE
+        assert told(self.local, UpdateMetadata(2, 1, {}, [UpdatedPartition("t", NEW, 0, info)])) == DONE
 
     async def checked(self) -> None:
         """Wait until nothing is looked up any more."""

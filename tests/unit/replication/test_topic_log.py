@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.coordinator.operation import Writer
 from kcompat.coordinator.runtime import Runtime
 from kcompat.log.append_result import AppendResult

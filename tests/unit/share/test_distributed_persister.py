@@ -14,8 +14,8 @@ from kcompat.api import (
     read_share_group_state_summary,
     write_share_group_state,
 )
-from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import PartitionInfo, TopicImage
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.peer.errors import PeerError, PeerFault
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import API_FACTS, ApiKey

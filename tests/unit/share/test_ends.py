@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo, TopicImage
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.peer.errors import PeerError, PeerFault
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode

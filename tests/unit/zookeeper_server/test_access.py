@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kcompat.store.interface import OPEN_ACL, Access
-from kcompat.zookeeper_server.access import Permission, accept, allows, digest_identity, shown
+from kcompat.zookeeper_server.access import Permission, accept, allows, digest_identity, visible_acl
 from kcompat.zookeeper_server.records import ACL, Code, Id
 from kcompat.zookeeper_server.refusal import RefusedError
 
@@ -72,6 +72,6 @@ def test_lists_that_are_not_taken(asked: list[ACL]) -> None:
 
 def test_digests_are_shown_to_administrators_alone() -> None:
     acl = (Access(31, *ME), Access(1, "world", "anyone"))
-    assert shown(acl, [IP])[0] == ACL(31, Id("digest", "me:x"))
-    assert shown(acl, [ME])[0].id == Id(*ME)
-    assert shown(OPEN_ACL, []) == (ACL(31, Id("world", "anyone")),)
+    assert visible_acl(acl, [IP])[0] == ACL(31, Id("digest", "me:x"))
+    assert visible_acl(acl, [ME])[0].id == Id(*ME)
+    assert visible_acl(OPEN_ACL, []) == (ACL(31, Id("world", "anyone")),)

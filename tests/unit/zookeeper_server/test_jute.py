@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.zookeeper_server.jute import Int, Long, MalformedError, Reader, Record, frame
+from kcompat.zookeeper_server.jute import Int, JuteReader, JuteRecord, Long, MalformedError, frame
 
 
-class Pair(Record, frozen=True):
+class Pair(JuteRecord, frozen=True):
     name: str
     size: Long
 
 
-class Everything(Record, frozen=True):
+class Everything(JuteRecord, frozen=True):
     number: Int
     flag: bool
     data: bytes | None
@@ -26,46 +26,46 @@ BYTES = bytes.fromhex(
 
 def test_fields_lie_one_after_another() -> None:
     assert VALUE.encode() == BYTES
-    assert Everything.decode(Reader(BYTES)) == VALUE
+    assert Everything.decode(JuteReader(BYTES)) == VALUE
     assert frame(Pair("a", 0), Pair("", 1)) == bytes.fromhex("00000019 00000001 61") + bytes(8) + bytes(4) + (
         1
     ).to_bytes(8, "big")
 
 
 def test_no_bytes_are_none_and_no_list_is_an_empty_one() -> None:
-    class Nullable(Record, frozen=True):
+    class Nullable(JuteRecord, frozen=True):
         data: bytes | None
         text: str | None
         texts: tuple[str, ...]
 
-    assert Nullable.decode(Reader(b"\xff" * 12)) == Nullable(None, None, ())
+    assert Nullable.decode(JuteReader(b"\xff" * 12)) == Nullable(None, None, ())
     assert Nullable(None, None, ()).encode() == b"\xff" * 8 + b"\0\0\0\0"
     with pytest.raises(MalformedError):
-        Pair.decode(Reader(b"\xff" * 12))
+        Pair.decode(JuteReader(b"\xff" * 12))
 
 
 @pytest.mark.parametrize("end", range(len(BYTES)))
 def test_what_is_cut_short_is_refused(end: int) -> None:
     with pytest.raises(MalformedError):
-        Everything.decode(Reader(BYTES[:end]))
+        Everything.decode(JuteReader(BYTES[:end]))
 
 
 @pytest.mark.parametrize("count", [-2, 5, 0x7FFFFFFF, -(1 << 31)])
 def test_counts_beyond_what_is_there_are_refused_before_anything_is_made(count: int) -> None:
     announced = count.to_bytes(4, "big", signed=True)
     for field in (str, tuple[str, ...]):
-        record = type("R", (Record,), {"__annotations__": {"field": field}}, frozen=True)
-        assert issubclass(record, Record)
+        record = type("R", (JuteRecord,), {"__annotations__": {"field": field}}, frozen=True)
+        assert issubclass(record, JuteRecord)
         with pytest.raises(MalformedError):
-            record.decode(Reader(announced + b"abcd"))
+            record.decode(JuteReader(announced + b"abcd"))
 
 
 def test_a_list_takes_at_least_the_bytes_of_its_elements() -> None:
     many = (1000).to_bytes(4, "big") + bytes(3999)
     with pytest.raises(MalformedError):
-        Reader(many).count(4)
-    assert Reader(many + b"\0").count(4) == 1000
+        JuteReader(many).count(4)
+    assert JuteReader(many + b"\0").count(4) == 1000
 
 
 def test_what_is_no_utf_8_is_replaced() -> None:
-    assert Pair.decode(Reader(b"\0\0\0\1\xff" + bytes(8))).name == "\ufffd"
+    assert Pair.decode(JuteReader(b"\0\0\0\1\xff" + bytes(8))).name == "\ufffd"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.zookeeper_server.jute import Reader
+from kcompat.zookeeper_server.jute import JuteReader
 from kcompat.zookeeper_server.records import (
     ACL,
     AuthPacket,
@@ -36,7 +36,7 @@ from support.zookeeper_client import Reply
 from support.zookeeper_service import OPEN, ZooKeeperFixture
 
 if TYPE_CHECKING:
-    from kcompat.zookeeper_server.jute import Record
+    from kcompat.zookeeper_server.jute import JuteRecord
 
 CREATED, DELETED, CHANGED, CHILDREN = 1, 2, 3, 4
 
@@ -158,11 +158,11 @@ def test_access_lists_guard_nodes_and_the_making_and_removing_of_their_children(
 
 
 def rows(reply: Reply) -> list[tuple[int, int]]:
-    reader = Reader(reply.body)
+    reader = JuteReader(reply.body)
     found = []
     while not (header := MultiHeader.decode(reader)).done:
         found.append((header.type, header.err))
-        kinds: dict[OpCode, type[Record]] = {
+        kinds: dict[OpCode, type[JuteRecord]] = {
             OpCode.CREATE: PathResponse,
             OpCode.CREATE2: Create2Response,
             OpCode.SET_DATA: StatResponse,

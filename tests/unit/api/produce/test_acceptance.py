@@ -11,7 +11,7 @@ import pytest
 
 from kcompat.api.context import Busy
 from kcompat.api.produce.acceptance import Acceptance
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.net.answers import CLOSE

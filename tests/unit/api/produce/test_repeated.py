@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from kcompat.api.dispatcher import Dispatcher
 from kcompat.api.produce.repeated import LONGEST_HEAD, MOST_KNOWN
 from kcompat.api.registry import SERVED
+from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import ClusterImage
-from kcompat.cluster.news import Role
 from kcompat.net.answers import CLOSE, Waiting
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse

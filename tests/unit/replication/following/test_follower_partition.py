@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.log.errors import StorageError
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch

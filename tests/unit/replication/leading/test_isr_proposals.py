@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse

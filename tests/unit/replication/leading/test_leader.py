@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.isr import Committed, PendingExpand, PendingShrink
 from kcompat.replication.leading.leader import NOT_APPLIED, OVERTAKEN, Leader

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record

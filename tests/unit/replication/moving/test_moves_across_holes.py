@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 from support.replica_moves import ME, ONE, OTHER, SLOW, THREE, TWO, MovesFixture, append, begun, values_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.log.errors import LogDirectoryError
 from kcompat.log.files import Files
 from support.replica_moves import ME, ONE, THREE, TWO, MovesFixture, append, values_of

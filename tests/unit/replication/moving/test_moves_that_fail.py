@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
-from kcompat.cluster.news import Role
 from kcompat.log.errors import StorageError
 from kcompat.log.files import Files
 from kcompat.protocol.errors import ErrorCode

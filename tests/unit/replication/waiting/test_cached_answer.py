@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
+from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import BrokerInfo
-from kcompat.cluster.news import Role
 from kcompat.log.errors import StorageError
 from kcompat.log.verification import UNVERIFIED
 from kcompat.protocol.errors import ErrorCode
@@ -27,7 +27,7 @@ from ..conftest import ME, append
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.cluster.feed import MetadataCache
+    from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.replication.leading.remote_replica import RemoteReplica
     from kcompat.replication.partition import Partition
     from kcompat.replication.replica_manager import ReplicaManager

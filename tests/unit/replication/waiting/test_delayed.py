@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.news import Role
+from kcompat.cluster.control_requests import Role
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.reading import FetchSpec, PartitionReader
 from kcompat.replication.waiting.delayed_fetch import DelayedFetch

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import BrokerInfo, ClusterImage
-from kcompat.cluster.news import Role
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.reading import FetchSpec, PartitionReader
 from kcompat.replication.topic_log import TopicLog
@@ -19,7 +19,7 @@ from ..conftest import ME
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.cluster.feed import MetadataCache
+    from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.promise import Promise
     from kcompat.replication.partition import Partition
     from kcompat.replication.replica_manager import ReplicaManager

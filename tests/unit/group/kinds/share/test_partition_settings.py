@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kcompat.cluster.config_entities import GROUPS
-from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import ClusterImage
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.group.kinds.share.partition_settings import SharePartitionSettings

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage
     from kcompat.config.feed import ConfigFeed
     from kcompat.peer.client import PeerClient
-    from kcompat.peer.peers import Cluster, Peers
+    from kcompat.peer.peers import ImageSource, Peers
     from kcompat.protocol.message import Message
     from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
     from kcompat.protocol.messages.controlled_shutdown import ControlledShutdownResponse
@@ -52,7 +52,7 @@ class RemoteController:
         broker_id: int,
         broker_epoch: Callable[[], int],
         peers: Peers,
-        cluster: Cluster,
+        cluster: ImageSource,
         config: ConfigFeed,
         clock: Clock,
     ) -> None:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kcompat.cluster.control_requests import UpdateConfigs, UpdateMetadata
 from kcompat.cluster.image import LEADER_DURING_DELETION, ClusterImage, TopicImage
-from kcompat.cluster.news import UpdateConfigs, UpdateMetadata
 from kcompat.faults import contained
 from kcompat.protocol.uuids import ZERO_UUID
-from kcompat.store.subscriptions import Subscriptions
+from kcompat.store.subscribers import Subscribers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
+    from kcompat.cluster.control_requests import UpdatedPartition
     from kcompat.cluster.image import BrokerInfo, PartitionInfo
-    from kcompat.cluster.news import ShownPartition
 
     Listener = Callable[[ClusterImage, ClusterImage], object]
     Configs = Mapping[tuple[str, str], Mapping[str, str]]
@@ -34,8 +34,8 @@ class MetadataCache:
     def __init__(self, cluster_id: str) -> None:
         self.image = ClusterImage(cluster_id)
         self._listeners: list[Listener] = []
-        self._configs: Subscriptions[None, Configs] = Subscriptions("a part that was told of other configs")
-        self._deletions: Subscriptions[None, frozenset[str]] = Subscriptions(
+        self._configs: Subscribers[None, Configs] = Subscribers("a part that was told of other configs")
+        self._deletions: Subscribers[None, frozenset[str]] = Subscribers(
             "a part that was told of deleted topics"
         )
 
@@ -60,9 +60,9 @@ class MetadataCache:
         """Show this broker, until the controller says who is there."""
         self.update(replace(self.image, brokers={own.id: own}))
 
-    def hear(self, news: UpdateMetadata | UpdateConfigs) -> None:
+    def apply(self, update: UpdateMetadata | UpdateConfigs) -> None:
         """Change the picture by what the controller says."""
-        match news:
+        match update:
             case UpdateMetadata(controller_id, _, brokers, partitions, presumed_dead):
                 old = self.image
                 image = merged(old, partitions) if partitions else old
@@ -96,7 +96,7 @@ class MetadataCache:
                 listener(old, image)
 
 
-def merged(image: ClusterImage, shown: Iterable[ShownPartition]) -> ClusterImage:
+def merged(image: ClusterImage, shown: Iterable[UpdatedPartition]) -> ClusterImage:
     """A picture with partitions added, replaced or, where they are being deleted, removed. A topic is
     known as long as one of its partitions is; with another id it is another topic.
     """

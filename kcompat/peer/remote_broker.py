@@ -12,7 +12,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica, UpdateMetadata
+from kcompat.cluster.control_requests import LeaderAndIsr, Reply, StopReplica, UpdateMetadata
 from kcompat.faults import contained
 from kcompat.peer import leader_and_isr, stop_replica, update_metadata
 from kcompat.peer.errors import PeerError, PeerFault
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.clock import Clock, Timer
+    from kcompat.cluster.control_requests import Answered, ControlRequest
     from kcompat.cluster.image import BrokerInfo
-    from kcompat.cluster.news import Answered, News
     from kcompat.config.feed import ConfigFeed
     from kcompat.peer.peers import Peers
     from kcompat.protocol.message import Message
@@ -50,25 +50,25 @@ class RemoteBroker:
         self._retry: Timer | None = None
         self._is_closed = False
 
-    def give(self, news: News, answered: Answered) -> None:
+    def give(self, control: ControlRequest, answered: Answered) -> None:
         """See `BrokerPort`. One request is given at a time. Configurations travel by the store."""
-        match news:
+        match control:
             case LeaderAndIsr():
                 self._send(
                     ApiKey.LEADER_AND_ISR,
-                    lambda version: leader_and_isr.request_of(news, version, self._epoch, self._listener),
-                    lambda response: answered(leader_and_isr.reply_of(response, news)),
+                    lambda version: leader_and_isr.request_of(control, version, self._epoch, self._listener),
+                    lambda response: answered(leader_and_isr.reply_of(response, control)),
                     answered,
                 )
             case UpdateMetadata():
                 self._send(
                     ApiKey.UPDATE_METADATA,
-                    partial(update_metadata.request_of, news, broker_epoch=self._epoch),
+                    partial(update_metadata.request_of, control, broker_epoch=self._epoch),
                     lambda response: answered(update_metadata.reply_of(response)),
                     answered,
                 )
             case StopReplica():
-                self._stop(stop_replica.split(news), Reply(), answered)
+                self._stop(stop_replica.split(control), Reply(), answered)
             case _:
                 answered(Reply())
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcompat.controller import elections
+from kcompat.controller import leader_elections
 from kcompat.controller.draft import Draft
 from kcompat.controller.state import ABSENT, Decision
 from kcompat.protocol.constants import NO_LEADER
@@ -39,11 +39,11 @@ def elect_offline(draft: Draft, among: Iterable[TopicPartition] | None = None) -
             continue
         is_live = partial(state.is_live, topic=topic, index=index)
         if partition.partition_epoch == ABSENT:
-            choice = elections.of_new(partition, is_live)
+            result = leader_elections.of_new(partition, is_live)
         else:
-            choice = elections.of_offline(partition, is_live, unclean=state.may_elect_uncleanly(topic))
-        if choice is not None:
-            draft.elect(topic, index, choice)
+            result = leader_elections.of_offline(partition, is_live, unclean=state.may_elect_uncleanly(topic))
+        if result is not None:
+            draft.elect(topic, index, result)
 
 
 def take_offline(draft: Draft, replicas: Iterable[Replica]) -> None:
@@ -54,7 +54,7 @@ def take_offline(draft: Draft, replicas: Iterable[Replica]) -> None:
         leader = NO_LEADER if partition.leader == broker_id else partition.leader
         isr = tuple(each for each in partition.isr if each != broker_id) or partition.isr
         if (leader, isr) == (partition.leader, partition.isr):
-            draft.show(topic, index)
+            draft.propagate(topic, index)
         else:
             others = [each for each in partition.replicas if each != broker_id]
             draft.lead_anew(topic, index, replace(partition, leader=leader, isr=isr), others)

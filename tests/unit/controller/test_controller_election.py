@@ -12,9 +12,9 @@ from kcompat.cluster import znodes
 from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
-from kcompat.controller import election, loading
-from kcompat.controller.candidacy import RETRY_MS, Candidacy
+from kcompat.controller import controllership, loading
 from kcompat.controller.controller import Controller
+from kcompat.controller.controller_election import RETRY_MS, ControllerElection
 from kcompat.controller.creation import CreateTopics
 from kcompat.controller.values import TopicSpec
 from kcompat.protocol.errors import ErrorCode
@@ -36,7 +36,7 @@ class Candidate:
     """One broker with a candidacy, and what every controller reaches it by."""
 
     session: ProcessSession
-    candidacy: Candidacy
+    controller_election: ControllerElection
 
     def __init__(self, broker_id: int) -> None:
         self.broker_id = broker_id
@@ -61,12 +61,12 @@ class Candidates:
             controller = Controller(
                 one.broker_id, one.session, self._port_of, self.clock, self.config, cluster
             )
-            one.candidacy = Candidacy(one.broker_id, one.session, controller, self.clock)
+            one.controller_election = ControllerElection(one.broker_id, one.session, controller, self.clock)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         for one in self.all.values():
-            await one.candidacy.stop()
+            await one.controller_election.stop()
         await self.store.close()
 
     def _port_of(self, broker: RegisteredBroker) -> FakeBroker:
@@ -74,7 +74,7 @@ class Candidates:
 
     async def start(self) -> None:
         for one in self.all.values():
-            await one.candidacy.start()
+            await one.controller_election.start()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         async with asyncio.timeout(10):
@@ -87,7 +87,7 @@ class Candidates:
 
     def known(self) -> list[int | None]:
         """Who is the controller, as each broker thinks."""
-        return [one.candidacy.controller_id for one in self.all.values()]
+        return [one.controller_election.controller_id for one in self.all.values()]
 
     async def epoch(self) -> int:
         data, _ = await (await self.store.session()).get(znodes.CONTROLLER_EPOCH)
@@ -95,7 +95,7 @@ class Candidates:
 
     async def create(self, at: int, name: str, random: Random) -> ErrorCode:
         event = CreateTopics([TopicSpec(name, 1, 1)], False, self.config.current, random)
-        (result,) = await answer(self.all[at].candidacy.submit(event))
+        (result,) = await answer(self.all[at].controller_election.submit(event))
         return result.error
 
 
@@ -103,7 +103,7 @@ async def test_one_of_them_is_elected_and_all_know_it() -> None:
     async with Candidates(3) as fixture:
         await fixture.start()
         assert fixture.known() == [1, 1, 1]
-        assert [one.candidacy.is_here for one in fixture.all.values()] == [True, False, False]
+        assert [one.controller_election.is_here for one in fixture.all.values()] == [True, False, False]
         await fixture.until(lambda: all(one.broker.image.controller_id == 1 for one in fixture.all.values()))
         assert sorted(fixture.all[3].broker.image.brokers) == [1, 2, 3]
 
@@ -120,7 +120,7 @@ async def test_another_is_elected_when_the_session_of_the_controller_ends(random
         await fixture.start()
         assert await fixture.create(1, "t", random) is ErrorCode.NONE
         await fixture.all[1].session.expire()
-        assert not fixture.all[1].candidacy.is_here
+        assert not fixture.all[1].controller_election.is_here
         assert await fixture.create(1, "u", random) is ErrorCode.NOT_CONTROLLER
         await fixture.until(lambda: fixture.known() == [None, 2])
         assert await fixture.epoch() == 2
@@ -133,12 +133,12 @@ async def test_a_broker_whose_session_is_renewed_finds_the_controller_elsewhere_
         await fixture.start()
         first, second = fixture.all.values()
         await first.session.expire()
-        await fixture.until(lambda: second.candidacy.is_here)
+        await fixture.until(lambda: second.controller_election.is_here)
         await first.session.renew()
         await register(first.session, 1)
         await fixture.until(lambda: fixture.known() == [2, 2])
         await second.session.close()
-        await fixture.until(lambda: first.candidacy.is_here)
+        await fixture.until(lambda: first.controller_election.is_here)
         assert await fixture.epoch() == 3
         data, _ = await first.session.get(znodes.CONTROLLER)
         assert json.loads(data)["brokerid"] == 1
@@ -149,10 +149,10 @@ async def test_a_controller_that_is_cut_off_resigns_at_once_and_takes_office_aga
         await fixture.start()
         first = fixture.all[1]
         first.session.suspend()
-        assert not first.candidacy.is_here
+        assert not first.controller_election.is_here
         assert await fixture.create(1, "t", random) is ErrorCode.NOT_CONTROLLER
         first.session.resume()
-        await fixture.until(lambda: first.candidacy.is_here)
+        await fixture.until(lambda: first.controller_election.is_here)
         assert await fixture.epoch() == 2
         assert await fixture.create(1, "t", random) is ErrorCode.NONE
 
@@ -161,13 +161,13 @@ async def test_the_office_of_a_former_process_is_given_up_before_its_session_end
     """All brokers were killed and start at once: nobody sees a port that refuses."""
     async with Candidates(2) as fixture:
         killed = await fixture.store.session()
-        await election.elect(killed, 2, 0)
-        await fixture.all[1].candidacy.start()
+        await controllership.elect(killed, 2, 0)
+        await fixture.all[1].controller_election.start()
         assert fixture.known() == [2, None]
-        await fixture.all[2].candidacy.start()
+        await fixture.all[2].controller_election.start()
         await fixture.until(lambda: fixture.known() in ([1, 1], [2, 2]))
         assert await fixture.epoch() == 2
-        assert fixture.all[1].candidacy.is_here is not fixture.all[2].candidacy.is_here
+        assert fixture.all[1].controller_election.is_here is not fixture.all[2].controller_election.is_here
 
 
 async def test_a_controller_that_another_has_replaced_resigns(random: Random) -> None:
@@ -183,10 +183,10 @@ async def test_a_controller_that_another_has_replaced_resigns(random: Random) ->
             ]
         )
         await fixture.until(lambda: fixture.known() == [9])
-        assert not fixture.all[1].candidacy.is_here
+        assert not fixture.all[1].controller_election.is_here
         assert await fixture.create(1, "t", random) is ErrorCode.NOT_CONTROLLER
         await other.close()
-        await fixture.until(lambda: fixture.all[1].candidacy.is_here)
+        await fixture.until(lambda: fixture.all[1].controller_election.is_here)
 
 
 async def test_a_cluster_that_cannot_be_read_has_no_controller_until_it_can() -> None:
@@ -195,8 +195,8 @@ async def test_a_cluster_that_cannot_be_read_has_no_controller_until_it_can() ->
         await session.create("/brokers/topics/t", b"{}")
         with pytest.raises(DamagedZnodeError):
             await fixture.start()
-        assert not fixture.all[1].candidacy.is_here
-        assert await election.holder(session) is None
+        assert not fixture.all[1].controller_election.is_here
+        assert await controllership.current_controller(session) is None
 
 
 async def test_after_a_failure_it_is_tried_again() -> None:
@@ -207,8 +207,8 @@ async def test_after_a_failure_it_is_tried_again() -> None:
         await session.create("/config/topics/t", b"{}")
         await first.session.expire()
         await fixture.others_run(100)
-        assert not second.candidacy.is_here
-        assert second.candidacy.controller_id is None
+        assert not second.controller_election.is_here
+        assert second.controller_election.controller_id is None
         await session.delete("/config/topics/t")
         fixture.clock.advance(RETRY_MS)
-        await fixture.until(lambda: second.candidacy.is_here)
+        await fixture.until(lambda: second.controller_election.is_here)

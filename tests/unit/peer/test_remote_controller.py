@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 from msgspec.structs import replace
 
-from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import BrokerInfo
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.cluster.znodes import ProducerIdBlock
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.net.answers import CLOSE
 from kcompat.net.hub import Hub
-from kcompat.peer.controller import RemoteController
 from kcompat.peer.errors import PeerFault
 from kcompat.peer.peers import Peers
+from kcompat.peer.remote_controller import RemoteController
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse

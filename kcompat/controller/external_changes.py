@@ -8,9 +8,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcompat.controller.draft import Draft
-from kcompat.controller.leadership import elect_offline
+from kcompat.controller.offline_replicas import elect_offline
 from kcompat.controller.reassignment import ReplicasCaughtUp
-from kcompat.controller.requests import hidden, to_all, topic_configs
+from kcompat.controller.requests import deleted_partitions, to_all, topic_configs
 from kcompat.controller.state import ABSENT, Decision
 
 if TYPE_CHECKING:
@@ -35,16 +35,16 @@ class TopicsFound(Struct, frozen=True):
         new = [topic for topic in self.topics if topic.name not in known]
         gone = [state.topics[name] for name in sorted(self.gone) if name in state.topics]
         deleting = {name: each for name, each in state.deleting.items() if name not in self.gone}
-        news = topic_configs({topic.name: self.configs.get(topic.name, {}) for topic in new})
-        after = state.with_topics(new, [topic.name for topic in gone]).with_configs(news.changed)
+        update = topic_configs({topic.name: self.configs.get(topic.name, {}) for topic in new})
+        after = state.with_topics(new, [topic.name for topic in gone]).with_configs(update.changed)
         draft = Draft(replace(after, deleting=deleting))
-        draft.hide(hidden(gone))
+        draft.propagate_deleted(deleted_partitions(gone))
         for topic in new:
             _take_up(draft, topic, 0)
         decision = draft.decision(None)
         if not new:
             return decision
-        return replace(decision, requests=[*to_all(after, news), *decision.requests])
+        return replace(decision, requests=[*to_all(after, update), *decision.requests])
 
     def refused(self, error: ErrorCode) -> None:
         """Nobody waits for an answer."""
@@ -101,7 +101,7 @@ class IsrsChanged(Struct, frozen=True):
             return Decision(state, None)
         draft = Draft(state.with_topics(changed.values()))
         for name, index in newer:
-            draft.show(name, index)
+            draft.propagate(name, index)
         return replace(draft.decision(None), next=ReplicasCaughtUp(newer))
 
     def refused(self, error: ErrorCode) -> None:
@@ -114,6 +114,6 @@ def _take_up(draft: Draft, topic: ControlledTopic, first: int) -> None:
         partition = topic.partitions[index]
         if partition.partition_epoch != ABSENT:
             draft.is_new(topic.name, index)
-            draft.tell_roles(topic.name, index, partition.replicas)
-        draft.show(topic.name, index)
+            draft.send_roles(topic.name, index, partition.replicas)
+        draft.propagate(topic.name, index)
     elect_offline(draft, [(topic.name, index) for index in range(first, len(topic.partitions))])

@@ -12,16 +12,16 @@ import logging
 from typing import TYPE_CHECKING, TypeVar
 
 from kcompat.cluster import znodes
-from kcompat.controller import election, loading
-from kcompat.controller.processes import watch_over_nobody
+from kcompat.controller import controllership, loading
+from kcompat.controller.broker_failures import detect_no_failures
 from kcompat.store.interface import SessionState, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kcompat.clock import Clock, Timer
+    from kcompat.controller.broker_failures import DetectFailures
     from kcompat.controller.controller import Controller
-    from kcompat.controller.processes import WatchOver
     from kcompat.controller.state import Event
     from kcompat.promise import Promise
     from kcompat.store.interface import MetadataStore, Watch
@@ -34,7 +34,7 @@ RETRY_MS = 1000
 _log = logging.getLogger(__name__)
 
 
-class Candidacy:
+class ControllerElection:
     """Knows where the controller is, and starts and ends the terms of this broker's own."""
 
     def __init__(
@@ -43,16 +43,16 @@ class Candidacy:
         store: MetadataStore,
         controller: Controller,
         clock: Clock,
-        watch_over: WatchOver = watch_over_nobody,
+        detect_failures: DetectFailures = detect_no_failures,
     ) -> None:
-        """`controller` is what takes office here. `watch_over` is told, while it is elsewhere, of whose
-        process `processes_seen` is to tell.
+        """`controller` is what takes office here. `detect_failures` is told, while it is elsewhere, of whose
+        process `failures_detected` is to tell.
         """
         self._broker_id = broker_id
         self._store = store
         self._controller = controller
         self._clock = clock
-        self._watch_over = watch_over
+        self._detect_failures = detect_failures
         self._gone: Mapping[int, int] = {}  # a controller elsewhere whose process has ended, and its epoch
         self.controller_id: int | None = None
         """The broker that is the controller, this one included; None while nobody knows."""
@@ -77,7 +77,7 @@ class Candidacy:
         ]
         self._looked = asyncio.get_running_loop().create_future()
         self._look.set()
-        self._running = asyncio.create_task(self._run(), name="candidacy")
+        self._running = asyncio.create_task(self._run(), name="controller election")
         await self._looked
 
     async def stop(self) -> None:
@@ -86,14 +86,14 @@ class Candidacy:
         self._stand_no_more()
         if running is not None:
             await asyncio.wait([running])
-        self._watch_over({})
+        self._detect_failures({})
         await self._controller.stop()
         self.controller_id = None
 
     def abandon(self) -> None:
         """Stand for election no more, and end a term without another word."""
         self._stand_no_more()
-        self._watch_over({})
+        self._detect_failures({})
         self._controller.resign()
 
     def _stand_no_more(self) -> None:
@@ -114,13 +114,13 @@ class Candidacy:
         """Tell the controller of this process of something that it would not hear of otherwise."""
         self._controller.report(event)
 
-    def processes_seen(self, gone: Mapping[int, int]) -> None:
+    def failures_detected(self, gone: Mapping[int, int]) -> None:
         """Take note that the processes of these observed brokers have ended: broker epochs by id.
 
         If the controller is among them, a new election begins; the controller epoch fences it if it lives.
         """
         if self.is_here:
-            self._controller.processes_seen(gone)
+            self._controller.failures_detected(gone)
         else:
             self._gone = gone
             self._look.set()
@@ -163,11 +163,11 @@ class Candidacy:
         """Look who is the controller, and try to be it if nobody is."""
         if self._store.state is not SessionState.CONNECTED:
             return
-        found = await election.holder(self._store)
+        found = await controllership.current_controller(self._store)
         if found is not None and found.broker_id == self._broker_id and not found.is_mine:
             # A former process of this broker is it. It has ended: this one is registered in its place.
             _log.info("a former process of this broker is the controller no more")
-            await election.depose(self._store, self._broker_id)
+            await controllership.depose(self._store, self._broker_id)
             found = None
         if found is None or (found.is_mine and not self.is_here):
             await self._try(is_held=found is not None)
@@ -175,16 +175,16 @@ class Candidacy:
         self.controller_id = found.broker_id
         if not found.is_mine:
             self._controller.resign()
-            await self._watch_over_controller(found.broker_id)
+            await self._detect_failure_of(found.broker_id)
 
-    async def _watch_over_controller(self, broker_id: int) -> None:
+    async def _detect_failure_of(self, broker_id: int) -> None:
         """See that the process of the controller does not end unseen, or make room for another if it has."""
         brokers = await loading.registered(self._store, [broker_id])
         if broker_id in brokers and self._gone.get(broker_id) == brokers[broker_id].epoch:
             _log.info("the process of broker %d, the controller, has ended", broker_id)
-            await election.depose(self._store, broker_id)
+            await controllership.depose(self._store, broker_id)
         else:
-            self._watch_over(brokers)
+            self._detect_failures(brokers)
         self._gone = {}  # where the store refuses to depose it, it is remembered until the next look
 
     async def _try(self, *, is_held: bool) -> None:
@@ -193,14 +193,14 @@ class Candidacy:
         self.controller_id = None
         self._gone = {}
         now_ms = self._clock.now_ms()
-        elected = await election.elect(self._store, self._broker_id, now_ms, is_held=is_held)
+        elected = await controllership.elect(self._store, self._broker_id, now_ms, is_held=is_held)
         if elected is not None:
             _log.info("broker %d is the controller, in epoch %d", self._broker_id, elected.epoch)
-            self._watch_over({})  # who was seen to be dead by now is to be told of again in this term
+            self._detect_failures({})  # who was seen to be dead by now is to be told of again in this term
             try:
                 await self._controller.start(elected, self._look.set)
             except Exception:
-                await election.step_down(self._store)
+                await controllership.step_down(self._store)
                 raise
         if self.is_here:
             self.controller_id = self._broker_id

@@ -6,16 +6,16 @@ import asyncio
 from typing import TYPE_CHECKING, Self
 
 from kcompat.cluster import znodes
-from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.news import LeaderAndIsr, UpdateMetadata
+from kcompat.cluster.control_requests import LeaderAndIsr, UpdateMetadata
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
-from kcompat.controller import election, loading
+from kcompat.controller import controllership, loading
+from kcompat.controller.broker_failures import FailuresDetected
 from kcompat.controller.brokers import BrokersSeen
-from kcompat.controller.candidacy import RETRY_MS, Candidacy
 from kcompat.controller.controller import Controller
-from kcompat.controller.processes import ProcessesSeen
+from kcompat.controller.controller_election import RETRY_MS, ControllerElection
 from kcompat.controller.state import ControlledPartition, ControllerState, RegisteredBroker
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.process_store import ProcessStore
@@ -38,11 +38,11 @@ def led_by_two(three: ControllerState) -> ControllerState:
 
 
 def dead(three: ControllerState) -> ControllerState:
-    return ProcessesSeen({2: 5}).decide(led_by_two(three)).state
+    return FailuresDetected({2: 5}).decide(led_by_two(three)).state
 
 
 def test_what_it_led_is_led_by_another_at_once(three: ControllerState) -> None:
-    decision = ProcessesSeen({2: 5}).decide(led_by_two(three))
+    decision = FailuresDetected({2: 5}).decide(led_by_two(three))
     (partition,) = decision.state.topics["t"].partitions
     assert (partition.leader, partition.leader_epoch, partition.isr) == (3, 5, (3,))
     assert decision.state.brokers.keys() == {1, 3}
@@ -54,7 +54,7 @@ def test_what_it_led_is_led_by_another_at_once(three: ControllerState) -> None:
 def test_only_the_process_that_is_meant_is_given_up(three: ControllerState) -> None:
     state = led_by_two(three)
     for gone in ({2: 4}, {7: 5}, {1: 5}, {}):
-        decision = ProcessesSeen(gone).decide(state)
+        decision = FailuresDetected(gone).decide(state)
         assert decision.state is state
         assert not decision.requests
         assert not decision.writes
@@ -75,7 +75,7 @@ def listed(decision: Decision[None], broker_id: int) -> list[tuple[list[int], li
 
 
 def test_clients_are_told_of_it_until_its_session_ends(three: ControllerState) -> None:
-    decision = ProcessesSeen({2: 5}).decide(led_by_two(three))
+    decision = FailuresDetected({2: 5}).decide(led_by_two(three))
     assert listed(decision, 1) == listed(decision, 3) == [([1, 3], [2])] * 2
     decision = BrokersSeen({each: broker(each) for each in (1, 3)}).decide(decision.state)
     assert decision.state.presumed_dead == {}
@@ -105,7 +105,7 @@ def test_one_that_registers_anew_is_welcome(three: ControllerState) -> None:
 
 
 def test_one_that_is_there_after_all_is_taken_back(three: ControllerState) -> None:
-    decision = ProcessesSeen({}).decide(dead(three))
+    decision = FailuresDetected({}).decide(dead(three))
     assert decision.state.presumed_dead == {}
     assert decision.state.brokers.keys() == {1, 2, 3}
     assert told(decision, 2)
@@ -114,16 +114,16 @@ def test_one_that_is_there_after_all_is_taken_back(three: ControllerState) -> No
 
 
 def test_another_that_is_dead_stays_so(three: ControllerState) -> None:
-    state = ProcessesSeen({2: 5, 3: 5}).decide(dead(three)).state
+    state = FailuresDetected({2: 5, 3: 5}).decide(dead(three)).state
     assert state.presumed_dead.keys() == {2, 3}
-    assert ProcessesSeen({2: 5, 3: 5}).decide(state).state is state
-    state = ProcessesSeen({3: 5}).decide(state).state
+    assert FailuresDetected({2: 5, 3: 5}).decide(state).state is state
+    state = FailuresDetected({3: 5}).decide(state).state
     assert state.presumed_dead.keys() == {3}
     assert state.brokers.keys() == {1, 2}
 
 
 def test_nobody_waits_for_an_answer() -> None:
-    ProcessesSeen({2: 5}).refused(ErrorCode.NOT_CONTROLLER)
+    FailuresDetected({2: 5}).refused(ErrorCode.NOT_CONTROLLER)
 
 
 class Scene:
@@ -143,7 +143,7 @@ class Scene:
             registration = Registration(session, broker_id, Forgetful(), self.clock)
             await registration.start(registration_of(broker_id))
         self.two = (await loading.registered(self.session, [2]))[2]
-        assert await election.elect(self.other, 2, 0) is not None
+        assert await controllership.elect(self.other, 2, 0) is not None
         fake = FakeBroker()
         controller = Controller(
             1,
@@ -154,24 +154,26 @@ class Scene:
             MetadataCache("the-cluster"),
             self.watched.append,
         )
-        self.candidacy = Candidacy(1, self.session, controller, self.clock, self.watched.append)
-        await self.candidacy.start()
+        self.controller_election = ControllerElection(
+            1, self.session, controller, self.clock, self.watched.append
+        )
+        await self.controller_election.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.candidacy.stop()
+        await self.controller_election.stop()
         await self.store.close()
 
 
 def presumed_dead(scene: Scene) -> Mapping[int, RegisteredBroker]:
-    state = scene.candidacy._controller._state
+    state = scene.controller_election._controller._state
     assert state is not None
     return state.presumed_dead
 
 
 async def test_the_others_watch_over_the_controller_alone(path: Path) -> None:
     async with Scene(path) as scene:
-        assert scene.candidacy.controller_id == 2
+        assert scene.controller_election.controller_id == 2
         assert scene.watched[-1] == {2: scene.two}
     assert scene.watched[-1] == {}
 
@@ -180,14 +182,14 @@ async def test_a_controller_whose_process_has_ended_is_deposed_and_its_roles_are
     path: Path,
 ) -> None:
     async with Scene(path) as scene:
-        scene.candidacy.processes_seen({2: scene.two.epoch})
-        await until(lambda: scene.candidacy.controller_id == 1)
-        assert scene.candidacy.is_here
+        scene.controller_election.failures_detected({2: scene.two.epoch})
+        await until(lambda: scene.controller_election.controller_id == 1)
+        assert scene.controller_election.is_here
         assert scene.watched[-1].keys() == {1, 2}
-        scene.candidacy.processes_seen({2: scene.two.epoch})
+        scene.controller_election.failures_detected({2: scene.two.epoch})
         await until(lambda: presumed_dead(scene))
         assert scene.watched[-1].keys() == {1, 2}
-        scene.candidacy.processes_seen({})
+        scene.controller_election.failures_detected({})
         await until(lambda: not presumed_dead(scene))
         epoch, _ = await loading.read(scene.session, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
         assert epoch == 2
@@ -198,42 +200,42 @@ async def test_a_controller_that_the_store_keeps_is_deposed_when_it_lets_go(path
     """Nobody tells of the process that has ended a second time."""
     async with Scene(path) as scene:
         scene.disk.full = True
-        scene.candidacy.processes_seen({2: scene.two.epoch})
+        scene.controller_election.failures_detected({2: scene.two.epoch})
         for _ in range(50):
             await asyncio.sleep(0)
-        assert scene.candidacy.controller_id == 2
+        assert scene.controller_election.controller_id == 2
         scene.disk.full = False
         scene.clock.advance(RETRY_MS)
-        await until(lambda: scene.candidacy.controller_id == 1)
+        await until(lambda: scene.controller_election.controller_id == 1)
 
 
 async def test_a_new_controller_has_everybody_looked_at_anew(path: Path) -> None:
     """Who was seen to be dead before the term is to be told of again."""
     async with Scene(path) as scene:
-        scene.candidacy.processes_seen({2: scene.two.epoch})
-        await until(lambda: scene.candidacy.controller_id == 1)
+        scene.controller_election.failures_detected({2: scene.two.epoch})
+        await until(lambda: scene.controller_election.controller_id == 1)
         watched = scene.watched[scene.watched.index({2: scene.two}) :]
         assert {} in watched[: [set(each) for each in watched].index({1, 2})]
 
 
 async def test_a_broker_that_is_gone_at_once_watches_over_nobody(path: Path) -> None:
     async with Scene(path) as scene:
-        scene.candidacy.abandon()
+        scene.controller_election.abandon()
         assert scene.watched[-1] == {}
 
 
 async def test_another_process_than_the_controllers_deposes_nobody(path: Path) -> None:
     async with Scene(path) as scene:
         for gone in ({2: scene.two.epoch - 1}, {3: scene.two.epoch}):
-            scene.candidacy.processes_seen(gone)
+            scene.controller_election.failures_detected(gone)
             for _ in range(50):
                 await asyncio.sleep(0)
-            assert scene.candidacy.controller_id == 2
+            assert scene.controller_election.controller_id == 2
 
 
 async def test_who_is_the_controller_no_more_is_not_deposed_in_anothers_place(path: Path) -> None:
     async with Scene(path) as scene:
-        await election.depose(scene.session, 3)
-        found = await election.holder(scene.session)
+        await controllership.depose(scene.session, 3)
+        found = await controllership.current_controller(scene.session)
         assert found is not None
         assert found.broker_id == 2

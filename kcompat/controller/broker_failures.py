@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from kcompat.protocol.errors import ErrorCode
 
 
-class WatchOver(Protocol):
+class DetectFailures(Protocol):
     """Has somebody watch over the processes of brokers."""
 
     def __call__(self, brokers: Mapping[int, RegisteredBroker], /) -> object:
         """Watch over these, by id, and no others."""
 
 
-def watch_over_nobody(_: Mapping[int, RegisteredBroker]) -> None:
+def detect_no_failures(_: Mapping[int, RegisteredBroker]) -> None:
     """Leave it to the sessions of brokers to show that they have ended."""
 
 
-class ProcessesSeen(Struct, frozen=True):
+class FailuresDetected(Struct, frozen=True):
     """The ports of these brokers refuse, and of no other observed brokers: broker epochs by id."""
 
     gone: Mapping[int, int]

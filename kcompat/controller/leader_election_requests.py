@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcompat.controller import elections
+from kcompat.controller import leader_elections
 from kcompat.controller.draft import Draft
-from kcompat.controller.values import ElectionType, Outcome
+from kcompat.controller.values import ElectionType, TopicOutcome
 from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kcompat.controller.state import ControlledPartition, ControllerState, Decision
     from kcompat.topics import TopicPartition
 
-    Outcomes = Mapping[TopicPartition, Outcome]
+    Outcomes = Mapping[TopicPartition, TopicOutcome]
 
 
 class ElectLeaders(Struct, frozen=True):
@@ -39,7 +39,7 @@ class ElectLeaders(Struct, frozen=True):
 
     def refused(self, error: ErrorCode) -> Outcomes:
         """Return `error` for every partition of the request."""
-        return dict.fromkeys(self.partitions or (), Outcome(error))
+        return dict.fromkeys(self.partitions or (), TopicOutcome(error))
 
 
 class ElectPreferred(Struct, frozen=True):
@@ -88,30 +88,30 @@ class BalanceLeaders(Struct, frozen=True):
         """Nobody waits for an answer."""
 
 
-def _elect(draft: Draft, kind: ElectionType, topic: str, index: int) -> Outcome:
+def _elect(draft: Draft, kind: ElectionType, topic: str, index: int) -> TopicOutcome:
     state = draft.state
     if topic in state.deleting:
-        return Outcome(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is being deleted")
+        return TopicOutcome(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is being deleted")
     known = state.topics.get(topic)
     if known is None or not 0 <= index < len(known.partitions):
-        return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+        return TopicOutcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
     partition = draft.partition(topic, index)
     if _is_led(state, kind, partition):
-        return Outcome(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
+        return TopicOutcome(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
     is_live = partial(state.is_live, topic=topic, index=index)
     if kind is ElectionType.PREFERRED:
-        choice = elections.of_preferred(partition, is_live)
+        result = leader_elections.of_preferred(partition, is_live)
         strategy = "PreferredReplicaPartitionLeaderElectionStrategy"
         error = ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
     else:
-        choice = elections.of_offline(partition, is_live, unclean=True)
+        result = leader_elections.of_offline(partition, is_live, unclean=True)
         strategy = "OfflinePartitionLeaderElectionStrategy(true)"
         error = ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
-    if choice is None:
+    if result is None:
         message = f"Failed to elect leader for partition {topic}-{index} under strategy {strategy}"
-        return Outcome(error, message)
-    draft.elect(topic, index, choice)
-    return Outcome()
+        return TopicOutcome(error, message)
+    draft.elect(topic, index, result)
+    return TopicOutcome()
 
 
 def _is_led(state: ControllerState, kind: ElectionType, partition: ControlledPartition) -> bool:

@@ -1,4 +1,4 @@
-"""The end of a real process, as a vigil on sockets sees it."""
+"""The end of a real process, as a failure_detector on sockets sees it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import BrokerInfo
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.controller.state import RegisteredBroker
 from kcompat.net.loop_clock import LoopClock
 from kcompat.net.outbound_socket import SocketConnector
+from kcompat.peer.failure_detector import FailureDetector
 from kcompat.peer.peers import Peers
-from kcompat.peer.vigil import Vigil
 from support.kcompat_broker import KcompatBroker
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ async def test_a_killed_broker_is_seen_and_one_that_comes_back() -> None:
     ports = (SocketConnector(loop), LoopClock(loop), random.Random(1))
     peers = Peers(9, ConfigFeed(BrokerConfig({})), MetadataCache(""), ports)
     seen: asyncio.Queue[Mapping[int, int]] = asyncio.Queue()
-    vigil = Vigil(peers, seen.put_nowait)
+    failure_detector = FailureDetector(peers, seen.put_nowait)
     with KcompatBroker() as broker:
         info = BrokerInfo(1, None, {"PLAINTEXT": ("127.0.0.1", broker.port)})
-        vigil.follow({1: RegisteredBroker(info, 7)})
+        failure_detector.follow({1: RegisteredBroker(info, 7)})
         os.kill(broker.pid, signal.SIGSTOP)
         with pytest.raises(TimeoutError):  # a stopped process is silent, and refuses nothing
             await asyncio.wait_for(seen.get(), 0.2)
@@ -47,4 +47,4 @@ async def test_a_killed_broker_is_seen_and_one_that_comes_back() -> None:
         assert time.monotonic() - begun < WITHIN_S
         await asyncio.to_thread(broker.start)
         assert await asyncio.wait_for(seen.get(), WITHIN_S) == {}
-        vigil.close()
+        failure_detector.close()

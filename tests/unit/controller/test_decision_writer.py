@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.config.broker import BrokerConfig
-from kcompat.controller import election, loading
+from kcompat.controller import controllership, loading
 from kcompat.controller.creation import CreateTopics
-from kcompat.controller.leadership import ReplicasFailed
+from kcompat.controller.decision_writer import MAX_TRANSACTION_BYTES, ControllerMovedError, DecisionWriter
+from kcompat.controller.offline_replicas import ReplicasFailed
 from kcompat.controller.values import TopicSpec
-from kcompat.controller.writing import MAX_TRANSACTION_BYTES, ControllerMovedError, Writer
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import Check, Create, SetData
 from kcompat.store.process_store import ProcessStore
@@ -50,14 +50,14 @@ async def session(store: Transactions) -> ProcessSession:
     session = await store.session()
     await loading.prepare(session)
     await register(session, 1)
-    assert await election.elect(session, 1, 0) is not None
+    assert await controllership.elect(session, 1, 0) is not None
     return session
 
 
-async def writer(session: ProcessSession) -> Writer:
+async def writer(session: ProcessSession) -> DecisionWriter:
     stat = await session.exists("/controller_epoch")
     assert stat is not None
-    return Writer(session, await loading.load(session, 1, 1, stat.version))
+    return DecisionWriter(session, await loading.load(session, 1, 1, stat.version))
 
 
 def create(name: str, partitions: int = 1) -> CreateTopics:

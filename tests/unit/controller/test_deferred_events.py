@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.news import UpdateConfigs
+from kcompat.cluster.control_requests import UpdateConfigs
+from kcompat.controller.deferred_events import PAUSE_MS, DeferredEvents
 from kcompat.controller.isr_changes import AlterPartition, ProposedIsr
-from kcompat.controller.leadership import ReplicasFailed
-from kcompat.controller.put_off import PAUSE_MS, PutOff
-from kcompat.controller.values import Outcome, TopicSpec
+from kcompat.controller.offline_replicas import ReplicasFailed
+from kcompat.controller.values import TopicOutcome, TopicSpec
 from kcompat.protocol.errors import ErrorCode
 from support.controllers import ControllerFixture, answer
 from support.virtual_clock import VirtualClock
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def test_everything_is_tried_again_in_order_after_the_pause() -> None:
     clock, tried = VirtualClock(), list[str]()
-    put_off = PutOff(clock, tried.append)
+    put_off = DeferredEvents(clock, tried.append)
     put_off.put("a")
     clock.advance(PAUSE_MS - 1)
     put_off.put("b")
@@ -39,7 +39,7 @@ def test_what_fails_again_waits_again() -> None:
         if len(tried) < 3:
             put_off.put(what)
 
-    put_off = PutOff(clock, again)
+    put_off = DeferredEvents(clock, again)
     put_off.put("a")
     put_off.retry()
     assert tried == ["a"]
@@ -51,7 +51,7 @@ def test_what_fails_again_waits_again() -> None:
 
 def test_what_is_forgotten_is_not_tried() -> None:
     clock, tried = VirtualClock(), list[str]()
-    put_off = PutOff(clock, tried.append)
+    put_off = DeferredEvents(clock, tried.append)
     put_off.put("a")
     put_off.clear()
     clock.advance(PAUSE_MS)
@@ -67,7 +67,7 @@ async def refuse_the_removal(fixture: ControllerFixture) -> None:
     await answer(fixture.decisions.allocate_producer_ids())
     fixture.disk.full = True
     fixture.broker.release()
-    assert await answer(deletion) == {"t": Outcome(ErrorCode.KAFKA_STORAGE_ERROR)}
+    assert await answer(deletion) == {"t": TopicOutcome(ErrorCode.KAFKA_STORAGE_ERROR)}
     assert fixture.paths("/admin/delete_topics/") == ["/admin/delete_topics/t"]
 
 
@@ -114,7 +114,7 @@ async def test_replicas_that_are_lost_with_their_disk_lead_no_more_once_that_can
     async with ControllerFixture(path, {}, 2) as fixture:
         await answer(fixture.decisions.create_topics([TopicSpec("t", assignments=[(0, [1, 2])])]))
         fixture.disk.full = True
-        fixture.candidacy.report(ReplicasFailed(1, frozenset({("t", 0)})))
+        fixture.controller_election.report(ReplicasFailed(1, frozenset({("t", 0)})))
         for _ in range(10):
             await fixture.others_run()
         fixture.disk.full = False
@@ -141,7 +141,7 @@ async def with_a_full_disk(fixture: ControllerFixture, gone: Mapping[int, int]) 
     """Partition t-0 is led by broker 2. Tell the controller of processes, while it can write nothing down."""
     await answer(fixture.decisions.create_topics([TopicSpec("t", assignments=[(0, [2, 1])])]))
     fixture.disk.full = True
-    fixture.candidacy.processes_seen(gone)
+    fixture.controller_election.failures_detected(gone)
     for _ in range(10):
         await fixture.others_run()
     assert (await fixture.loaded()).topics["t"].partitions[0].leader == 2
@@ -160,7 +160,7 @@ async def test_one_that_is_there_after_all_by_then_goes_on(path: Path) -> None:
     async with ControllerFixture(path, {}, 2) as fixture:
         epoch = (await fixture.loaded()).brokers[2].epoch
         await with_a_full_disk(fixture, {2: epoch})
-        fixture.candidacy.processes_seen({})
+        fixture.controller_election.failures_detected({})
         fixture.disk.full = False
         await answer(fixture.decisions.allocate_producer_ids())
         fixture.clock.advance(PAUSE_MS)
@@ -176,18 +176,18 @@ async def test_configs_that_came_meanwhile_stay(path: Path) -> None:
         (partition,) = (await fixture.loaded()).topics["t"].partitions
         alone = ProposedIsr("t", 0, partition.leader_epoch, partition.partition_epoch, ((2, -1),))
         epoch = (await fixture.loaded()).brokers[2].epoch
-        await answer(fixture.candidacy.submit(AlterPartition(2, epoch, [alone])))
+        await answer(fixture.controller_election.submit(AlterPartition(2, epoch, [alone])))
         await fixture.sessions[2].close()
         await fixture.until(lambda: fixture.broker.image.topics["t"].partitions[0].leader == -1)
         key = ("topics", "t")
         fixture.disk.full = True
-        fixture.broker.cluster.hear(UpdateConfigs({key: {"unclean.leader.election.enable": "true"}}))
+        fixture.broker.cluster.apply(UpdateConfigs({key: {"unclean.leader.election.enable": "true"}}))
         for _ in range(20):
             await fixture.others_run()
-        fixture.broker.cluster.hear(UpdateConfigs({key: {"unclean.leader.election.enable": "false"}}))
+        fixture.broker.cluster.apply(UpdateConfigs({key: {"unclean.leader.election.enable": "false"}}))
         fixture.disk.full = False
         fixture.clock.advance(PAUSE_MS)
         await answer(fixture.decisions.allocate_producer_ids())
         assert (await fixture.loaded()).topics["t"].partitions[0].leader == -1
-        fixture.broker.cluster.hear(UpdateConfigs({key: {"unclean.leader.election.enable": "true"}}))
+        fixture.broker.cluster.apply(UpdateConfigs({key: {"unclean.leader.election.enable": "true"}}))
         await fixture.until(lambda: fixture.broker.image.topics["t"].partitions[0].leader == 1)

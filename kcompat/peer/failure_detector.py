@@ -39,7 +39,7 @@ class Registered(Protocol):
         """Its broker epoch."""
 
 
-class Vigil:
+class FailureDetector:
     """Watches over brokers."""
 
     def __init__(self, peers: Peers, seen: Callable[[Mapping[int, int]], object]) -> None:
@@ -61,7 +61,7 @@ class Vigil:
                 client.close()
         for broker_id, broker in brokers.items():
             if broker_id not in self._watched and broker_id != self._peers.broker_id:
-                client = self._peers.to(broker.info, "vigil")
+                client = self._peers.to(broker.info, "failure detector")
                 self._watched[broker_id] = broker, client
                 self._refused[broker_id] = 0
                 client.stay_connected(

@@ -79,7 +79,7 @@ class StopReplica(Struct, frozen=True):
     partitions: Sequence[StoppedPartition]
 
 
-class ShownPartition(Struct, frozen=True, gc=False):
+class UpdatedPartition(Struct, frozen=True, gc=False):
     """One partition of an UpdateMetadata; the leader `LEADER_DURING_DELETION` takes it out of the picture."""
 
     topic: str
@@ -96,7 +96,7 @@ class UpdateMetadata(Struct, frozen=True):
     controller_id: int
     controller_epoch: int
     brokers: Mapping[int, BrokerInfo]
-    partitions: Sequence[ShownPartition] = ()
+    partitions: Sequence[UpdatedPartition] = ()
     presumed_dead: Mapping[int, BrokerInfo] = {}
     """Brokers that are not alive and that clients are told of all the same: see `ClusterImage`."""
 
@@ -107,7 +107,7 @@ class UpdateConfigs(Struct, frozen=True):
     changed: Mapping[tuple[str, str], Mapping[str, str]]
 
 
-News = LeaderAndIsr | StopReplica | UpdateMetadata | UpdateConfigs
+ControlRequest = LeaderAndIsr | StopReplica | UpdateMetadata | UpdateConfigs
 
 
 class Reply(Struct, frozen=True):
@@ -123,7 +123,7 @@ Answered = Callable[[Reply], object]
 class BrokerPort(Protocol):
     """A broker, as the controller reaches it."""
 
-    def give(self, news: News, answered: Answered) -> None:
+    def give(self, control: ControlRequest, answered: Answered) -> None:
         """Take one request; call `answered` when it is done, before or after this returns."""
 
     def close(self) -> None:

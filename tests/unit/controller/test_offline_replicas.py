@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcompat.cluster.news import LeaderAndIsr, StoppedPartition, StopReplica, UpdateMetadata
-from kcompat.controller.leadership import ReplicasFailed
+from kcompat.cluster.control_requests import LeaderAndIsr, StoppedPartition, StopReplica, UpdateMetadata
+from kcompat.controller.offline_replicas import ReplicasFailed
 from kcompat.controller.state import ControlledPartition
 from kcompat.store.interface import SetData
 from support.payloads import json_of

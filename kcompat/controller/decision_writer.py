@@ -43,7 +43,7 @@ class ControllerMovedError(StoreError):
     """Another broker has been elected since."""
 
 
-class Writer:
+class DecisionWriter:
     """Decides one event and writes what follows."""
 
     def __init__(self, store: MetadataStore, state: ControllerState) -> None:

@@ -10,28 +10,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
 Key = TypeVar("Key", bound="Hashable | None")
-News = TypeVar("News")
+Event = TypeVar("Event")
 
 
-class Subscriptions(Generic[Key, News]):
+class Subscribers(Generic[Key, Event]):
     """Listeners by key. One that raises is logged, and the others hear all the same."""
 
     def __init__(self, what: str) -> None:
         """`what` a listener is called in the log."""
         self._what = what
-        self._listeners: dict[Key, list[Subscription[Key, News]]] = {}
+        self._listeners: dict[Key, list[Subscription[Key, Event]]] = {}
 
-    def add(self, key: Key, listener: Callable[[News], object]) -> Subscription[Key, News]:
+    def add(self, key: Key, listener: Callable[[Event], object]) -> Subscription[Key, Event]:
         """Tell `listener` of everything under `key` from now on."""
         subscription = Subscription(self._listeners, key, listener)
         self._listeners.setdefault(key, []).append(subscription)
         return subscription
 
-    def tell(self, key: Key, news: News) -> None:
+    def tell(self, key: Key, event: Event) -> None:
         """Tell everyone who is there now."""
         for subscription in tuple(self._listeners.get(key, ())):
             with contained(self._what):
-                subscription.listener(news)
+                subscription.listener(event)
 
     def heard(self) -> list[Key]:
         """Keys that somebody listens to."""
@@ -45,16 +45,16 @@ class Subscriptions(Generic[Key, News]):
         self._listeners.clear()
 
 
-class Subscription(Generic[Key, News]):
+class Subscription(Generic[Key, Event]):
     """One listener; it can be taken back."""
 
     __slots__ = ("_key", "_listeners", "listener")
 
     def __init__(
         self,
-        listeners: dict[Key, list[Subscription[Key, News]]],
+        listeners: dict[Key, list[Subscription[Key, Event]]],
         key: Key,
-        listener: Callable[[News], object],
+        listener: Callable[[Event], object],
     ) -> None:
         self._listeners = listeners
         self._key = key

@@ -29,32 +29,32 @@ if TYPE_CHECKING:
     from kcompat.store.interface import MetadataStore
 
 
-class Holder(Struct, frozen=True):
+class CurrentController(Struct, frozen=True):
     """The current controller: its broker id, and whether this session made it the controller."""
 
     broker_id: int
     is_mine: bool
 
 
-class Elected(Struct, frozen=True):
+class Controllership(Struct, frozen=True):
     """A term of office: its epoch, and the version of `/controller_epoch` that guards its writes."""
 
     epoch: int
     epoch_version: int
 
 
-async def holder(store: MetadataStore) -> Holder | None:
+async def current_controller(store: MetadataStore) -> CurrentController | None:
     """Return the current controller, or None while there is none."""
     try:
         broker_id, stat = await read(store, znodes.CONTROLLER, znodes.decode_controller)
     except NoNodeError:
         return None
-    return Holder(broker_id, stat.ephemeral_owner == store.session_id)
+    return CurrentController(broker_id, stat.ephemeral_owner == store.session_id)
 
 
 async def elect(
     store: MetadataStore, broker_id: int, now_ms: int, *, is_held: bool = False
-) -> Elected | None:
+) -> Controllership | None:
     """Become the controller; None where another was faster. Where `/controller` is this session's already
     (`is_held`), that of a term which is over, a new epoch is enough.
     """
@@ -62,7 +62,7 @@ async def elect(
         with suppress(NodeExistsError):
             await store.create(znodes.CONTROLLER_EPOCH, znodes.encode_epoch(0))
     last_epoch, stat = await read(store, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
-    elected = Elected(last_epoch + 1, stat.version + 1)
+    elected = Controllership(last_epoch + 1, stat.version + 1)
     node = Create(znodes.CONTROLLER, znodes.encode_controller(broker_id, now_ms), ephemeral=True)
     epoch_node = SetData(znodes.CONTROLLER_EPOCH, znodes.encode_epoch(elected.epoch), stat.version)
     try:
@@ -70,7 +70,7 @@ async def elect(
     except (NodeExistsError, BadVersionError):
         return None
     except UnknownOutcomeError:
-        found = await holder(store)
+        found = await current_controller(store)
         epoch, _ = await read(store, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
         return elected if found is not None and found.is_mine and epoch == elected.epoch else None
     return elected
@@ -81,7 +81,7 @@ async def depose(store: MetadataStore, broker_id: int) -> None:
     was elected meanwhile stays.
     """
     _, stat = await read(store, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
-    found = await holder(store)
+    found = await current_controller(store)
     if found is not None and found.broker_id == broker_id:
         with suppress(BadVersionError, NoNodeError):
             await store.multi([Check(znodes.CONTROLLER_EPOCH, stat.version), Delete(znodes.CONTROLLER)])
@@ -90,7 +90,7 @@ async def depose(store: MetadataStore, broker_id: int) -> None:
 async def step_down(store: MetadataStore) -> None:
     """Make room for another controller, unless there is one already."""
     _, stat = await read(store, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
-    found = await holder(store)
+    found = await current_controller(store)
     if found is not None and found.is_mine:
         with suppress(BadVersionError, NoNodeError):
             await store.multi([Check(znodes.CONTROLLER_EPOCH, stat.version), Delete(znodes.CONTROLLER)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcompat.cluster.feed import MetadataCache, merged
+from kcompat.cluster.control_requests import UpdateConfigs, UpdatedPartition, UpdateMetadata
 from kcompat.cluster.image import (
     LEADER_DURING_DELETION,
     BrokerInfo,
@@ -10,7 +10,7 @@ from kcompat.cluster.image import (
     PartitionInfo,
     TopicImage,
 )
-from kcompat.cluster.news import ShownPartition, UpdateConfigs, UpdateMetadata
+from kcompat.cluster.metadata_cache import MetadataCache, merged
 
 ID_A, ID_B = b"a" * 16, b"b" * 16
 PARTITION = PartitionInfo(1, 0, (1,), (1,))
@@ -36,7 +36,7 @@ def test_a_broker_shows_itself_until_the_controller_says_who_is_there() -> None:
     cache.begin_with(me)
     assert cache.image == ClusterImage("c", brokers={1: me})
     assert not cache.image.is_told
-    cache.hear(UpdateMetadata(2, 7, {2: other}))
+    cache.apply(UpdateMetadata(2, 7, {2: other}))
     assert cache.image == ClusterImage("c", controller_id=2, brokers={2: other})
     assert cache.image.is_told
 
@@ -44,9 +44,9 @@ def test_a_broker_shows_itself_until_the_controller_says_who_is_there() -> None:
 def test_brokers_are_presumed_dead_until_an_update_says_otherwise() -> None:
     cache = MetadataCache("c")
     one, two = BrokerInfo(1, None, {}), BrokerInfo(2, None, {})
-    cache.hear(UpdateMetadata(1, 7, {1: one}, presumed_dead={2: two}))
+    cache.apply(UpdateMetadata(1, 7, {1: one}, presumed_dead={2: two}))
     assert (cache.image.brokers, cache.image.presumed_dead) == ({1: one}, {2: two})
-    cache.hear(UpdateMetadata(1, 7, {1: one}))
+    cache.apply(UpdateMetadata(1, 7, {1: one}))
     assert (cache.image.brokers, cache.image.presumed_dead) == ({1: one}, {})
 
 
@@ -64,8 +64,8 @@ def test_a_listener_that_raises_stops_nobody() -> None:
     assert seen == [picture]
 
 
-def shown(topic: str, index: int, leader: int = 1, topic_id: bytes = ID_A) -> ShownPartition:
-    return ShownPartition(topic, topic_id, index, PartitionInfo(leader, 0, (1,), (1,)))
+def shown(topic: str, index: int, leader: int = 1, topic_id: bytes = ID_A) -> UpdatedPartition:
+    return UpdatedPartition(topic, topic_id, index, PartitionInfo(leader, 0, (1,), (1,)))
 
 
 def test_configs_that_are_others_than_before_are_told_when_they_are_shown() -> None:
@@ -73,9 +73,9 @@ def test_configs_that_are_others_than_before_are_told_when_they_are_shown() -> N
     seen = []
     cache.subscribe_to_configs(lambda changed: seen.append((changed, cache.image.configs("topics", "a"))))
     first = {("topics", "a"): {"retention.ms": "1"}, ("topics", "b"): {}}
-    cache.hear(UpdateConfigs(first))
-    cache.hear(UpdateConfigs({("topics", "a"): {"retention.ms": "2"}, ("topics", "b"): {}}))
-    cache.hear(UpdateConfigs({("topics", "a"): {"retention.ms": "2"}}))
+    cache.apply(UpdateConfigs(first))
+    cache.apply(UpdateConfigs({("topics", "a"): {"retention.ms": "2"}, ("topics", "b"): {}}))
+    cache.apply(UpdateConfigs({("topics", "a"): {"retention.ms": "2"}}))
     assert seen == [
         (first, {"retention.ms": "1"}),
         ({("topics", "a"): {"retention.ms": "2"}}, {"retention.ms": "2"}),
@@ -87,8 +87,8 @@ def test_topics_that_are_deleted_are_told() -> None:
     deleted: list[frozenset[str]] = []
     cache.subscribe_to_deletions(deleted.append)
 
-    def show(*partitions: ShownPartition) -> None:
-        cache.hear(UpdateMetadata(1, 1, {}, partitions))
+    def show(*partitions: UpdatedPartition) -> None:
+        cache.apply(UpdateMetadata(1, 1, {}, partitions))
 
     show(shown("a", 0), shown("a", 1), shown("b", 0, topic_id=ID_B))
     show(shown("a", 0, LEADER_DURING_DELETION))

@@ -6,14 +6,14 @@ import asyncio
 from random import Random
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import BrokerInfo
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.controller.state import RegisteredBroker
 from kcompat.net.hub import Hub
+from kcompat.peer.failure_detector import FailureDetector
 from kcompat.peer.peers import Peers
-from kcompat.peer.vigil import Vigil
 from support.scripted_broker import ScriptedBroker
 from support.virtual_loop import VirtualLoopClock, run_virtually
 from support.virtual_network import VirtualNetwork
@@ -36,7 +36,7 @@ class Scene:
         ports = (self.network.connector("broker-1"), clock, Random(2))
         self.seen: list[Mapping[int, int]] = []
         self.times: list[float] = []
-        self.vigil = Vigil(Peers(1, config, MetadataCache(""), ports), self.note)
+        self.failure_detector = FailureDetector(Peers(1, config, MetadataCache(""), ports), self.note)
         self.hubs: dict[int, Hub] = {}
         self.listeners: dict[int, Listener] = {}
         for number in (2, 3):
@@ -52,7 +52,9 @@ class Scene:
         self.listeners[number].start(self.hubs[number], ScriptedBroker(lambda _: None))
 
     def follow(self, **epochs: int) -> None:
-        self.vigil.follow({int(name[1:]): registered(int(name[1:]), epoch) for name, epoch in epochs.items()})
+        self.failure_detector.follow(
+            {int(name[1:]): registered(int(name[1:]), epoch) for name, epoch in epochs.items()}
+        )
 
 
 def registered(number: int, epoch: int) -> RegisteredBroker:
@@ -182,7 +184,7 @@ def test_nobody_is_watched_over_in_the_end() -> None:
     async def scene(scene: Scene) -> None:
         scene.follow(b2=10, b3=11)
         await asyncio.sleep(1)
-        scene.vigil.close()
+        scene.failure_detector.close()
         scene.network.kill("broker-2")
         await asyncio.sleep(10)
         assert not scene.seen

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcompat.controller.election_requests import BalanceLeaders, ElectLeaders, ElectPreferred
-from kcompat.controller.state import ControlledPartition, ControlledTopic, Deletion
-from kcompat.controller.values import ElectionType, Outcome
+from kcompat.controller.leader_election_requests import BalanceLeaders, ElectLeaders, ElectPreferred
+from kcompat.controller.state import ControlledPartition, ControlledTopic, TopicDeletion
+from kcompat.controller.values import ElectionType, TopicOutcome
 from kcompat.protocol.errors import ErrorCode
 
 from .conftest import with_partitions
@@ -24,21 +24,23 @@ def test_preferred_leaders(three: ControllerState) -> None:
     out_of_sync = ControlledPartition(2, 4, (2,), (1, 2), 9)
     state = with_partitions(three, LED_BY_2, AT_HOME, out_of_sync)
     topic = ControlledTopic("d", b"d" * 16, (AT_HOME,))
-    state = replace(state, deleting={"d": Deletion(topic)})
+    state = replace(state, deleting={"d": TopicDeletion(topic)})
     keys = [("t", 0), ("t", 1), ("t", 2), ("t", 3), ("none", 0), ("d", 0)]
     decision = ElectLeaders(ElectionType.PREFERRED, keys).decide(state)
     decision.state.check_invariants()
     assert decision.answer == {
-        ("t", 0): Outcome(),
-        ("t", 1): Outcome(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."),
-        ("t", 2): Outcome(
+        ("t", 0): TopicOutcome(),
+        ("t", 1): TopicOutcome(
+            ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
+        ),
+        ("t", 2): TopicOutcome(
             ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
             "Failed to elect leader for partition t-2 "
             "under strategy PreferredReplicaPartitionLeaderElectionStrategy",
         ),
-        ("t", 3): Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist."),
-        ("none", 0): Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist."),
-        ("d", 0): Outcome(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is being deleted"),
+        ("t", 3): TopicOutcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist."),
+        ("none", 0): TopicOutcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist."),
+        ("d", 0): TopicOutcome(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is being deleted"),
     }
     assert decision.state.topics["t"].partitions[0] == ControlledPartition(1, 5, (1, 2), (1, 2), 10)
     assert len(decision.writes) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from kcompat.cluster import znodes
 from kcompat.controller import loading
-from kcompat.controller.election import Elected, elect
+from kcompat.controller.controllership import Controllership, elect
 from kcompat.store.interface import UnknownOutcomeError
 from kcompat.store.process_session import ProcessSession
 from kcompat.store.process_store import ProcessStore
@@ -42,21 +42,21 @@ async def prepared() -> tuple[ProcessStore, Unanswered]:
 
 async def test_a_controller_whose_election_was_made_unanswered_is_elected() -> None:
     _, session = await prepared()
-    assert await elect(session, ME, 0) == Elected(1, 1)
-    assert await elect(session, ME, 0, is_held=True) == Elected(2, 2)
+    assert await elect(session, ME, 0) == Controllership(1, 1)
+    assert await elect(session, ME, 0, is_held=True) == Controllership(2, 2)
 
 
 @pytest.mark.parametrize("is_held", [False, True])
 async def test_an_election_that_was_lost_on_the_way_elects_nobody(is_held: bool) -> None:
     _, session = await prepared()
     if is_held:
-        assert await elect(session, ME, 0) == Elected(1, 1)
+        assert await elect(session, ME, 0) == Controllership(1, 1)
     session.arrives = False
     assert await elect(session, ME, 0, is_held=is_held) is None
 
 
 async def test_an_election_without_an_answer_that_another_broker_won_elects_nobody_here() -> None:
     store, session = await prepared()
-    assert await elect(await store.session(), OTHER, 0) == Elected(1, 1)
+    assert await elect(await store.session(), OTHER, 0) == Controllership(1, 1)
     session.arrives = False
     assert await elect(session, ME, 0) is None

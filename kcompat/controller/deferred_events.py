@@ -19,7 +19,7 @@ PAUSE_MS: Final = 1000
 """Pause in ms before the next attempt, unless a request comes earlier."""
 
 
-class PutOff(Generic[T]):
+class DeferredEvents(Generic[T]):
     """Waiting items in order, handed to `again` together: after the pause, or when a request comes."""
 
     def __init__(self, clock: Clock, again: Callable[[T], object]) -> None:

@@ -6,20 +6,20 @@ from random import Random
 
 import pytest
 
-from kcompat.cluster.image import BrokerInfo, PartitionInfo
-from kcompat.cluster.news import (
+from kcompat.cluster.control_requests import (
     AssignedPartition,
+    ControlRequest,
     LeaderAndIsr,
-    News,
     Reply,
     Role,
-    ShownPartition,
     StoppedPartition,
     StopReplica,
     UpdateConfigs,
+    UpdatedPartition,
     UpdateMetadata,
 )
-from kcompat.controller.pending import Queue
+from kcompat.cluster.image import BrokerInfo, PartitionInfo
+from kcompat.controller.request_queue import RequestQueue
 
 ONE = b"1" * 16
 TWO = b"2" * 16
@@ -41,7 +41,7 @@ def picture(
     brokers: dict[int, BrokerInfo] = BROKERS,
     term: int = 1,
 ) -> UpdateMetadata:
-    shown = ShownPartition(topic, topic_id, 0, PartitionInfo(1, epoch, (1,), (1,)))
+    shown = UpdatedPartition(topic, topic_id, 0, PartitionInfo(1, epoch, (1,), (1,)))
     return UpdateMetadata(9, term, brokers, [shown])
 
 
@@ -49,15 +49,15 @@ def stop(topic: str, epoch: int = 0, *, delete: bool = True, term: int = 1) -> S
     return StopReplica(9, term, [StoppedPartition(topic, 0, epoch, delete)])
 
 
-def sent(*news: News) -> list[News]:
+def sent(*news: ControlRequest) -> list[ControlRequest]:
     """What is sent of these, put while the broker does not answer."""
-    queue = Queue()
+    queue = RequestQueue()
     for each in news:
         queue.put(each, lambda _: None)
-    return [queue.pop().news for _ in range(len(queue))]
+    return [queue.pop().control for _ in range(len(queue))]
 
 
-def kinds(*news: News) -> list[str]:
+def kinds(*news: ControlRequest) -> list[str]:
     return [type(each).__name__[0] for each in sent(*news)]
 
 
@@ -115,12 +115,12 @@ def test_a_replica_that_was_to_be_deleted_once_is() -> None:
         ([picture("a"), picture("a", topic_id=TWO)], ["U", "U"]),
     ],
 )
-def test_only_what_may_overtakes(news: list[News], order: list[str]) -> None:
+def test_only_what_may_overtakes(news: list[ControlRequest], order: list[str]) -> None:
     assert kinds(*news) == order
 
 
 def test_topics_that_come_and_go_leave_a_few_requests() -> None:
-    churn: list[News] = []
+    churn: list[ControlRequest] = []
     for number in range(200):
         name = f"topic-{number}"
         churn += [roles(name, new=True), picture(name), picture(name, 1), stop(name)]
@@ -128,7 +128,7 @@ def test_topics_that_come_and_go_leave_a_few_requests() -> None:
 
 
 def test_everybody_who_waits_hears_the_reply() -> None:
-    queue = Queue()
+    queue = RequestQueue()
     heard: list[str] = []
     for name in ("first", "second"):
         queue.put(roles(name), lambda _, name=name: heard.append(name))  # type: ignore[misc]
@@ -143,7 +143,7 @@ def test_everybody_who_waits_hears_the_reply() -> None:
 def test_a_broker_ends_up_where_it_would_have_without_folding(seed: int) -> None:
     """Roles, deletions and the picture of each partition, after all news one by one, and as they are sent."""
     chance = Random(seed)
-    news: list[News] = []
+    news: list[ControlRequest] = []
     for epoch in range(60):
         topic = f"t{chance.randrange(4)}"
         make = chance.choice((roles, picture, stop))
@@ -151,7 +151,7 @@ def test_a_broker_ends_up_where_it_would_have_without_folding(seed: int) -> None
     assert _end(sent(*news)) == _end(news)
 
 
-def _end(news: list[News]) -> tuple[dict[str, int], dict[str, int]]:
+def _end(news: list[ControlRequest]) -> tuple[dict[str, int], dict[str, int]]:
     """The epochs of the replicas that are there, and of those that are shown."""
     there: dict[str, int] = {}
     shown: dict[str, int] = {}

@@ -14,45 +14,45 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcompat.cluster.news import LeaderAndIsr, StopReplica, UpdateMetadata
+from kcompat.cluster.control_requests import LeaderAndIsr, StopReplica, UpdateMetadata
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from kcompat.cluster.image import BrokerInfo
-    from kcompat.cluster.news import (
+    from kcompat.cluster.control_requests import (
         Answered,
         AssignedPartition,
-        News,
+        ControlRequest,
         Reply,
-        ShownPartition,
         StoppedPartition,
+        UpdatedPartition,
     )
+    from kcompat.cluster.image import BrokerInfo
     from kcompat.topics import TopicPartition
 
 
-class Queue:
+class RequestQueue:
     """Requests to one broker, the next one first."""
 
     def __init__(self) -> None:
-        self._waiting: list[Pending] = []
+        self._waiting: list[QueuedRequest] = []
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def put(self, news: News, answered: Answered) -> None:
+    def put(self, control: ControlRequest, answered: Answered) -> None:
         """Fold a request into one that waits, or put it behind all."""
         for pending in reversed(self._waiting):
-            if pending.take(news):
+            if pending.take(control):
                 pending.waiting.append(answered)
                 return
-            if not pending.lets_pass(news):
+            if not pending.lets_pass(control):
                 break
-        pending = _pending(news)
+        pending = _pending(control)
         pending.waiting.append(answered)
         self._waiting.append(pending)
 
-    def pop(self) -> Pending:
+    def pop(self) -> QueuedRequest:
         """Take the next one out."""
         return self._waiting.pop(0)
 
@@ -61,7 +61,7 @@ class Queue:
         self._waiting.clear()
 
 
-class Pending(ABC):
+class QueuedRequest(ABC):
     """One request, perhaps of several that were put."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Pending(ABC):
 
     @property
     @abstractmethod
-    def news(self) -> News:
+    def control(self) -> ControlRequest:
         """The metadata update to send."""
 
     @property
@@ -79,13 +79,13 @@ class Pending(ABC):
         """The partitions that the update is about."""
 
     @abstractmethod
-    def take(self, news: News) -> bool:
+    def take(self, control: ControlRequest) -> bool:
         """Fold later news of the same kind in; False if that would change what they mean."""
 
-    def lets_pass(self, news: News) -> bool:
+    def lets_pass(self, control: ControlRequest) -> bool:
         """Whether later news may go before it."""
-        return isinstance(news, LeaderAndIsr | StopReplica | UpdateMetadata) and not any(
-            (each.topic, each.index) in self.partitions for each in news.partitions
+        return isinstance(control, LeaderAndIsr | StopReplica | UpdateMetadata) and not any(
+            (each.topic, each.index) in self.partitions for each in control.partitions
         )
 
     def answered(self, reply: Reply) -> None:
@@ -94,129 +94,129 @@ class Pending(ABC):
             each(reply)
 
 
-class _Roles(Pending):
-    def __init__(self, news: LeaderAndIsr) -> None:
+class _Roles(QueuedRequest):
+    def __init__(self, control: LeaderAndIsr) -> None:
         super().__init__()
-        self._first = news
+        self._first = control
         self._roles: dict[TopicPartition, AssignedPartition] = {}
         self._leaders: dict[int, BrokerInfo] = {}
-        self.take(news)
+        self.take(control)
 
     @property
     def partitions(self) -> Collection[TopicPartition]:
         return self._roles
 
     @property
-    def news(self) -> LeaderAndIsr:
+    def control(self) -> LeaderAndIsr:
         return replace(
             self._first,
             partitions=list(self._roles.values()),
             live_leaders=list(self._leaders.values()),
         )
 
-    def take(self, news: News) -> bool:
-        if not isinstance(news, LeaderAndIsr) or news.controller_epoch != self._first.controller_epoch:
+    def take(self, control: ControlRequest) -> bool:
+        if not isinstance(control, LeaderAndIsr) or control.controller_epoch != self._first.controller_epoch:
             return False
-        for each in news.partitions:
+        for each in control.partitions:
             known = self._roles.get((each.topic, each.index))
             if known is not None and known.topic_id != each.topic_id:
                 return False
-        for each in news.partitions:
+        for each in control.partitions:
             known = self._roles.pop((each.topic, each.index), None)
             is_new = each.is_new or (known is not None and known.is_new)
             self._roles[each.topic, each.index] = replace(each, is_new=is_new)
-        self._leaders.update({leader.id: leader for leader in news.live_leaders})
+        self._leaders.update({leader.id: leader for leader in control.live_leaders})
         return True
 
-    def lets_pass(self, news: News) -> bool:
-        return isinstance(news, UpdateMetadata) or super().lets_pass(news)
+    def lets_pass(self, control: ControlRequest) -> bool:
+        return isinstance(control, UpdateMetadata) or super().lets_pass(control)
 
 
-class _Picture(Pending):
-    def __init__(self, news: UpdateMetadata) -> None:
+class _Picture(QueuedRequest):
+    def __init__(self, control: UpdateMetadata) -> None:
         super().__init__()
-        self._last = news
-        self._shown: dict[TopicPartition, ShownPartition] = {}
+        self._last = control
+        self._shown: dict[TopicPartition, UpdatedPartition] = {}
         self._topic_ids: dict[str, bytes] = {}
-        self.take(news)
+        self.take(control)
 
     @property
     def partitions(self) -> Collection[TopicPartition]:
         return self._shown
 
     @property
-    def news(self) -> UpdateMetadata:
+    def control(self) -> UpdateMetadata:
         return replace(self._last, partitions=list(self._shown.values()))
 
-    def take(self, news: News) -> bool:
-        if not isinstance(news, UpdateMetadata) or news.controller_epoch != self._last.controller_epoch:
+    def take(self, control: ControlRequest) -> bool:
+        if not isinstance(control, UpdateMetadata) or control.controller_epoch != self._last.controller_epoch:
             return False
         ids = self._topic_ids
-        if any(ids.get(each.topic, each.topic_id) != each.topic_id for each in news.partitions):
+        if any(ids.get(each.topic, each.topic_id) != each.topic_id for each in control.partitions):
             return False  # another topic of the same name
-        for each in news.partitions:
+        for each in control.partitions:
             ids[each.topic] = each.topic_id
             self._shown[each.topic, each.index] = each
-        self._last = news
+        self._last = control
         return True
 
-    def lets_pass(self, news: News) -> bool:
-        return isinstance(news, StopReplica) and super().lets_pass(news)
+    def lets_pass(self, control: ControlRequest) -> bool:
+        return isinstance(control, StopReplica) and super().lets_pass(control)
 
 
-class _Stops(Pending):
-    def __init__(self, news: StopReplica) -> None:
+class _Stops(QueuedRequest):
+    def __init__(self, control: StopReplica) -> None:
         super().__init__()
-        self._first = news
+        self._first = control
         self._stopped: dict[TopicPartition, StoppedPartition] = {}
-        self.take(news)
+        self.take(control)
 
     @property
     def partitions(self) -> Collection[TopicPartition]:
         return self._stopped
 
     @property
-    def news(self) -> StopReplica:
+    def control(self) -> StopReplica:
         return replace(self._first, partitions=list(self._stopped.values()))
 
-    def take(self, news: News) -> bool:
-        if not isinstance(news, StopReplica) or news.controller_epoch != self._first.controller_epoch:
+    def take(self, control: ControlRequest) -> bool:
+        if not isinstance(control, StopReplica) or control.controller_epoch != self._first.controller_epoch:
             return False
-        for each in news.partitions:
+        for each in control.partitions:
             known = self._stopped.get((each.topic, each.index))
             delete = each.delete or (known is not None and known.delete)
             self._stopped[each.topic, each.index] = replace(each, delete=delete)
         return True
 
 
-class _Alone(Pending):
+class _Alone(QueuedRequest):
     """News that are neither folded nor overtaken."""
 
-    def __init__(self, news: News) -> None:
+    def __init__(self, control: ControlRequest) -> None:
         super().__init__()
-        self._news = news
+        self._control = control
 
     @property
     def partitions(self) -> Collection[TopicPartition]:
         return ()
 
     @property
-    def news(self) -> News:
-        return self._news
+    def control(self) -> ControlRequest:
+        return self._control
 
-    def take(self, news: News) -> bool:  # noqa: ARG002 - none of them
+    def take(self, control: ControlRequest) -> bool:  # noqa: ARG002 - none of them
         return False
 
-    def lets_pass(self, news: News) -> bool:  # noqa: ARG002 - none of them
+    def lets_pass(self, control: ControlRequest) -> bool:  # noqa: ARG002 - none of them
         return False
 
 
-def _pending(news: News) -> Pending:
-    match news:
+def _pending(control: ControlRequest) -> QueuedRequest:
+    match control:
         case LeaderAndIsr():
-            return _Roles(news)
+            return _Roles(control)
         case UpdateMetadata():
-            return _Picture(news)
+            return _Picture(control)
         case StopReplica():
-            return _Stops(news)
-    return _Alone(news)
+            return _Stops(control)
+    return _Alone(control)

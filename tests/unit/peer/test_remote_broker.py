@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.image import BrokerInfo
-from kcompat.cluster.news import (
+from kcompat.cluster.control_requests import (
     AssignedPartition,
     LeaderAndIsr,
     Reply,
@@ -20,13 +18,15 @@ from kcompat.cluster.news import (
     UpdateConfigs,
     UpdateMetadata,
 )
+from kcompat.cluster.image import BrokerInfo
+from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.net.answers import CLOSE
 from kcompat.net.hub import Hub
 from kcompat.peer import stop_replica
-from kcompat.peer.broker import RemoteBroker
 from kcompat.peer.peers import Peers
+from kcompat.peer.remote_broker import RemoteBroker
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode
@@ -40,7 +40,7 @@ from support.virtual_network import VirtualNetwork
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
 
-    from kcompat.cluster.news import News
+    from kcompat.cluster.control_requests import ControlRequest
     from support.virtual_loop import VirtualLoop
 
 THERE = BrokerInfo(2, None, {"PLAINTEXT": ("there", 9092)})
@@ -87,7 +87,7 @@ class Scene:
         self.listener = self.network.bind("PLAINTEXT", "there", 9092)
         self.listener.start(self.hub, self.scripted)
 
-    def give(self, news: News) -> None:
+    def give(self, news: ControlRequest) -> None:
         self.remote.give(news, self.replies.append)
 
     @property
@@ -111,7 +111,7 @@ def play(
 
 def test_each_piece_of_news_is_a_request_with_the_brokers_epoch() -> None:
     async def scene(scene: Scene) -> None:
-        every: tuple[News, ...] = (ROLES, PICTURE, STOPS)
+        every: tuple[ControlRequest, ...] = (ROLES, PICTURE, STOPS)
         for number, news in enumerate(every):
             scene.give(news)
             await asyncio.sleep(0.1)
@@ -241,7 +241,7 @@ def test_the_end_between_two_attempts() -> None:
 
 @pytest.mark.parametrize("news", [ROLES, PICTURE, STOPS])
 def test_a_broker_that_knows_no_such_request_has_refused_it(
-    news: News, caplog: pytest.LogCaptureFixture
+    news: ControlRequest, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scene(scene: Scene) -> None:
         scene.give(news)
