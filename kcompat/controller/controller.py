@@ -26,8 +26,8 @@ from kcompat.controller.channels import BrokerChannels, OfRegistration, event_of
 from kcompat.controller.config_changes import ConfigsChanged
 from kcompat.controller.decision_writer import ControllerMovedError, DecisionWriter
 from kcompat.controller.deferred_events import DeferredEvents
+from kcompat.controller.internal_topics import warn_of_small_topics
 from kcompat.controller.leader_election_requests import BalanceLeaders
-from kcompat.controller.small_topics import warn_of_small_topics
 from kcompat.controller.watches import AT_THE_BEGINNING, LOOKS, ControllerWatches, drop_notifications
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode

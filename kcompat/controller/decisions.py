@@ -14,7 +14,7 @@ from kcompat.controller.creation import CreatePartitions, CreateTopics
 from kcompat.controller.deletion import DeleteTopics
 from kcompat.controller.internal_topics import FACTOR_KEYS, EnsureTopics
 from kcompat.controller.leader_election_requests import ElectLeaders
-from kcompat.controller.producer_id_blocks import AllocateProducerIds
+from kcompat.controller.producer_ids import AllocateProducerIds
 from kcompat.controller.reassignment import ListReassignments, Reassign
 from kcompat.controller.shutdown import ControlledShutdown
 from kcompat.protocol.errors import ErrorCode

@@ -1,4 +1,4 @@
-"""Topics that brokers create on their own: auto-created ones and Kafka's internal ones. Pure.
+"""Topics that brokers create without a request to do so: auto-created and internal topics. Pure.
 
 Kafka's counterpart is `AutoTopicCreationManager`. A topic is refused with INVALID_REPLICATION_FACTOR while
 fewer brokers are up than it is to have replicas.
@@ -6,6 +6,7 @@ fewer brokers are up than it is to have replicas.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from kcompat.controller.state import ControllerState
     from kcompat.controller.values import TopicResult
 
+_log = logging.getLogger(__name__)
 
 FACTOR_KEYS: Final = {
     CONSUMER_OFFSETS: "offsets.topic.replication.factor",
@@ -111,3 +113,25 @@ def _share_state(config: BrokerConfig) -> TopicSpec:
             ("retention.ms", "-1"),
         ),
     )
+
+
+def warn_of_small_topics(state: ControllerState, config: BrokerConfig) -> None:
+    """Log each internal topic that has fewer replicas than its replication factor says and the number of
+    brokers that are up allows, with the command that gives it more.
+
+    Such a topic was made while the factor was smaller, or by a version of kcompat that gave it as many
+    replicas as brokers were up.
+    """
+    for name, key in FACTOR_KEYS.items():
+        topic = state.topics.get(name)
+        if topic is None:
+            continue
+        factor, possible = config.integer(key), len(state.brokers)
+        replicas = min((len(partition.target) for partition in topic.partitions), default=factor)
+        if replicas < min(factor, possible):
+            _log.warning(
+                "%s has partitions with %d of the %d replicas that %s says, and %d brokers are up. To give "
+                "them more: kafka-reassign-partitions.sh --bootstrap-server BROKER --reassignment-json-file "
+                "FILE --execute (docs/how-to/run-a-cluster.md says what the file has)",
+                name, replicas, factor, key, possible,
+            )  # fmt: skip

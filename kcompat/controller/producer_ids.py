@@ -1,6 +1,7 @@
-"""Producer ids one by one out of blocks that the controller hands out (Kafka's `ProducerIdManager`).
+"""Producer ids: the blocks that the controller allocates, and the ids that a broker takes from its block.
 
-What is left of a block when the broker stops is lost: an id is never given twice.
+Kafka's counterparts: `ZkProducerIdManager` and `RPCProducerIdManager`. The ids left in a block when the
+broker stops are lost: no id is given out twice.
 """
 
 from __future__ import annotations
@@ -8,14 +9,63 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcompat.cluster.znodes import (
+    PRODUCER_ID_BLOCK,
+    PRODUCER_ID_BLOCK_SIZE,
+    ProducerIdBlock,
+    encode_producer_ids,
+)
+from kcompat.controller.state import ABSENT, Decision
 from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import Create, SetData
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.cluster.znodes import ProducerIdBlock
+    from kcompat.controller.state import ControllerState
+    from kcompat.store.interface import Op
 
+MAX_PRODUCER_ID = 2**63 - 1
 MAX_WAITING = 10_000
+
+
+class AllocateProducerIds(Struct, frozen=True):
+    """Take the next block of producer ids for a broker; no id is handed out twice while the cluster lives.
+
+    The controller's own broker needs no `broker_epoch`.
+    """
+
+    broker_id: int
+    broker_epoch: int | None = None
+
+    def decide(self, state: ControllerState) -> Decision[ProducerIdBlock | ErrorCode]:
+        """The block behind the last one; UNKNOWN_SERVER_ERROR when the ids are used up."""
+        if self.broker_epoch is not None:
+            broker = state.brokers.get(self.broker_id)
+            if broker is None:
+                return Decision(state, ErrorCode.BROKER_ID_NOT_REGISTERED)
+            if broker.epoch != self.broker_epoch:
+                return Decision(state, ErrorCode.STALE_BROKER_EPOCH)
+        first = state.last_producer_id + 1
+        block = ProducerIdBlock(self.broker_id, first, first + PRODUCER_ID_BLOCK_SIZE - 1)
+        if block.last > MAX_PRODUCER_ID:
+            return Decision(state, ErrorCode.UNKNOWN_SERVER_ERROR)
+        data, version = encode_producer_ids(block), state.producer_ids_version
+        write: Op = (
+            Create(PRODUCER_ID_BLOCK, data)
+            if version == ABSENT
+            else SetData(PRODUCER_ID_BLOCK, data, version)
+        )
+        after = replace(state, last_producer_id=block.last, producer_ids_version=version + 1)
+        return Decision(after, block, [write])
+
+    def refused(self, error: ErrorCode) -> ErrorCode:
+        """The error itself."""
+        return error
 
 
 class ProducerIds:

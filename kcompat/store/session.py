@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from kcompat.store.single_operations import SingleOperations
+from kcompat.store.interface import ANY_VERSION, Create, Delete, SetData, Stat
 from kcompat.store.subscribers import Subscribers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from kcompat.store.interface import SessionState, Watch
+    from kcompat.store.interface import Op, OpResult, SessionState, Watch
 
 
-class Session(SingleOperations):
-    """A session with a state that others are told of."""
+class Session(ABC):
+    """A session of a store: its state, which listeners follow, and operations on one node made of `multi`."""
 
     def __init__(self, session_id: int, state: SessionState) -> None:
         self._session_id = session_id
@@ -34,3 +35,25 @@ class Session(SingleOperations):
     def subscribe(self, listener: Callable[[SessionState], object]) -> Watch:
         """Report every later state."""
         return self._listeners.add(None, listener)
+
+    @abstractmethod
+    async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
+        """Run all of `ops`, or none."""
+
+    async def create(
+        self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False
+    ) -> str:
+        """Make a node and answer its path."""
+        (made,) = await self.multi([Create(path, data, ephemeral, sequential)])
+        assert isinstance(made, str)
+        return made
+
+    async def set(self, path: str, data: bytes, version: int = ANY_VERSION) -> Stat:
+        """Replace a node's data."""
+        (stat,) = await self.multi([SetData(path, data, version)])
+        assert isinstance(stat, Stat)
+        return stat
+
+    async def delete(self, path: str, version: int = ANY_VERSION) -> None:
+        """Remove a node."""
+        await self.multi([Delete(path, version)])

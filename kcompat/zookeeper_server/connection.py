@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from kcompat.store.interface import StoreError
 from kcompat.zookeeper_server import four_letter_words, writes
 from kcompat.zookeeper_server.access import digest_identity
-from kcompat.zookeeper_server.answers import ReplyQueue
-from kcompat.zookeeper_server.frames import LENGTH, RequestFrames
+from kcompat.zookeeper_server.framing import LENGTH, ReplyQueue, RequestFrames
 from kcompat.zookeeper_server.jute import JuteReader, MalformedError, frame
 from kcompat.zookeeper_server.reads import MULTI_READS, READS, read_rows
 from kcompat.zookeeper_server.records import (
@@ -30,8 +29,8 @@ from kcompat.zookeeper_server.records import (
     decode_multi,
 )
 from kcompat.zookeeper_server.refusal import RefusedError, code_of
+from kcompat.zookeeper_server.service import Statistics
 from kcompat.zookeeper_server.sessions import PASSWORD_BYTES
-from kcompat.zookeeper_server.statistics import Statistics
 from kcompat.zookeeper_server.writes import Caller, MultiRefusedError
 
 if TYPE_CHECKING:

@@ -24,13 +24,13 @@ from kcompat.zookeeper_server.records import (
     PathWatchRequest,
     SetWatches,
     SetWatches2,
+    StatRecord,
     StatResponse,
     TextsResponse,
     WhoAmIResponse,
     encode_multi,
 )
 from kcompat.zookeeper_server.refusal import RefusedError, code_of
-from kcompat.zookeeper_server.stats import stat_of
 from kcompat.zookeeper_server.watches import Kind
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _exists(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:
         asker.watch(Kind.DATA, request.path)
     if node is None:
         raise RefusedError(Code.NO_NODE)
-    return StatResponse(stat_of(node))
+    return StatResponse(StatRecord.of(node))
 
 
 def _get_data(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:
@@ -100,7 +100,7 @@ def _get_data(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:
     node = _readable(tree, asker, request.path)
     if request.watch:
         asker.watch(Kind.DATA, request.path)
-    return GetDataResponse(node.data, stat_of(node))
+    return GetDataResponse(node.data, StatRecord.of(node))
 
 
 def _children(tree: Tree, asker: Asker, request: JuteRecord) -> tuple[tuple[str, ...], StoredNode]:
@@ -117,14 +117,14 @@ def _get_children(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:
 
 def _get_children2(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:
     children, node = _children(tree, asker, request)
-    return GetChildren2Response(children, stat_of(node))
+    return GetChildren2Response(children, StatRecord.of(node))
 
 
 def _get_acl(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:
     assert isinstance(request, PathRequest)
     node = tree.get(request.path)
     insist(node.acl, Permission.READ | Permission.ADMIN, asker.identities)
-    return GetACLResponse(visible_acl(node.acl, asker.identities), stat_of(node))
+    return GetACLResponse(visible_acl(node.acl, asker.identities), StatRecord.of(node))
 
 
 def _get_all_children_number(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:

@@ -14,6 +14,7 @@ from kcompat.zookeeper_server.jute import Int, JuteRecord, Long, MalformedError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from kcompat.store.tree import StoredNode
     from kcompat.zookeeper_server.jute import JuteReader
 
 MAX_BUFFER: Final = 0xFFFFF
@@ -132,6 +133,23 @@ class StatRecord(JuteRecord, frozen=True):
     data_length: Int
     num_children: Int
     pzxid: Long
+
+    @classmethod
+    def of(cls, node: StoredNode) -> StatRecord:
+        """Return the `StatRecord` of a node."""
+        return cls(
+            node.czxid,
+            node.mzxid,
+            node.ctime_ms,
+            node.mtime_ms,
+            node.version,
+            node.cversion,
+            node.aversion,
+            node.ephemeral_owner,
+            len(node.data or b""),
+            len(node.children),
+            node.pzxid,
+        )
 
 
 class Id(JuteRecord, frozen=True):

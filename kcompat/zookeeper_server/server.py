@@ -12,8 +12,8 @@ from kcompat.promise import Promise
 from kcompat.store.interface import Create
 from kcompat.zookeeper_server.access import READ_ONLY
 from kcompat.zookeeper_server.connection import ClientConnection
-from kcompat.zookeeper_server.paths import CONFIG_PATH, SYSTEM_PATHS
 from kcompat.zookeeper_server.service import Service
+from kcompat.zookeeper_server.writes import CONFIG_PATH, SYSTEM_PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,6 +5,7 @@ What is refused raises, and the transaction is dropped as a whole.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -13,7 +14,6 @@ from kcompat.store.interface import Check, Create, Delete, NoNodeError, SetAcl, 
 from kcompat.store.tree import ROOT
 from kcompat.zookeeper_server.access import Permission, accept, insist
 from kcompat.zookeeper_server.jute import MalformedError
-from kcompat.zookeeper_server.paths import SYSTEM_PATHS, is_path
 from kcompat.zookeeper_server.records import (
     Code,
     Create2Response,
@@ -26,12 +26,12 @@ from kcompat.zookeeper_server.records import (
     PathVersionRequest,
     SetACLRequest,
     SetDataRequest,
+    StatRecord,
     StatResponse,
     decode_multi,
     encode_multi,
 )
 from kcompat.zookeeper_server.refusal import RefusedError, code_of
-from kcompat.zookeeper_server.stats import stat_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,11 +40,26 @@ if TYPE_CHECKING:
     from kcompat.zookeeper_server.access import Identity
     from kcompat.zookeeper_server.jute import JuteReader, JuteRecord
 
+CONFIG_PATH: Final = "/zookeeper/config"
+"""Where an ensemble keeps its members."""
+SYSTEM_PATHS: Final = ("/zookeeper", "/zookeeper/quota", CONFIG_PATH)
+"""Nodes that every ZooKeeper has, and nobody deletes."""
+
+# Controls, surrogates, private use, specials, and what Java keeps as two surrogates.
+_ILLEGAL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\U0010ffff]|//|/\.\.?(?:/|$)")
+
 _EPHEMERAL: Final = 1
 _SEQUENTIAL: Final = 2
 _SERVED_FLAGS: Final = range(4)
 _KNOWN_FLAGS: Final = range(7)
 """From 4 on they are containers and nodes that live for a time."""
+
+
+def is_path(text: str) -> bool:
+    """Whether ZooKeeper takes `text` as the path of a node."""
+    if text == "/":
+        return True
+    return text.startswith("/") and not text.endswith("/") and _ILLEGAL.search(text) is None
 
 
 class Caller(Struct, frozen=True):
@@ -115,7 +130,7 @@ def _create(transaction: TreeTransaction, caller: Caller, request: JuteRecord) -
 
 def _create2(transaction: TreeTransaction, caller: Caller, request: JuteRecord) -> JuteRecord:
     path = _create(transaction, caller, request).path
-    return Create2Response(path, stat_of(_node(transaction, path)))
+    return Create2Response(path, StatRecord.of(_node(transaction, path)))
 
 
 def _create_not_served(transaction: TreeTransaction, caller: Caller, request: JuteRecord) -> JuteRecord:  # noqa: ARG001
@@ -138,7 +153,7 @@ def _set_data(transaction: TreeTransaction, caller: Caller, request: JuteRecord)
     node = _valid_node(transaction, request.path)
     insist(node.acl, Permission.WRITE, caller.identities)
     transaction.run(SetData(request.path, request.data, request.version))
-    return StatResponse(stat_of(_node(transaction, request.path)))
+    return StatResponse(StatRecord.of(_node(transaction, request.path)))
 
 
 def _set_acl(transaction: TreeTransaction, caller: Caller, request: JuteRecord) -> JuteRecord:
@@ -149,7 +164,7 @@ def _set_acl(transaction: TreeTransaction, caller: Caller, request: JuteRecord) 
     node = _node(transaction, request.path)
     insist(node.acl, Permission.ADMIN, caller.identities)
     transaction.run(SetAcl(request.path, acl, request.version))
-    return StatResponse(stat_of(_node(transaction, request.path)))
+    return StatResponse(StatRecord.of(_node(transaction, request.path)))
 
 
 def _check(transaction: TreeTransaction, caller: Caller, request: JuteRecord) -> None:

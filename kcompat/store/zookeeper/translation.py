@@ -8,8 +8,16 @@ from kazoo import exceptions as kazoo_errors
 from kazoo.security import ACL, Id
 
 from kcompat.store import interface
-from kcompat.store.interface import Create, Delete, SetData, Stat, TransactionTooLargeError, check_path
-from kcompat.store.zookeeper.access import default_acl
+from kcompat.store.interface import (
+    OPEN_ACL,
+    Access,
+    Create,
+    Delete,
+    SetData,
+    Stat,
+    TransactionTooLargeError,
+    check_path,
+)
 from kcompat.store.zookeeper.multi_read import send_multi_read
 from kcompat.store.zookeeper.settings import AUTH_VARIABLE
 
@@ -18,6 +26,16 @@ if TYPE_CHECKING:
 
     from kcompat.store.interface import Acl, Op, OpResult
     from kcompat.store.zookeeper.connection import Send
+
+ALL, READ = 31, 1
+
+CREATOR_ONLY: Acl = (Access(ALL, "auth", ""),)
+"""ZooKeeper puts those in whom it knows the session as."""
+
+READ_BY_ALL: Acl = (*CREATOR_ONLY, Access(READ, "world", "anyone"))
+
+_SENSITIVE = ("/config/users", "/config/brokers", "/delegation_token/tokens")
+"""Below these, and at what begins like them, are secrets."""
 
 MOST_BYTES = 1_000_000
 """Bytes of the largest transaction. ZooKeeper closes a connection on which a request has more than
@@ -183,3 +201,12 @@ def our_error(error: BaseException, path: str) -> BaseException:
     if kind is interface.AccessDeniedError:
         return kind(f"ZooKeeper does not let this broker use {path}, {_BE_ITS_OWNER}")
     return kind(f"{path}: {type(error).__name__}")
+
+
+def default_acl(path: str, *, is_secure: bool) -> Acl:
+    """The access list of a new node. Unless `is_secure` (`zookeeper.set.acl`) everybody may do everything, as
+    they may with `/consumers`, where consumers of old write.
+    """
+    if not is_secure or path == "/consumers":
+        return OPEN_ACL
+    return CREATOR_ONLY if path.startswith(_SENSITIVE) else READ_BY_ALL

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.zookeeper_server.paths import is_path
+from kcompat.zookeeper_server.writes import is_path
 
 
 @pytest.mark.parametrize("path", ["/", "/a", "/a/b", "/a.b/..c/...", "/.a", "/ä/€", "/a b", "/\u00a0"])

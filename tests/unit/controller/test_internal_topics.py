@@ -9,7 +9,7 @@ import pytest
 from kcompat.cluster.image import BrokerInfo
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller.controller import FIRST_BALANCE_MS
-from kcompat.controller.small_topics import warn_of_small_topics
+from kcompat.controller.internal_topics import warn_of_small_topics
 from kcompat.controller.state import ControlledTopic, ControllerState, RegisteredBroker
 from kcompat.controller.values import TopicSpec
 from kcompat.topics import TRANSACTION_STATE
