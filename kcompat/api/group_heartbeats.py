@@ -8,7 +8,7 @@ from kcompat.protocol.messages.consumer_group_heartbeat import ConsumerGroupHear
 from kcompat.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
 
 if TYPE_CHECKING:
-    from kcompat.group.modern.answer import HeartbeatAnswer
+    from kcompat.group.modern.heartbeat import HeartbeatAnswer
 
 Response = TypeVar("Response", ConsumerGroupHeartbeatResponse, ShareGroupHeartbeatResponse)
 

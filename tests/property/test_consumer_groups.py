@@ -25,7 +25,7 @@ from support.group_machine import GroupMachine
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kcompat.group.modern.answer import HeartbeatAnswer
+    from kcompat.group.modern.heartbeat import HeartbeatAnswer
 
 REBALANCE_MS = 20_000
 TOPICS = ("t", "u", "v")

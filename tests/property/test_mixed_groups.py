@@ -17,15 +17,14 @@ from hypothesis.stateful import initialize, rule
 
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.classic.group import ClassicGroup
-from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
-from kcompat.group.mixed.policy import MigrationPolicy
+from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig, MigrationPolicy
 from kcompat.protocol.errors import ErrorCode
 from support.classic_consumer import ClassicConsumer
 from support.group_coordinators import ConsumerGroupFixture
 from support.group_machine import GroupMachine
 
 if TYPE_CHECKING:
-    from kcompat.group.modern.answer import HeartbeatAnswer
+    from kcompat.group.modern.heartbeat import HeartbeatAnswer
     from support.consumer_texts import Partitions
 
 PLACES = st.integers(0, 4)

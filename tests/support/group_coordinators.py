@@ -39,7 +39,7 @@ from support.virtual_clock import VirtualClock
 if TYPE_CHECKING:
     from kcompat.group.commits import Errors
     from kcompat.group.kinds.streams.internal_topics import MakeTopics
-    from kcompat.group.modern.answer import HeartbeatAnswer
+    from kcompat.group.modern.heartbeat import HeartbeatAnswer
     from kcompat.group.requests import FetchedOffset, JoinAnswer, LeaveAnswer, SyncAnswer
     from kcompat.group.shard import GroupShard
     from kcompat.records.control import EndTransactionMarker

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.kinds.share.groups import ShareGroups
-    from kcompat.group.modern.answer import HeartbeatAnswer
+    from kcompat.group.modern.heartbeat import HeartbeatAnswer
     from kcompat.share.key import SharePartitionKey
     from kcompat.share.persister import StateRead, StateSummary, StateWrite
 

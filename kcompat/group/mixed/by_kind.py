@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from kcompat.group.kinds.classic import joins as classic_joins
 from kcompat.group.kinds.classic import membership as classic_membership
-from kcompat.group.kinds.classic import syncs as classic_syncs
 from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.mixed import joins, membership
 from kcompat.group.requests import JoinAnswer
@@ -33,7 +32,7 @@ def join(turn: GroupTurn, request: JoinRequest) -> JoinAnswer | Promise[JoinAnsw
 def sync(turn: GroupTurn, request: SyncRequest) -> SyncAnswer | Promise[SyncAnswer]:
     """Handle SyncGroup in a group of either kind."""
     group = _consumers(turn, request.group_id)
-    return classic_syncs.sync(turn, request) if group is None else membership.sync(turn, group, request)
+    return classic_membership.sync(turn, request) if group is None else membership.sync(turn, group, request)
 
 
 def heartbeat(turn: GroupTurn, group_id: str, member: MemberIdentity, generation: int) -> ErrorCode:

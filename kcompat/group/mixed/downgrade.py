@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.group.kinds.classic import rebalance
-from kcompat.group.kinds.classic.group import ClassicGroup
-from kcompat.group.kinds.classic.member import ClassicMember
-from kcompat.group.kinds.classic.restore import restore
-from kcompat.group.kinds.classic.roster import CONSUMER_PROTOCOL, Roster
+from kcompat.group.kinds.classic.group import ClassicGroup, restore
+from kcompat.group.kinds.classic.roster import CONSUMER_PROTOCOL, ClassicMember, Roster
 from kcompat.group.kinds.consumer import timers
 from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.mixed.embedded import write_assignment
-from kcompat.group.modern.assignment import NO_PARTITIONS
+from kcompat.group.modern.target import NO_PARTITIONS
 from kcompat.protocol.messages.group_records import GroupMetadataKey
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from kcompat.group.kinds.consumer.membership import fenced_instance, take_place
 from kcompat.group.kinds.consumer.roster import CONSUMER
 from kcompat.group.mixed.downgrade import downgrade_for, may_downgrade_for
 from kcompat.group.mixed.embedded import read_subscription
+from kcompat.group.modern.heartbeat import Refusal
 from kcompat.group.modern.own_settings import settings_of
-from kcompat.group.modern.refusal import Refusal
 from kcompat.group.requests import UNKNOWN_MEMBER, JoinAnswer
 from kcompat.protocol.errors import ErrorCode
 

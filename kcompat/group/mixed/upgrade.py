@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING
 from kcompat.coordinator.timeline import Timeline
 from kcompat.coordinator.turn import Turn
 from kcompat.group.kinds.classic import rebalance
-from kcompat.group.kinds.classic.state import ClassicState
+from kcompat.group.kinds.classic.roster import ClassicState
 from kcompat.group.kinds.consumer import sessions
 from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.kinds.consumer.member import ClassicMembership, ConsumerMember
 from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.mixed.embedded import read_assignment, read_subscription
 from kcompat.group.modern.group import NO_TIMESTAMP
-from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.heartbeat import Refusal
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.group_records import GroupMetadataKey
 
 if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn
     from kcompat.group.kinds.classic.group import ClassicGroup
-    from kcompat.group.kinds.classic.member import ClassicMember
+    from kcompat.group.kinds.classic.roster import ClassicMember
 
 
 def upgrade(turn: GroupTurn, group: ClassicGroup) -> ConsumerGroup | Refusal:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from kcompat.coordinator.timeline import TimelineDict
 from kcompat.group import describe
+from kcompat.group.modern.heartbeat import Refusal
 from kcompat.group.requests import ListedGroup
 from kcompat.protocol.errors import ErrorCode
 
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage, TopicImage
     from kcompat.coordinator.operation import Answer
     from kcompat.coordinator.timeline import Timeline
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import Groups, GroupTurn
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.offsets import CommittedOffset
     from kcompat.group.requests import DescribedGroup
+
 
 NO_TIMESTAMP = 0
 NO_ASSIGNMENT = -1
@@ -264,3 +266,23 @@ class ModernGroup(ABC, Generic[M, T]):
     def check_invariants(self) -> None:
         """Assert what must always hold."""
         assert all(member_id == member.member_id for member_id, member in self.members.items())
+
+
+G = TypeVar("G", bound="ModernGroup[Any, Any]")
+
+
+def find(shard: Groups, group_id: str, wanted: type[G]) -> G | Refusal:
+    """Find the group of this id and kind."""
+    group: object = shard.groups.get(group_id)
+    if isinstance(group, wanted):
+        return group
+    what = "not found" if group is None else f"is not a {wanted.kind} group"
+    return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {what}.")
+
+
+def find_for_member(shard: Groups, group_id: str, wanted: type[G]) -> G | Refusal:
+    """Find the group of this id and kind in which a member goes on."""
+    if shard.groups.get(group_id) is None:
+        message = f"{wanted.kind.capitalize()} group {group_id} not found."
+        return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, message)
+    return find(shard, group_id, wanted)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
-from kcompat.group.modern.epochs import JOIN
-from kcompat.group.modern.finding import find
-from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.group import find
+from kcompat.group.modern.heartbeat import JOIN, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.coordinator.operation import Answer
 from kcompat.group.kinds.classic import rebalance
-from kcompat.group.kinds.classic.restore import restore
-from kcompat.group.kinds.classic.roster import NO_TIMESTAMP, Roster
-from kcompat.group.kinds.classic.state import ClassicState
+from kcompat.group.kinds.classic.roster import NO_TIMESTAMP, ClassicMember, ClassicState, Roster
 from kcompat.group.requests import (
     UNKNOWN_MEMBER,
     DescribedGroup,
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from kcompat.group.offsets import CommittedOffset
     from kcompat.group.requests import CommitRequest
     from kcompat.protocol.messages.group_records import GroupMetadataValue
+
 
 CLASSIC = "classic"
 
@@ -191,3 +190,35 @@ def find(turn: GroupTurn, group_id: str) -> ClassicGroup | None:
     """The classic group of this id, if there is one. Those of other kinds have no classic members."""
     group = turn.shard.groups.get(group_id)
     return group if isinstance(group, ClassicGroup) else None
+
+
+def restore(group: Roster, value: GroupMetadataValue) -> None:
+    """Fill a group that has just been loaded: with members it is stable, without it is empty.
+
+    Of a member's protocols the record has only the chosen one. A member that supports more looks changed when
+    it joins again, and so causes a rebalance.
+    """
+    assert not group.members
+    group.generation = value.generation
+    group.state_timestamp = value.current_state_timestamp
+    group.protocol_name = value.protocol
+    for stored in value.members:
+        rebalance_timeout = stored.rebalance_timeout
+        group.add(
+            ClassicMember(
+                stored.member_id,
+                stored.group_instance_id,
+                stored.client_id,
+                stored.client_host,
+                # Version 0 of the record has no rebalance timeout: the session timeout served as both.
+                rebalance_timeout if rebalance_timeout >= 0 else stored.session_timeout,
+                stored.session_timeout,
+                value.protocol_type,
+                ((value.protocol or "", stored.subscription),),
+                stored.assignment,
+            )
+        )
+    group.protocol_type = value.protocol_type or None
+    group.leader = value.leader if value.leader in group.members else group.leader
+    group.state = ClassicState.STABLE if group.members else ClassicState.EMPTY
+    group.subscribed = group.compute_subscribed()

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from kcompat.group.errors import group_error
 from kcompat.group.kinds.classic import rebalance
 from kcompat.group.kinds.classic.group import ClassicGroup
-from kcompat.group.kinds.classic.member import ClassicMember
-from kcompat.group.kinds.classic.state import ClassicState
+from kcompat.group.kinds.classic.roster import ClassicMember, ClassicState
 from kcompat.group.requests import UNKNOWN_MEMBER, JoinAnswer, SyncAnswer
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode

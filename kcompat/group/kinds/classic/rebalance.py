@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.coordinator.turn import on_turn
-from kcompat.group.kinds.classic.state import ClassicState
+from kcompat.group.kinds.classic.roster import ClassicState
 from kcompat.group.presence import session_key
 from kcompat.group.requests import JoinAnswer, SyncAnswer
 from kcompat.protocol.errors import ErrorCode
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from kcompat.coordinator.operation import ShardOperation
     from kcompat.group.base import Groups, GroupTurn
-    from kcompat.group.kinds.classic.member import ClassicMember
-    from kcompat.group.kinds.classic.roster import Roster
+    from kcompat.group.kinds.classic.roster import ClassicMember, Roster
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60_000
 """A new member's first join is given up after this: its client has long retried under another id."""

@@ -7,9 +7,11 @@ was under way is forgotten. Kafka's counterpart: `GroupMetadata`.
 from __future__ import annotations
 
 from collections import Counter
+from enum import Enum
 from typing import TYPE_CHECKING
 
-from kcompat.group.kinds.classic.state import ClassicState
+from msgspec import Struct
+
 from kcompat.group.requests import JoinAnswer, JoinedMember
 from kcompat.group.subscription import subscribed_topics
 from kcompat.protocol.errors import ErrorCode
@@ -18,8 +20,78 @@ from kcompat.protocol.messages.group_records import GroupMetadataValue
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcompat.group.kinds.classic.member import ClassicMember
+    from kcompat.group.requests import SyncAnswer
     from kcompat.promise import Promise
+
+
+class ClassicState(Enum):
+    """States of a classic group; the values are what clients see."""
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+    def may_follow(self, previous: ClassicState) -> bool:
+        """Whether a group in state `previous` may go to this one."""
+        return previous in _PREVIOUS[self]
+
+
+_PREVIOUS: dict[ClassicState, frozenset[ClassicState]] = {
+    ClassicState.EMPTY: frozenset({ClassicState.PREPARING_REBALANCE}),
+    ClassicState.PREPARING_REBALANCE: frozenset(
+        {ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE, ClassicState.EMPTY}
+    ),
+    ClassicState.COMPLETING_REBALANCE: frozenset({ClassicState.PREPARING_REBALANCE}),
+    ClassicState.STABLE: frozenset({ClassicState.COMPLETING_REBALANCE}),
+    ClassicState.DEAD: frozenset(ClassicState),
+}
+
+
+class ClassicMember(Struct, eq=False):
+    """A member, what it brought when it joined, and its parked requests.
+
+    `is_new` lasts until its first join is answered: it cannot heartbeat yet, so a fixed limit bounds its
+    wait, not its session. `assignment` is the last one written, empty once it is out of date.
+    """
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    protocol_type: str
+    protocols: tuple[tuple[str, bytes], ...]
+    assignment: bytes = b""
+    is_new: bool = False
+    join: Promise[JoinAnswer] | None = None
+    sync: Promise[SyncAnswer] | None = None
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the member has an instance id and may be away for its session timeout (KIP-345)."""
+        return self.instance_id is not None
+
+    def take_sync(self) -> Promise[SyncAnswer] | None:
+        """Its parked sync, to be answered."""
+        promise, self.sync = self.sync, None
+        return promise
+
+    @property
+    def protocol_names(self) -> set[str]:
+        """The protocols it supports."""
+        return {name for name, _ in self.protocols}
+
+    def metadata(self, protocol: str) -> bytes:
+        """Return the member's metadata for a protocol: the first if named twice, empty if not named."""
+        return next((metadata for name, metadata in self.protocols if name == protocol), b"")
+
+    def vote(self, candidates: set[str]) -> str:
+        """Return the member's first preference among the candidates."""
+        return next(name for name, _ in self.protocols if name in candidates)
+
 
 CONSUMER_PROTOCOL = "consumer"
 NO_TIMESTAMP = -1

@@ -17,11 +17,16 @@ from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.kinds.consumer.membership import fenced_instance, find_or_join
 from kcompat.group.kinds.consumer.roster import CONSUMER
 from kcompat.group.mixed.upgrade import upgrade
-from kcompat.group.modern.answer import HeartbeatAnswer
-from kcompat.group.modern.epochs import JOIN, LEAVE_FOR_A_WHILE
-from kcompat.group.modern.finding import find, find_for_member
+from kcompat.group.modern.group import find, find_for_member
+from kcompat.group.modern.heartbeat import (
+    JOIN,
+    LEAVE_FOR_A_WHILE,
+    HeartbeatAnswer,
+    Refusal,
+    full_group,
+    unknown_member,
+)
 from kcompat.group.modern.own_settings import settings_of
-from kcompat.group.modern.refusal import Refusal, full_group, unknown_member
 
 if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn

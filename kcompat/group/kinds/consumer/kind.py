@@ -12,7 +12,7 @@ from kcompat.group.kinds.consumer.requests import (
     DescribedConsumerGroup,
     request_refusal,
 )
-from kcompat.group.modern.answer import HeartbeatAnswer
+from kcompat.group.modern.heartbeat import HeartbeatAnswer
 from kcompat.group.modern.kind import ModernKind
 
 CONSUMER_KIND: Final = ModernKind[ConsumerHeartbeatRequest, HeartbeatAnswer, DescribedConsumerGroup](

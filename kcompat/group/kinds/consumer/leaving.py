@@ -11,7 +11,7 @@ from kcompat.group.kinds.consumer import timers
 from kcompat.group.kinds.consumer.member import NO_EPOCHS
 from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.mixed.downgrade import downgrade, may_downgrade
-from kcompat.group.modern.epochs import LEAVE_FOR_A_WHILE
+from kcompat.group.modern.heartbeat import LEAVE_FOR_A_WHILE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from kcompat.group.kinds.consumer.member import ConsumerMember
 from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.kinds.consumer.roster import CONSUMER
-from kcompat.group.modern.epochs import JOIN, LEAVE_FOR_A_WHILE, epoch_refusal
-from kcompat.group.modern.refusal import Refusal, unknown_member
+from kcompat.group.modern.heartbeat import JOIN, LEAVE_FOR_A_WHILE, Refusal, epoch_refusal, unknown_member
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

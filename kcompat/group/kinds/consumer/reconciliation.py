@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcompat.group.kinds.consumer.member import NO_EPOCHS, ConsumerMemberState
-from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.heartbeat import Refusal
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

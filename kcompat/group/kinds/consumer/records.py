@@ -18,7 +18,7 @@ from kcompat.group.kinds.consumer.member import (
     ConsumerMember,
     ConsumerMemberState,
 )
-from kcompat.group.kinds.consumer.patterns import ResolvedPattern
+from kcompat.group.kinds.consumer.subscriptions import ResolvedPattern
 from kcompat.group.modern.records import SubscribedRecords
 from kcompat.group.modern.topics import java_order
 from kcompat.protocol.messages.consumer_group_records import (

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcompat.group.modern.epochs import JOIN, LEAVE, LEAVE_FOR_A_WHILE
-from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.heartbeat import JOIN, LEAVE, LEAVE_FOR_A_WHILE, Refusal
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kcompat.coordinator.timeline import TimelineDict
 from kcompat.group.kinds.consumer.member import NO_EPOCHS, ConsumerMember
 from kcompat.group.kinds.consumer.subscriptions import SubscriptionCounts
-from kcompat.group.modern.epochs import LEAVE
+from kcompat.group.modern.heartbeat import LEAVE
 from kcompat.group.modern.holders import Holders
 from kcompat.group.modern.subscribed import SubscribedGroup, count_topics
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcompat.coordinator.timeline import Timeline
-    from kcompat.group.kinds.consumer.patterns import ResolvedPattern
+    from kcompat.group.kinds.consumer.subscriptions import ResolvedPattern
 
 
 CONSUMER = "consumer"

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.coordinator.turn import on_turn
-from kcompat.group.kinds.consumer.patterns import PatternChange, ResolvedPattern, is_due
 from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.kinds.consumer.roster import ConsumerRoster
-from kcompat.group.modern.refusal import Refusal
+from kcompat.group.kinds.consumer.subscriptions import PatternChange, ResolvedPattern, is_due
+from kcompat.group.modern.heartbeat import Refusal
 from kcompat.protocol.errors import ErrorCode
 from kcompat.regex.parser import MAX_LENGTH
 from kcompat.regex.pattern import problem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -10,13 +11,34 @@ from msgspec.structs import replace
 from kcompat.config.group import ASSIGNMENT_INTERVAL, HEARTBEAT_INTERVAL, SESSION_TIMEOUT
 from kcompat.group.assignors.range import RangeAssignor
 from kcompat.group.assignors.uniform import UniformAssignor
-from kcompat.group.mixed.policy import MigrationPolicy
 from kcompat.group.modern.own_settings import INT_MAX, own_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kcompat.group.assignors.spec import Assignor
+
+
+class MigrationPolicy(Enum):
+    """Kafka's `ConsumerGroupMigrationPolicy`, by the words of the configuration."""
+
+    DISABLED = "disabled"
+    UPGRADE = "upgrade"
+    DOWNGRADE = "downgrade"
+    BIDIRECTIONAL = "bidirectional"
+
+    @property
+    def may_upgrade(self) -> bool:
+        """Whether a classic group becomes a consumer group when a member comes that uses that protocol."""
+        return self in (MigrationPolicy.UPGRADE, MigrationPolicy.BIDIRECTIONAL)
+
+    @property
+    def may_downgrade(self) -> bool:
+        """Whether a consumer group becomes a classic group when the last member leaves that uses the new
+        protocol.
+        """
+        return self in (MigrationPolicy.DOWNGRADE, MigrationPolicy.BIDIRECTIONAL)
+
 
 ASSIGNORS: Mapping[str, Assignor] = {
     assignor.name: assignor for assignor in (UniformAssignor(), RangeAssignor())

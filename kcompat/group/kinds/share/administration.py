@@ -13,8 +13,8 @@ from kcompat.group.kinds.share.group import ShareGroup, find_or_make
 from kcompat.group.kinds.share.initialization import Initialization, TopicPartitions, union
 from kcompat.group.kinds.share.records import RECORDS
 from kcompat.group.kinds.share.requests import Begin, OffsetChange, StateDeletion
-from kcompat.group.modern.finding import find
-from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.group import find
+from kcompat.group.modern.heartbeat import Refusal
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

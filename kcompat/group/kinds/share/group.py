@@ -12,15 +12,15 @@ from kcompat.group.kinds.share.records import RECORDS
 from kcompat.group.kinds.share.requests import DescribedShareGroup, DescribedSharer
 from kcompat.group.kinds.share.roster import ShareRoster
 from kcompat.group.kinds.share.settings import ASSIGNOR
-from kcompat.group.modern.finding import find
+from kcompat.group.modern.group import find
 from kcompat.group.modern.topics import java_order
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from kcompat.group.base import Groups, GroupTurn, PartitionJudge
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
-    from kcompat.group.kinds.share.member import ShareMember
-    from kcompat.group.modern.refusal import Refusal
+    from kcompat.group.kinds.share.roster import ShareMember
+    from kcompat.group.modern.heartbeat import Refusal
     from kcompat.group.offsets import CommittedOffset
     from kcompat.group.requests import CommitRequest
 

@@ -22,8 +22,8 @@ from kcompat.group.kinds.share.requests import (
     ShareHeartbeatOutcome,
     StateDeletion,
 )
-from kcompat.group.modern.finding import find
-from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.group import find
+from kcompat.group.modern.heartbeat import Refusal
 from kcompat.promise import Promise, gather
 from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage
     from kcompat.group.base import Groups, GroupTurn
     from kcompat.group.kinds.share.requests import Begin, ShareHeartbeatRequest
-    from kcompat.group.modern.answer import HeartbeatAnswer
+    from kcompat.group.modern.heartbeat import HeartbeatAnswer
     from kcompat.group.modern.kind import A, D, ModernKind, Q
     from kcompat.share.ends import End
     from kcompat.share.persister import Persister

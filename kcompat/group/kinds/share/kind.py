@@ -13,7 +13,7 @@ from kcompat.group.kinds.share.requests import (
     ShareHeartbeatRequest,
     request_refusal,
 )
-from kcompat.group.modern.answer import HeartbeatAnswer
+from kcompat.group.modern.heartbeat import HeartbeatAnswer
 from kcompat.group.modern.kind import ModernKind
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from kcompat.group.presence import session_key
 
 if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn
-    from kcompat.group.kinds.share.member import ShareMember
+    from kcompat.group.kinds.share.roster import ShareMember
 
 
 def fence(turn: GroupTurn, group: ShareRoster, member: ShareMember) -> None:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from kcompat.group.modern.epochs import JOIN, LEAVE
-from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.heartbeat import JOIN, LEAVE, Refusal
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.kinds.share.initialization import TopicPartitions
-    from kcompat.group.modern.answer import HeartbeatAnswer
+    from kcompat.group.modern.heartbeat import HeartbeatAnswer
 
 
 class ShareHeartbeatRequest(Struct, frozen=True):

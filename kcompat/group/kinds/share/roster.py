@@ -5,17 +5,37 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcompat.coordinator.timeline import TimelineDict
 from kcompat.group.kinds.share.initialization import Initialization
-from kcompat.group.kinds.share.member import ShareMember
-from kcompat.group.modern.assignment import NO_PARTITIONS
-from kcompat.group.modern.epochs import LEAVE
+from kcompat.group.modern.heartbeat import LEAVE
 from kcompat.group.modern.subscribed import SubscribedGroup
+from kcompat.group.modern.target import NO_PARTITIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kcompat.coordinator.timeline import Timeline
+
+
+STABLE = 0
+"""The state of a member in its record; with share groups there is no other."""
+
+
+class ShareMember(Struct, frozen=True):
+    """A member. It has its target as soon as it hears of it: others need not give anything up first."""
+
+    member_id: str
+    member_epoch: int = 0
+    previous_member_epoch: int = -1
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    subscribed_topics: frozenset[str] = frozenset()
+    assigned: Mapping[bytes, frozenset[int]] = NO_PARTITIONS
+
 
 SHARE = "share"
 """The protocol type of share groups, and the name of this kind of group."""

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.kinds.streams import sessions
 from kcompat.group.kinds.streams.configured import Status, StatusCode
-from kcompat.group.kinds.streams.endpoints import endpoints
+from kcompat.group.kinds.streams.describing import endpoints
 from kcompat.group.kinds.streams.group import StreamsGroup
 from kcompat.group.kinds.streams.layout import Layout, lay_out, take_topology
 from kcompat.group.kinds.streams.member import StreamsMember
@@ -24,10 +24,9 @@ from kcompat.group.kinds.streams.records import RECORDS
 from kcompat.group.kinds.streams.requests import StreamsHeartbeatAnswer
 from kcompat.group.kinds.streams.roster import STREAMS, Basis
 from kcompat.group.kinds.streams.targets import STANDBY_REPLICAS, await_more_members, next_target
-from kcompat.group.modern.epochs import JOIN, epoch_refusal
-from kcompat.group.modern.finding import find, find_for_member
+from kcompat.group.modern.group import find, find_for_member
+from kcompat.group.modern.heartbeat import JOIN, Refusal, epoch_refusal, full_group, unknown_member
 from kcompat.group.modern.own_settings import settings_of
-from kcompat.group.modern.refusal import Refusal, full_group, unknown_member
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

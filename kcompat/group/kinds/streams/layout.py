@@ -9,7 +9,7 @@ from msgspec import Struct
 from kcompat.group.kinds.streams.configuring import configure
 from kcompat.group.kinds.streams.partition_counts import InvalidTopologyError
 from kcompat.group.kinds.streams.records import RECORDS
-from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.heartbeat import Refusal
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

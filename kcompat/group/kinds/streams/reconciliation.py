@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kcompat.group.kinds.streams.member import StreamsMemberState
 from kcompat.group.kinds.streams.tasks import NONE_HELD, HeldTasks, Task, Tasks, task_sets
-from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.heartbeat import Refusal
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from kcompat.group.kinds.streams.tasks import Tasks
-from kcompat.group.modern.epochs import JOIN, LEAVE_FOR_A_WHILE
-from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.heartbeat import JOIN, LEAVE_FOR_A_WHILE, Refusal
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

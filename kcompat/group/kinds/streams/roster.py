@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from kcompat.coordinator.timeline import TimelineDict
 from kcompat.group.kinds.streams.member import StreamsMember
 from kcompat.group.kinds.streams.tasks import NO_TASKS, NONE_HELD, Task, Tasks
-from kcompat.group.modern.epochs import LEAVE
 from kcompat.group.modern.group import ModernGroup
+from kcompat.group.modern.heartbeat import LEAVE
 from kcompat.group.modern.holders import Holders
 from kcompat.protocol.constants import NO_EPOCH
 

@@ -8,8 +8,7 @@ import pytest
 
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.consumer.member import ConsumerMemberState
-from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
-from kcompat.group.mixed.policy import MigrationPolicy
+from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig, MigrationPolicy
 from kcompat.group.requests import JoinAnswer, MemberIdentity
 from kcompat.protocol.errors import ErrorCode
 from support.classic_consumer import ClassicConsumer

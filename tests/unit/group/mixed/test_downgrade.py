@@ -6,10 +6,9 @@ import pytest
 
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.classic.group import ClassicGroup
-from kcompat.group.kinds.classic.state import ClassicState
+from kcompat.group.kinds.classic.roster import ClassicState
 from kcompat.group.kinds.consumer.group import ConsumerGroup
-from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
-from kcompat.group.mixed.policy import MigrationPolicy
+from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig, MigrationPolicy
 from kcompat.group.requests import MemberIdentity
 from kcompat.protocol.errors import ErrorCode
 from support.classic_consumer import ClassicConsumer

@@ -11,7 +11,7 @@ from kcompat.group.kinds.consumer.heartbeat import LEAST_INTERVAL_MS, NEW_TARGET
 from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
 from kcompat.group.kinds.consumer.roster import ConsumerState
 from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
-from kcompat.group.modern.answer import HeartbeatAnswer
+from kcompat.group.modern.heartbeat import HeartbeatAnswer
 from kcompat.protocol.errors import ErrorCode
 from support.group_coordinators import GROUP, REBALANCE_MS, SESSION_MS, ConsumerGroupFixture, topic_id
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.config.broker import BrokerConfig
-from kcompat.group.kinds.consumer.patterns import ResolvedPattern, is_due
 from kcompat.group.kinds.consumer.roster import ConsumerState
 from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
+from kcompat.group.kinds.consumer.subscriptions import ResolvedPattern, is_due
 from kcompat.protocol.errors import ErrorCode
 from kcompat.regex.parser import MAX_LENGTH
 
 if TYPE_CHECKING:
-    from kcompat.group.modern.answer import HeartbeatAnswer
+    from kcompat.group.modern.heartbeat import HeartbeatAnswer
     from support.group_coordinators import ConsumerGroupFixture
 
 

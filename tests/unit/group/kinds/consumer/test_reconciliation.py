@@ -6,7 +6,7 @@ import pytest
 
 from kcompat.group.kinds.consumer.member import ConsumerMember, ConsumerMemberState
 from kcompat.group.kinds.consumer.reconciliation import ConsumerStep, reconcile
-from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.heartbeat import Refusal
 from kcompat.protocol.errors import ErrorCode
 
 T, U = b"t" * 16, b"u" * 16

@@ -12,7 +12,7 @@ from kcompat.group.kinds.share.initialization import Initialization
 from kcompat.group.kinds.share.kind import SHARE_KIND
 from kcompat.group.kinds.share.requests import ShareHeartbeatRequest
 from kcompat.group.kinds.share.settings import ShareGroupConfig
-from kcompat.group.modern.answer import HeartbeatAnswer
+from kcompat.group.modern.heartbeat import HeartbeatAnswer
 from kcompat.protocol.errors import ErrorCode
 from support.group_coordinators import GROUP, topic_id
 from support.share_groups import ShareGroupFixture

@@ -1,0 +1,71 @@
+"""The parts of a heartbeat that several kinds of groups share: member epochs, refusals, the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Refusal(Struct, frozen=True):
+    """An error with its message, in place of what was asked for."""
+
+    error: ErrorCode
+    message: str | None = None
+
+
+def unknown_member(group_id: str, member_id: str) -> Refusal:
+    """Return the refusal of a member that the group does not have."""
+    return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group_id}.")
+
+
+def full_group(kind: str, max_size: int) -> Refusal:
+    """Return the refusal of one more member."""
+    return Refusal(
+        ErrorCode.GROUP_MAX_SIZE_REACHED,
+        f"The {kind} group has reached its maximum capacity of {max_size} members.",
+    )
+
+
+JOIN = 0
+"""The epoch of a member that joins, or joins again after it was fenced."""
+
+LEAVE = -1
+"""The epoch of a member that leaves."""
+
+LEAVE_FOR_A_WHILE = -2
+"""The epoch of a static member that leaves and means to come back."""
+
+
+def epoch_refusal(
+    kind: str, received: int, current: int, *, accepts_older: bool, why: str = ""
+) -> Refusal | None:
+    """Whether a member in epoch `current` may come with `received`; the answer to its last heartbeat may have
+    been lost, and `accepts_older` says whether that explains an older one, `why` in words why not.
+
+    `kind` is what the group is called: "consumer", "share".
+    """
+    if received in (JOIN, current) or (received < current and accepts_older):
+        return None
+    size, reason = ("greater", "") if received > current else ("smaller", why)
+    return Refusal(
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        f"The {kind} group member has a {size} member epoch ({received}) than the one known by the group "
+        f"coordinator ({current}){reason}. The member must abandon all its partitions and rejoin.",
+    )
+
+
+class HeartbeatAnswer(Struct, frozen=True):
+    """The epoch of a member; `assigned` is what it is to have now, where that is news to it."""
+
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    member_id: str | None = None
+    member_epoch: int = 0
+    heartbeat_interval_ms: int = 0
+    assigned: Mapping[bytes, tuple[int, ...]] | None = None
