@@ -49,7 +49,7 @@ class Scene:
         self.show(leader=THERE)
 
     def show(self, *, leader: int) -> None:
-        """Who leads `__transaction_state`."""
+        """Make this broker the leader of all partitions of `__transaction_state`."""
 
         def led_by(broker_id: int) -> PartitionInfo:
             return PartitionInfo(broker_id, 0, (broker_id,), (broker_id,))
@@ -68,7 +68,7 @@ class Scene:
         await asyncio.sleep(0.001)
 
     async def outcome(self, promise: Promise[Any]) -> Any:
-        """What it becomes."""
+        """Wait for a promise, and return its value or raise its exception."""
         future: asyncio.Future[Any] = self.loop.create_future()
         promise.then(future.set_result, future.set_exception)
         return await future

@@ -24,7 +24,7 @@ NOW_MS = 1_700_000_000_000
 
 
 class Client:
-    """What handlers see of a connection: who is at its other end, and a place for what comes next."""
+    """A connection as handlers see it: the addresses of the client, and a place for their context."""
 
     def __init__(self, host: str = "10.0.0.7") -> None:
         self.peer_host = host
@@ -86,13 +86,11 @@ class Denying:
         self._denied = denied
 
     def may(self, _principal: str, _host: str, operation: Operation, resource: Resource, /) -> bool:
-        """See `Authorizer.may`."""
         return not any((operation, of) in self._denied for of in (resource, resource.type))
 
     def may_on_any(
         self, _principal: str, _host: str, operation: Operation, resource_type: ResourceType, /
     ) -> bool:
-        """See `Authorizer.may_on_any`."""
         return (operation, resource_type) not in self._denied
 
 
@@ -105,11 +103,9 @@ class Finalized:
         self.levels: Mapping[str, int] = {name.replace("_", "."): each for name, each in levels.items()}
 
     def level(self, feature: str) -> int:
-        """See `Features`."""
         return self.levels.get(feature, 0)
 
     def read_again(self) -> Promise[None]:
-        """See `Features`."""
         return Promise.resolved(None)
 
 
@@ -142,7 +138,7 @@ def context_of(
 
 
 def ask(module: Any, version: int, request: Message, services: Services, **surroundings: Any) -> Any:
-    """What `module.handle` answers, or a promise of it if it is not there yet.
+    """Return the response of `module.handle`, or the promise of one that is not there yet.
 
     Both messages travel through the codec of this version.
     """

@@ -64,7 +64,7 @@ class BrokerProcess(ABC):
         """The command line that runs the broker in the foreground."""
 
     def prepare(self) -> None:  # noqa: B027 - most brokers need no preparation
-        """What has to happen before the first start: configuration, formatting."""
+        """Prepare the first start, for instance by configuration or formatting."""
 
     @property
     def bootstrap(self) -> str:

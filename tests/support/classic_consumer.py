@@ -61,7 +61,7 @@ class ClassicConsumer:
             self._note(error)
 
     def join(self) -> None:
-        """JoinGroup."""
+        """Send JoinGroup; `joining` is the promise of the answer."""
         if self.eager:
             self.owned = frozenset()
         self.is_member = False

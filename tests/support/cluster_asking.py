@@ -30,7 +30,7 @@ def ask(cluster: Cluster, broker_id: int, request: Any, version: int) -> Any:
 
 
 def ask_coordinator(cluster: Cluster, broker_id: int, request: Any, version: int) -> Any:
-    """The same; None from a broker that does not know yet that it is the coordinator, or loads."""
+    """Return a coordinator's answer; None from a broker that does not know yet that it is one, or loads."""
     answer = ask(cluster, broker_id, request, version)
     return None if answer.error_code in NOT_YET else answer
 
@@ -42,7 +42,7 @@ def until(found: Callable[[], Any], what: str) -> Any:
 
 
 def coordinator(cluster: Cluster, broker_id: int, kind: int, key: str) -> int | None:
-    """Who coordinates a key, as one broker says; None while nobody does."""
+    """Return the coordinator of a key, as one broker knows it; None while there is none."""
     request = FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
     (row,) = ask(cluster, broker_id, request, 6).coordinators
     return None if row.error_code else int(row.node_id)

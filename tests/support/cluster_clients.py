@@ -51,7 +51,7 @@ PASSING: Final = frozenset(
         ErrorCode.OFFSET_NOT_AVAILABLE,
     }
 )
-"""What clients answer with another attempt."""
+"""Errors after which clients try again."""
 
 
 class NoAnswerError(Exception):
@@ -84,7 +84,7 @@ class Reachable(Protocol):
 
 
 class ClusterClient:
-    """What every client knows and does."""
+    """The base of every client: where brokers are, and how to send them requests."""
 
     def __init__(self, cluster: Reachable, name: str, random: Random) -> None:
         self.cluster = cluster
@@ -260,7 +260,7 @@ class Consumer(ClusterClient):
         self._committed_only = committed_only
         self.position = 0
         self.epoch = -1
-        """Of the leader that wrote the batch before the position."""
+        """Leader epoch of the batch before the position."""
 
     async def run(self) -> None:
         """Read until cancelled."""

@@ -60,9 +60,10 @@ class CoordinatorClient(ClusterClient):
     async def committed(
         self, group: str, topic: str, indexes: list[int], member: tuple[str | None, int] = (None, -1)
     ) -> dict[int, int] | None:
-        """What a group has committed of partitions, once nothing is on its way there; None where the
-        coordinator does not say. `member` is an id and an epoch. This client has heard of the epochs that
-        were committed along.
+        """Return a group's committed offsets, once no transaction has some pending.
+
+        None is returned where the coordinator gives no answer. `member` is an id and an epoch. The client
+        learns the leader epochs that were committed with the offsets.
         """
         rows = [OffsetFetchRequest.OffsetFetchRequestTopics(topic, partition_indexes=indexes)]
         asked = OffsetFetchRequest.OffsetFetchRequestGroup(group, *member, topics=rows)
@@ -115,7 +116,7 @@ NOT_A_MEMBER: Final = frozenset(
         ErrorCode.GROUP_ID_NOT_FOUND,
     }
 )
-"""What a member is answered that is none any more, or is not yet where its group is."""
+"""Errors for a client that is no member any more, or has asked a broker that is not its coordinator."""
 
 
 class Committer(CoordinatorClient):

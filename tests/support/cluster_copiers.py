@@ -126,13 +126,13 @@ class Copier:
 
 
 class Nobody:
-    """Who works in a story beside its plain clients, where nobody does: the brokers have more of its time."""
+    """The company of a story that has plain clients alone: it does nothing."""
 
     async def prepare(self, admin: Administrator) -> None:
         """Have what they need."""
 
     def work(self) -> list[Coroutine[object, object, None]]:
-        """What all of them do, until they are told to finish."""
+        """Return the work of all clients, until they are told to finish."""
         return []
 
     def watch(self) -> list[Coroutine[object, object, None]]:
@@ -149,7 +149,7 @@ class Nobody:
         """End those that are left."""
 
     async def unfinished(self, ends: dict[int, int]) -> list[str]:
-        """What is not done yet, where the partitions of what they read end at `ends`."""
+        """Return what is not done yet, where the partitions that the clients read end at `ends`."""
         return []
 
     async def check(self, original: dict[Place, list[tuple[int, bytes]]]) -> None:
@@ -187,7 +187,7 @@ class Company(Nobody):
         await admin.insist_on(COPIES, partitions=MOST_PARTITIONS)
 
     def work(self) -> list[Coroutine[object, object, None]]:
-        """What all of them do, until they are told to finish."""
+        """Return the work of all clients, until they are told to finish."""
         copying = [each.run() for each in self._copiers]
         reading = [self._read(f"reader-{number}") for number in range(2)]
         return [*copying, *reading, *(each.run() for each in self._sharers)]

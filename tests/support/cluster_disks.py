@@ -1,4 +1,4 @@
-"""What befalls the disks of a simulated cluster: they become full, fail for a while, or are replaced."""
+"""Accidents of the disks of a simulated cluster: they become full, fail for a while, or are replaced."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_ROOM: Final = 3000
 
 
 class DiskAccidents:
-    """One story's."""
+    """The accidents of the disks in one story."""
 
     def __init__(self, cluster: VirtualCluster, random: Random) -> None:
         self._cluster = cluster

@@ -46,7 +46,7 @@ class Times(Struct, frozen=True):
 
 
 class Ownership(Struct):
-    """Who was told to own what, by group, generation (or epoch) and partition.
+    """The owners of partitions, by group, generation (or epoch) and partition.
 
     A group that has no members gives way to one of another kind, which counts from the beginning: a partition
     may have another owner in a generation of the same number then, but the former one hears no more of it.
@@ -83,7 +83,7 @@ class Ownership(Struct):
 
 
 class Member(ABC, Generic[Known]):
-    """What a consumer has of its group. `owned` are partitions of the topic; none while it is no member."""
+    """A member of a group. `owned` are partitions of the topic; none while the client is no member."""
 
     def __init__(
         self,
@@ -95,8 +95,9 @@ class Member(ABC, Generic[Known]):
     ) -> None:
         self.owned: frozenset[int] = frozenset()
         self.known: dict[int, Known] = {}
-        """What whoever uses this member knows of partitions: forgotten as soon as it does not own them, for
-        when it does again others may have owned them in between.
+        """Facts that the user of this member knows of its partitions.
+
+        They are dropped with a partition, since others may own it before the member does again.
         """
         self._client = client
         self._group = group
@@ -113,7 +114,7 @@ class Member(ABC, Generic[Known]):
 
     @property
     def asks_as(self) -> tuple[str | None, int]:
-        """Who asks what the group has committed."""
+        """Member id and epoch for requests of the group's committed offsets."""
         return None, -1
 
     @abstractmethod
@@ -159,18 +160,15 @@ class ClassicMember(Member[Known]):
     """How many partitions this one has dealt out, if it leads."""
 
     def forget(self) -> None:
-        """See `Member`."""
         self._member_id, self._epoch, self._is_in = "", 0, False
         self._hold(frozenset())
 
     async def leave(self) -> None:
-        """See `Member`."""
         if self._member_id:
             leaving = LeaveGroupRequest.MemberIdentity(self._member_id)
             await self._ask(LeaveGroupRequest(self._group, members=[leaving]), 3)
 
     async def keep(self) -> None:
-        """See `Member`."""
         if not self._is_in:
             self._keep(frozenset())
             await self._join()
@@ -248,21 +246,19 @@ class ModernMember(Member[Known]):
     """One that heartbeats, in the epoch it was told, and is told its partitions by the coordinator."""
 
     version = 1
-    """That of its heartbeats."""
+    """Version of its heartbeats."""
     topic_id = b""
-    """That of the topic, while it owns partitions."""
+    """Id of the topic, while the member owns partitions."""
     is_told_again = True
     """Whether who says all is told all; else it has to join once more."""
     _says_all = False
     """Whether an answer was lost or an error, where it may have been given partitions."""
 
     def forget(self) -> None:
-        """See `Member`."""
         self._member_id, self._epoch = "", 0
         self._hold(frozenset())
 
     async def keep(self) -> None:
-        """See `Member`."""
         if not self._member_id:
             self._member_id = f"{self._client.name}-{self._client.random.getrandbits(32)}"
         if self._says_all and not self.is_told_again:
@@ -289,18 +285,16 @@ class ModernMember(Member[Known]):
 
     @property
     def asks_as(self) -> tuple[str | None, int]:
-        """See `Member`."""
         return self.identity
 
     async def leave(self) -> None:
-        """See `Member`."""
         if self._epoch:
             self._epoch = LEAVING
             await self._ask(self._heartbeat(), self.version)
 
     @abstractmethod
     def _heartbeat(self) -> Message:
-        """What it says now."""
+        """Return the next heartbeat."""
 
     def _given(self, answer: Any) -> frozenset[int] | None:
         """The partitions that it is told to own; None where it is told nothing of them."""
@@ -315,7 +309,6 @@ class ConsumerMember(ModernMember[Known]):
     """A member of the protocol of KIP-848: all it does is to heartbeat."""
 
     def _heartbeat(self) -> ConsumerGroupHeartbeatRequest:
-        """See `ModernMember`."""
         request = ConsumerGroupHeartbeatRequest(self._group, self._member_id, self._epoch)
         if self._epoch == LEAVING:
             return request
@@ -336,7 +329,6 @@ class StreamsMember(ModernMember[Known]):
     is_told_again = False
 
     def _heartbeat(self) -> StreamsGroupHeartbeatRequest:
-        """See `ModernMember`."""
         request = StreamsGroupHeartbeatRequest(self._group, self._member_id, self._epoch)
         if self._epoch == LEAVING:
             return request
@@ -350,7 +342,6 @@ class StreamsMember(ModernMember[Known]):
         return request
 
     def _given(self, answer: Any) -> frozenset[int] | None:
-        """See `ModernMember`."""
         rows = answer.active_tasks
         return None if rows is None else frozenset(index for row in rows for index in row.partitions)
 
@@ -363,7 +354,6 @@ class ShareMember(ModernMember[None]):
         self._hold(indexes)
 
     def _heartbeat(self) -> ShareGroupHeartbeatRequest:
-        """See `ModernMember`."""
         request = ShareGroupHeartbeatRequest(self._group, self._member_id, self._epoch)
         if not self._epoch or self._says_all:
             request.subscribed_topic_names = [self._topic]

@@ -51,7 +51,6 @@ class AskedGroups(list[str]):
     """In place of the group coordinator: the groups whose members are expected."""
 
     def note_question(self, _: object, group_id: str) -> None:
-        """See `GroupCoordinator.note_question`."""
         self.append(group_id)
 
 
@@ -64,11 +63,9 @@ class Ports:
         self.refused: set[int] = set()
 
     def is_doubtful(self, broker_id: int) -> bool:
-        """See `Reachability.is_doubtful`."""
         return broker_id in self.doubtful
 
     def is_refused(self, broker_id: int) -> bool:
-        """See `Reachability.is_refused`."""
         return broker_id in self.refused
 
 
@@ -147,7 +144,7 @@ class ClusterFixture(ControllingBroker):
         self.cluster.update(ClusterImage(known.cluster_id, brokers=known.brokers))
 
     async def waited_in_vain(self, asking: Coroutine[Any, Any, Any]) -> Any:
-        """What is answered to a question that waits for the controller, once its time is over."""
+        """Return the answer to a request that waits for the controller, once its time is over."""
         asked = asyncio.create_task(asking)
         await asyncio.sleep(0)
         assert not asked.done()

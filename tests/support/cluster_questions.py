@@ -1,4 +1,4 @@
-"""What several tests of the cluster's APIs need."""
+"""Requests that several tests of the cluster's APIs send."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ReaderGroup(Struct):
-    """What is known of a group of readers; `accepted` is what they have committed for certain."""
+    """A group of readers; `accepted` are the offsets that they have committed for certain."""
 
     name: str
     topic: str
@@ -37,7 +37,7 @@ class ReaderGroup(Struct):
 
 
 class Reader:
-    """One member."""
+    """One member of a group of readers."""
 
     def __init__(
         self, cluster: Reachable, group: ReaderGroup, kind: type[Member[int]], name: str, random: Random

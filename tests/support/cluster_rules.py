@@ -1,4 +1,4 @@
-"""What must hold of a cluster at any moment, looked at over the states of all its brokers.
+"""Rules that hold in a cluster at any moment, checked over the states of all its brokers.
 
 - I1: an epoch of a partition has one leader.
 - I2: a replica never goes back to an older one.
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from support.virtual_cluster import VirtualCluster
 
 MIN_IN_SYNC: Final = int(SETTINGS["min.insync.replicas"])
-"""Of every topic with replicas enough."""
+"""`min.insync.replicas` of every topic with enough replicas."""
 
 
 class Batch(Struct, frozen=True):
@@ -69,7 +69,7 @@ class _Known(Struct):
     epochs: list[tuple[int, int]]
     batches: dict[int, Batch]
     uncommitted: deque[Batch]
-    """Those that were not below the high watermark yet."""
+    """Batches that were not below the high watermark yet."""
     stability: Stability
     promises: int = 0
     """So many, of those made for the partition, were found in it."""
@@ -89,9 +89,7 @@ class ClusterRules:
         self._epochs: dict[Partition, int] = {}
         self._seen: dict[Partition, tuple[object, ...]] = {}
         self._compared: dict[Place, PartitionState] = {}
-        """What was looked at, and is the same since: pictures of the cluster, replicas, stored states with
-        what they are held against.
-        """
+        """Stored states that were checked and have not changed since; `_seen` and `_images` hold the like."""
         self._changed: set[Place] = set()
         """Where a replica is another than when the stored state was looked at, or more was promised."""
         self._promised: dict[Place, list[tuple[int, int]]] = {}
@@ -190,7 +188,7 @@ class ClusterRules:
         self._high_watermarks[broker_id, *where, leader.epoch] = (node, leader.high_watermark)
 
     def _check_committed(self, broker_id: int, partition: Partition, name: str) -> None:
-        """What a replica has below its high watermark, and how much of that is stable."""
+        """Check the batches of a replica below its high watermark, and its last stable offset."""
         where = (partition.topic_id, partition.index)
         replica = self._read(broker_id, partition)
         uncommitted = replica.uncommitted
@@ -213,7 +211,7 @@ class ClusterRules:
             )
 
     def _read(self, broker_id: int, partition: Partition) -> _Known:
-        """What a replica holds; I3 is looked at on the way."""
+        """Read the log of a replica, and check I3 on the way."""
         log = partition.log
         where = (partition.topic_id, partition.index)
         epochs, end = log.epochs.cache.entries, log.log_end_offset
@@ -320,7 +318,7 @@ def _topic_id(partition_directory: Path) -> bytes:
 
 
 def _what_is_seen(partition: Partition) -> tuple[object, ...]:
-    """What a replica's rules look at; what none of this tells is looked at thoroughly."""
+    """Return the facts on which a replica's rules depend; while they are the same it is not checked again."""
     log, state = partition.log, partition.state
     waits_for = state.state if isinstance(state, Leader) else None
     ends = log.log_end_offset, state.high_watermark, partition.last_stable_offset
@@ -349,7 +347,7 @@ def log_bytes(log: Log, start: int | None = None) -> bytes:
 
 
 def headers_of(log: Log, start: int) -> list[BatchHeader]:
-    """Of the batches of a log from an offset on."""
+    """Return the headers of a log's batches from an offset on."""
     return [header for _, header in iter_headers(memoryview(log_bytes(log, start)))]
 
 

@@ -40,11 +40,11 @@ REFUSED: Final = PASSING | {
     ErrorCode.SHARE_SESSION_NOT_FOUND,
     ErrorCode.UNKNOWN_TOPIC_ID,
 }
-"""What a member is answered whose lock or session has ended, or whose group or topic is not known yet."""
+"""Errors for a member whose lock or session has ended, or whose group or topic is not known yet."""
 
 
 class Shared(Struct):
-    """What became of the records of a topic, by partition and offset."""
+    """The fate of the records of a topic, by partition and offset."""
 
     handed: dict[Place, set[int]] = {}
     done: dict[Place, dict[int, int]] = {}
@@ -135,7 +135,7 @@ class Sharer:
             await self._say(place, leader, acquired)
 
     async def _say(self, place: Place, leader: int, acquired: list[range]) -> None:
-        """What became of records that were handed out: all of a range the same."""
+        """Acknowledge records that were handed out, all of a range alike."""
         kinds = self._random.choices([ACCEPT, RELEASE, REJECT], [8, 1, 1], k=len(acquired))
         rows = [
             ShareAcknowledgeRequest.AcknowledgementBatch(offsets[0], offsets[-1], [kind])

@@ -1,4 +1,4 @@
-"""What befalls a simulated cluster, as chance has it: faults and administration while clients work, then
+"""The story of a simulated cluster, drawn from a seed: faults and administration while clients work, then
 peace, and the question whether every promise was kept.
 """
 
@@ -319,7 +319,7 @@ class Story:
             await self._until(self._unquiet, "in sync")
 
     def _unquiet(self) -> list[str]:
-        """What is not as it must be in the end."""
+        """Return a sentence for each thing that is not yet as it must be in the end."""
         store = self.cluster.store
         found = [
             f"{path} has {names}" for path in ("/admin/delete_topics",) if (names := store.children(path))
@@ -363,7 +363,7 @@ class Story:
 
 
 class _LoggedFaults(logging.Handler):
-    """What the brokers, and the loop for them, log with a traceback: a fault of theirs that was contained."""
+    """Collects tracebacks that brokers, or the loop for them, log: contained faults."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -179,7 +179,7 @@ class TransactionalProducer(CoordinatorClient):
         self.producer = None
 
     def ghost(self) -> Coroutine[object, object, None]:
-        """What a process does that commits its transaction later, when another may have taken its place."""
+        """Return the work of a process that commits its transaction later, when another may have its id."""
         ghost = TransactionalProducer(self.cluster, self.name, self.random, self.version)
         ghost.producer, ghost._is_begun = self.producer, True
         return ghost._end_late()

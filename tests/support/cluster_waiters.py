@@ -78,7 +78,6 @@ class Waiter(CoordinatorClient):
     async def call(
         self, broker_id: int, request: Message, version: int, patience_s: float = PATIENCE_S
     ) -> Any:
-        """See `ClusterClient.call`."""
         had_connection = broker_id in self._connections
         try:
             return await super().call(broker_id, request, version, patience_s)
@@ -87,7 +86,6 @@ class Waiter(CoordinatorClient):
                 self._changed.set()
 
     async def miss(self, kind: int, key: str) -> None:
-        """See `CoordinatorClient.miss`."""
         coordinator = self._coordinators.get((kind, key))
         if coordinator is not None:
             await self._wait_for(coordinator)

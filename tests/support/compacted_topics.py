@@ -41,6 +41,6 @@ def fill_with_long_values(client: RawClient, topic: str, count: int, size: int) 
 
 
 def compact(directory: Path, *topics: str) -> subprocess.CompletedProcess[str]:
-    """What `kcompat compact` on a data directory prints and how it ends."""
+    """Run `kcompat compact` on a data directory; return its output and exit code."""
     command = [sys.executable, "-m", "kcompat", "compact", "--data-dir", str(directory), *topics]
     return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)

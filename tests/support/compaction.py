@@ -71,7 +71,7 @@ class CompactionHarness(LogHarness):
     def job(
         self, first_dirty: int = 0, now_ms: int = 2000, config: CleanerConfig = CLEANER
     ) -> CleanJob | None:
-        """What there is to clean from `first_dirty` on; None if nothing is."""
+        """Return the job that cleans the log from `first_dirty` on; None if nothing is to be cleaned."""
         log = self.log
         stable = log.producer_state.last_stable_offset(log.log_start_offset, log.log_end_offset)
         cleanable = assess(list(log.local.segments), log.config, first_dirty, stable, now_ms)

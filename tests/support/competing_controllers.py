@@ -179,7 +179,7 @@ class ControllersFixture:
         self.clock = VirtualClock()
         self.random = Random(1)
         self.leaving: set[int] = set()
-        """Those that have asked to be relieved of their leaderships, and will stop."""
+        """Brokers that have asked to be relieved of their leaderships, and will stop."""
 
     async def __aenter__(self) -> Self:
         self.store = store = JudgedStore.in_memory(self.clock.now_ms)
@@ -284,7 +284,7 @@ class ControllersFixture:
         )
 
     async def stored(self) -> ControllerState:
-        """What a controller would find."""
+        """Return the state that a new controller would load."""
         return await loading.load(self.outsider, 0, 0, 0)
 
     async def heal(self) -> None:

@@ -39,7 +39,6 @@ class Configs:
     def replace(
         self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
     ) -> Promise[ErrorCode]:
-        """See `EntityConfigs`."""
         promise: Promise[ErrorCode] = Promise()
         if self.held is not None:
             self.held.append(promise)

@@ -20,7 +20,7 @@ _VERSION = struct.Struct(">h")
 def subscription(
     topics: Iterable[str], owned: Partitions = frozenset(), *, version: int = 3, rack_id: str | None = None
 ) -> bytes:
-    """What a consumer tells the group when it joins."""
+    """Return the metadata with which a consumer joins a classic group."""
     rows = [
         ConsumerProtocolSubscription.TopicPartition(topic, sorted(indexes))
         for topic, indexes in _by_topic(owned).items()
@@ -30,7 +30,7 @@ def subscription(
 
 
 def assignment(partitions: Partitions, *, version: int = 3, user_data: bytes | None = None) -> bytes:
-    """What the leader of a classic group tells a member."""
+    """Return the assignment that the leader of a classic group sends to a member."""
     rows = [
         ConsumerProtocolAssignment.TopicPartition(topic, sorted(indexes))
         for topic, indexes in _by_topic(partitions).items()
@@ -40,7 +40,7 @@ def assignment(partitions: Partitions, *, version: int = 3, user_data: bytes | N
 
 
 def assigned(text: bytes) -> Partitions:
-    """What an assignment says."""
+    """Return the partitions in an assignment."""
     version = _VERSION.unpack_from(text)[0]
     message = ConsumerProtocolAssignment.decode(memoryview(text), version, _VERSION.size)
     return frozenset((row.topic, index) for row in message.assigned_partitions for index in row.partitions)

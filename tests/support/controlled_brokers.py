@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def registration_of(broker_id: int) -> BrokerRegistration:
-    """What a broker tells the cluster of itself."""
+    """Return the registration of a broker."""
     return BrokerRegistration({"PLAINTEXT": (f"h{broker_id}", 9092)}, {"PLAINTEXT": "PLAINTEXT"})
 
 

@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 async def answer(promise: Promise[T]) -> T:
-    """What a promise comes to, or its exception raised."""
+    """Wait for a promise, and return its value or raise its exception."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     promise.then(future.set_result, future.set_exception)
     return await asyncio.wait_for(future, 10)
@@ -137,7 +137,7 @@ class ControllerFixture(ControllingBroker):
         await asyncio.sleep(0)
 
     async def loaded(self) -> ControllerState:
-        """What a controller that starts now would find."""
+        """Return the state that a new controller would load."""
         epoch, _ = await self.session.get("/controller_epoch")
         return await loading.load(self.session, 1, int(epoch), 0)
 

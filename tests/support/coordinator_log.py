@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 PIECES: Final = (1, 500, 2_000, 1 << 20)
-"""Of how many bytes a copy is read at once."""
+"""Sizes in bytes of the pieces in which a copy is read."""
 
 
 class MemoryCoordinatorLog:
@@ -72,7 +72,7 @@ class MemoryCoordinatorLog:
         return promise
 
     def still_leads(self, partition: int, timeout_ms: float) -> Promise[ErrorCode]:
-        """What `leads` says, by a coordinator that nobody follows."""
+        """Return `leads`, as a coordinator without followers does."""
         del partition, timeout_ms
         return self.leads
 
@@ -115,7 +115,7 @@ class MemoryCoordinatorLog:
 
 
 class CommittedCopy(MemoryCoordinatorLog):
-    """What another log holds now, as if all of it were committed: for who only reads it.
+    """A copy of another log to be read, as if all of its records were committed.
 
     It is read in pieces of every size, the one by one log and the other by another: a loader must not depend
     on where it stops.
@@ -131,9 +131,7 @@ class CommittedCopy(MemoryCoordinatorLog):
         return self._log.read(partition, offset, min(max_bytes, piece))
 
     def start_offset(self, partition: int) -> int:
-        """That of the other log."""
         return self._log.start_offset(partition)
 
     def end_offset(self, partition: int) -> int:
-        """That of the other log."""
         return self._log.end_offset(partition)

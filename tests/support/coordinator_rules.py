@@ -1,4 +1,4 @@
-"""What must hold of the coordinators of a cluster, beside what holds of all partitions.
+"""Rules that hold for the coordinators of a cluster, beside those for all partitions.
 
 - I13: consumers of what is committed may read up to the first offset of the earliest transaction that is
   open, or whose marker is not below the high watermark; up to the log start where that offset was deleted.

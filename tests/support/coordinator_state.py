@@ -1,4 +1,4 @@
-"""What a coordinator's shard has of its log, to be compared with what a replay of the log gives."""
+"""The state of a coordinator's shard, to be compared with that of a replay of its log."""
 
 from __future__ import annotations
 

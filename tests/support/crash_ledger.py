@@ -1,4 +1,4 @@
-"""What a broker holds, what it has promised by when, and whether one that starts after a crash keeps it."""
+"""The state and the promises of a broker over time, and the check of a broker that starts after a crash."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from support.lone_broker import BrokerFixture
 
 Records = dict[int, object]
-"""What stands at each offset: a record, or the type of a marker and its producer."""
+"""Content of each offset: a record, or the type of a marker and its producer."""
 Place = tuple[bytes, int]
 """A partition, by topic id and index."""
 
@@ -31,7 +31,7 @@ class LogFacts(Struct):
     start: int
     end: int
     safe: int
-    """What lies below this offset is surely on the device: below the recovery point, or
+    """End of the records that are surely on the device: below the recovery point, or
     acknowledged under `flush.messages=1`.
     """
     holes: int
@@ -39,7 +39,7 @@ class LogFacts(Struct):
 
 
 class Facts(Struct):
-    """What a broker holds: its partitions, and the offsets that groups committed."""
+    """The state of a broker: its partitions, and the offsets that groups committed."""
 
     logs: dict[Place, LogFacts]
     committed: dict[str, dict[tuple[str, int], int]]
@@ -48,7 +48,7 @@ class Facts(Struct):
 
 
 class Ledger:
-    """What a broker held after each of its steps, by the number of operations done by then."""
+    """The states of a broker after each of its steps, by the number of operations done by then."""
 
     def __init__(self) -> None:
         self._moments: list[tuple[int, Facts]] = [(0, Facts({}, {}))]
@@ -58,8 +58,9 @@ class Ledger:
         self._moments.append((done, facts))
 
     def around(self, done: int, begun: int) -> tuple[Facts, Facts]:
-        """What was there when the step began that the operations after number `done` up to `begun` belong to,
-        and when it ended; the same between two steps.
+        """Return the states before and after the step with the operations after `done` up to `begun`.
+
+        Both are the same between two steps.
         """
         before = max(number for number, (at, _) in enumerate(self._moments) if at <= done)
         after = min(number for number, (at, _) in enumerate(self._moments) if at >= begun)
@@ -118,7 +119,7 @@ def _assert_between(log: LogFacts, old: LogFacts, new: LogFacts) -> None:
 
 
 def facts_of(fixture: BrokerFixture) -> Facts:
-    """What the broker holds, and that it agrees with itself."""
+    """Return the state of a broker, and assert that it is consistent."""
     image = fixture.cluster.image
     logs: dict[Place, LogFacts] = {}
     for name, topic in image.topics.items():
@@ -142,7 +143,7 @@ def facts_of(fixture: BrokerFixture) -> Facts:
 
 
 def log_facts(log: Log) -> LogFacts:
-    """What the log holds, and that headers, epochs, producers and indexes agree with its batches."""
+    """Return the state of a log; assert that headers, epochs, producers and indexes fit its batches."""
     log.check_invariants()
     records: Records = {}
     holes: list[int] = []

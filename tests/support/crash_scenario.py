@@ -273,7 +273,7 @@ class Life:
         self._done("delete records")
 
     def _cut(self) -> None:
-        """What a follower does to its log: it cuts it, takes batches from a leader, starts anew."""
+        """Change a log as a follower does: cut it, append batches from a leader, begin anew."""
         log = self._log("cut")
         for offset in (10, 2):  # in the newest segment; and far below it, so that others go
             self._truncate(log.truncate_to, offset)

@@ -31,7 +31,7 @@ class CutLink:
         self.has_cut = asyncio.Event()
         """Set while it is cut."""
         self.first_answer = b""
-        """What the target said first on the latest connection."""
+        """First bytes from the target on the latest connection."""
 
     async def open(self) -> int:
         """Begin to listen; the port."""

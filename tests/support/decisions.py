@@ -1,4 +1,4 @@
-"""What the log of a transaction coordinator says, record by record, and what it may never say.
+"""Rules for the records in the log of a transaction coordinator, checked record by record.
 
 What was decided of a transaction, commit or abort, stays decided until it is done; states follow one another
 as they may, and epochs only rise.
@@ -60,5 +60,5 @@ class Decisions:
             raise ViolationError(f"I18: the epoch of {name} fell: it was {before}, and then {now}")
 
     def open(self) -> list[str]:
-        """What is not over."""
+        """Return a sentence for each transaction that is not over."""
         return [f"{name} is {each}" for name, each in self.transactions.items() if not each.state.is_over]

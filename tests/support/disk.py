@@ -113,7 +113,7 @@ _SYNCS = Sync | SyncDirectory | SyncAll
 
 
 class Fate(enum.Enum):
-    """What a power cut does to the bytes of one file that were not synced."""
+    """The fate of a file's unsynced bytes in a power cut."""
 
     KEPT = enum.auto()
     HALF = enum.auto()
@@ -206,7 +206,7 @@ class Disk:
 
 
 def tree_of(home: Path) -> dict[str, bytes | None]:
-    """What `Disk.tree` tells, of a directory that is there."""
+    """Return the content of an existing directory in the form of `Disk.tree`."""
     return {
         str(path.relative_to(home)): None if path.is_dir() else path.read_bytes()
         for path in home.rglob("*")
@@ -222,7 +222,7 @@ def torn(operations: Sequence[DiskOperation], size: int) -> Disk:
 
 
 class PowerCut:
-    """What may be left of some operations after the power went."""
+    """The possible states of a disk when the power fails during some operations."""
 
     def __init__(self, operations: Sequence[DiskOperation]) -> None:
         self._operations = operations

@@ -62,7 +62,7 @@ NORMAL = {
     ErrorCode.MEMBER_ID_REQUIRED,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
 }
-"""What a client takes for no failure."""
+"""Errors that are no failures for a client."""
 
 Partition = tuple[str, int]
 
@@ -83,14 +83,14 @@ class Peer:
     local_address = ("localhost", 9092)
 
     def place_next(self, data: memoryview, position: int) -> None:
-        """See `Connection`."""
+        pass
 
     def when_closed(self, callback: Callable[[], object]) -> None:
-        """See `Connection`."""
+        pass
 
 
 class Ledger:
-    """What was acknowledged, and what failed."""
+    """Acknowledged records and commits, and failures."""
 
     def __init__(self) -> None:
         self.records: dict[Partition, dict[int, bytes]] = {}
@@ -306,7 +306,7 @@ class Clients:
         return True
 
     async def committed(self, group: str, partition: Partition) -> int | None:
-        """What a group has committed; None where nobody says."""
+        """Return a group's committed offset; None without an answer."""
         about = [offsets_partition(group)]
         topic = OffsetFetchRequest.OffsetFetchRequestTopic(partition[0], [partition[1]])
         for _ in range(TRIES):

@@ -46,7 +46,7 @@ TOPICS = {
     "retained": (2, {**SMALL, "retention.bytes": "500"}),
 }
 KEPT = ("orders", "synced")
-"""Those of which every acknowledged record must stay."""
+"""Topics of which every acknowledged record must stay."""
 
 
 def group_in(index: int) -> str:
@@ -139,7 +139,7 @@ class Trial:
         }
 
     async def serve_on(self, offline: set[Partition]) -> Ledger:
-        """What fails of a little of everything but what is offline, now that no more faults are injected."""
+        """Send requests of every kind, without faults now; return the failures of online partitions."""
         after = Ledger()
         clients = Clients(self.fixture, self.fixture.node.parts.dispatcher, self.injector, after)
 

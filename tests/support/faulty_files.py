@@ -22,7 +22,6 @@ class FaultyFiles(Files):
         self.syncs = 0
 
     def write(self, fd: int, data: bytes | bytearray | memoryview, position: int) -> int:
-        """See `Files.write`."""
         if self.fault is not None:
             if self.before_fault:
                 done, self.before_fault = self.before_fault, 0
@@ -32,7 +31,6 @@ class FaultyFiles(Files):
         return super().write(fd, memoryview(data)[: self.limit], position)
 
     def sync(self, file: OpenFile) -> None:
-        """See `Files.sync`."""
         self.syncs += 1
         super().sync(file)
 
@@ -48,23 +46,19 @@ class BadSectors(Files):
             raise OSError(errno.EIO, "Input/output error")
 
     def open_existing(self, path: str) -> OpenFile:
-        """See `Files.open_existing`."""
         if self.bad is not None and path.endswith(self.bad):
             return OpenFile(os.open(path, os.O_WRONLY | os.O_CLOEXEC))  # of which no read succeeds
         return super().open_existing(path)
 
     def modified_ms(self, path: str) -> int:
-        """See `Files.modified_ms`."""
         self._check(path)
         return super().modified_ms(path)
 
     def volume_bytes(self, path: str) -> tuple[int, int]:
-        """See `Files.volume_bytes`."""
         self._check(path)
         return super().volume_bytes(path)
 
     def replace_file(self, path: str, data: bytes, *, sync: bool) -> None:
-        """See `Files.replace_file`."""
         self._check(path)
         super().replace_file(path, data, sync=sync)
 
@@ -85,29 +79,24 @@ class CrashingFiles(Files):
             raise Crash
 
     def write(self, fd: int, data: bytes | bytearray | memoryview, position: int) -> int:
-        """See `Files.write`."""
         if self.steps == 0:
             super().write(fd, memoryview(data)[: len(data) // 2], position)
         self._step()
         return super().write(fd, data, position)
 
     def open(self, path: str) -> OpenFile:
-        """See `Files.open`."""
         self._step()
         return super().open(path)
 
     def truncate(self, file: OpenFile, size: int) -> None:
-        """See `Files.truncate`."""
         self._step()
         super().truncate(file, size)
 
     def rename(self, source: str, target: str) -> None:
-        """See `Files.rename`."""
         self._step()
         super().rename(source, target)
 
     def remove(self, paths: Iterable[str]) -> None:
-        """See `Files.remove`."""
         for path in paths:
             self._step()
             super().remove([path])

@@ -18,6 +18,6 @@ def examples(usual: int) -> int:
 
 
 def exact(data: bytes | bytearray | memoryview) -> memoryview:
-    """The same bytes in memory that ends where they do."""
+    """Copy the bytes to memory that ends where they do, so that a sanitizer sees any access beyond."""
     memory = (ctypes.c_ubyte * (_AHEAD + len(data))).from_buffer_copy(bytes(_AHEAD) + bytes(data))
     return memoryview(memory).cast("B")[_AHEAD:]

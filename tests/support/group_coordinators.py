@@ -88,7 +88,7 @@ class GroupFixture:
         self._ids = count(1)
         self.image = ClusterImage("cluster")
         self.partition_count = PARTITIONS
-        """What the coordinator is told of them."""
+        """Number of partitions of the offsets topic that the coordinator sees."""
         self.epoch = 0
         self.ends = ends or KnownEnds()
         self._share_state = share_state or ShareCoordinatorFixture().coordinator
@@ -149,7 +149,6 @@ class GroupFixture:
         needs_member_id: bool = False,
         can_skip_assignment: bool = True,
     ) -> Promise[JoinAnswer]:
-        """JoinGroup."""
         return self.coordinator.join(
             JoinRequest(
                 group_id,
@@ -177,7 +176,6 @@ class GroupFixture:
         protocol_type: str | None = None,
         protocol_name: str | None = None,
     ) -> Promise[SyncAnswer]:
-        """SyncGroup."""
         pairs = tuple((assignments or {}).items())
         request = SyncRequest(
             group_id, generation, member_id, instance_id, protocol_type, protocol_name, pairs
@@ -187,11 +185,9 @@ class GroupFixture:
     def heartbeat(
         self, member_id: str, generation: int, *, group_id: str = GROUP, instance_id: str | None = None
     ) -> ErrorCode:
-        """Heartbeat."""
         return self.coordinator.heartbeat(group_id, MemberIdentity(member_id, instance_id), generation)
 
     def leave(self, *members: str | MemberIdentity, group_id: str = GROUP) -> Promise[LeaveAnswer]:
-        """LeaveGroup."""
         leaving = tuple(MemberIdentity(m) if isinstance(m, str) else m for m in members)
         return self.coordinator.leave(group_id, leaving)
 
@@ -206,7 +202,6 @@ class GroupFixture:
         retention_ms: int = -1,
         timestamp: int = -1,
     ) -> Promise[Errors]:
-        """OffsetCommit."""
         rows = tuple(
             OffsetToCommit(topic, index, offset, metadata=metadata, commit_timestamp=timestamp)
             for (topic, index), offset in offsets.items()
@@ -294,7 +289,7 @@ class ConsumerGroupFixture(GroupFixture):
         self.make("t", 3)
         self.make("u", 2)
         self.members: dict[str, dict[bytes, frozenset[int]]] = {}
-        """What each member owns, as it was told last."""
+        """Partitions of each member, by the last answer to it."""
         self.epochs: dict[str, int] = {}
 
     def make(self, name: str, partitions: int) -> None:
@@ -313,7 +308,7 @@ class ConsumerGroupFixture(GroupFixture):
             self.coordinator.topics_made()
 
     def ask_beat(self, member_id: str, epoch: int = 0, **fields: Any) -> Promise[HeartbeatAnswer]:
-        """ConsumerGroupHeartbeat."""
+        """Send ConsumerGroupHeartbeat and return the promise of its answer."""
         return self.coordinator.modern_heartbeat(
             CONSUMER_KIND,
             ConsumerHeartbeatRequest(
@@ -368,7 +363,7 @@ class ConsumerGroupFixture(GroupFixture):
                 self.report(member_id)
 
     def owned(self, member_id: str) -> dict[str, list[int]]:
-        """What a member was told to own, by the names of topics."""
+        """Return the partitions of a member by the names of topics, from the last answer to it."""
         names = {topic.topic_id: name for name, topic in self.image.topics.items()}
         return {names[topic]: sorted(indexes) for topic, indexes in self.members[member_id].items()}
 

@@ -1,4 +1,4 @@
-"""What rule-based machines of coordinators have alike: logs whose commits wait, and what must hold of groups
+"""The base of rule-based machines of coordinators: logs whose commits wait, and invariants of groups
 after every step.
 """
 

@@ -58,7 +58,6 @@ class GuardedStore(ProcessStore):
         return [] if node is None else sorted(node.children)
 
     async def commit(self, session_id: int, ops: Sequence[Op | SetAcl]) -> list[OpResult]:
-        """See `ProcessStore`."""
         states = [op for op in ops if _STATE.fullmatch(op.path)]
         guards = [op.version for op in ops if isinstance(op, Check | SetData) and op.path == CONTROLLER_EPOCH]
         if states and (not guards or ANY_VERSION in guards):

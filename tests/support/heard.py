@@ -1,4 +1,4 @@
-"""What a connection of ours has told its receiver."""
+"""A receiver that records the calls of its connection."""
 
 from __future__ import annotations
 
@@ -15,15 +15,12 @@ class Heard:
         self.events: list[str | bytes | Ending] = []
 
     def connected(self) -> None:
-        """See `Receiver`."""
         self.events.append("connected")
 
     def received(self, frame: memoryview) -> None:
-        """See `Receiver`."""
         self.events.append(bytes(frame))
 
     def ended(self, ending: Ending) -> None:
-        """See `Receiver`."""
         self.events.append(ending)
 
     @property

@@ -1,4 +1,4 @@
-"""What clients of a cluster sent and read, and what of that no promise of Kafka allows.
+"""The records that clients of a cluster sent and read, and the check of Kafka's promises on them.
 
 Faults are thrown at brokers while producers send and consumers read; then everything is healed and each
 partition is read once more from its start to its end, which is the `final` reading. Whether something was
@@ -26,11 +26,11 @@ Read = tuple[int, bytes]
 
 
 class Outcome(Enum):
-    """What a producer knows of one record."""
+    """The result of one record, as its producer knows it."""
 
     ACKNOWLEDGED = "acknowledged"
     REFUSED = "refused"
-    """It was certainly not written."""
+    """The record was certainly not written."""
     UNKNOWN = "unknown"
 
 
@@ -43,11 +43,11 @@ class Sent(Struct, frozen=True):
     value: bytes
     outcome: Outcome
     offset: int | None = None
-    """As acknowledged."""
+    """Offset in the acknowledgement; None without one."""
 
 
 class Polled(Struct, frozen=True):
-    """What one poll of a consumer gave of a partition, in order."""
+    """The records of a partition in one poll of a consumer, in order."""
 
     consumer: str
     place: Place

@@ -42,7 +42,7 @@ FOREIGN = (
     b"\x00" * 64,
     b"\xff" * 64,
 )
-"""What other programs say first to a port that they take for theirs."""
+"""First bytes that clients of other protocols send."""
 
 FRAME_LENGTHS = (-(2**31), -1, 0, 1, 4, 7, 100 * 2**20, 100 * 2**20 + 1, 2**31 - 1)
 """Length prefixes: negative, shorter than any header, the largest Kafka allows, and over it."""

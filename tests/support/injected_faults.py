@@ -42,21 +42,21 @@ T = TypeVar("T")
 
 
 class InjectedError(RuntimeError):
-    """A bug."""
+    """An exception that stands for a bug."""
 
 
 def bug() -> Exception:
-    """What is raised in code."""
+    """Return the exception to raise in code."""
     return InjectedError("a bug")
 
 
 def bad_disk() -> Exception:
-    """What files raise."""
+    """Return the exception to raise in operations on files."""
     return OSError(errno.EIO, "Input/output error")
 
 
 def lost_store() -> Exception:
-    """What the metadata store raises."""
+    """Return the exception to raise in the metadata store."""
     return StoreUnavailableError("the store cannot be reached")
 
 
@@ -178,21 +178,17 @@ class FaultyClock:
         self._injector = injector
 
     def now_ms(self) -> int:
-        """See `Clock`."""
         code = sys._getframe(1).f_code
         self._injector.come_by(f"code: {code.co_filename.rpartition('/')[2]} {code.co_name}")
         return self._clock.now_ms()
 
     def call_soon(self, callback: Callable[[], object]) -> None:
-        """See `Clock`."""
         self._clock.call_soon(self._run(callback))
 
     def call_later(self, delay_ms: float, callback: Callable[[], object]) -> Timer:
-        """See `Clock`."""
         return self._clock.call_later(delay_ms, self._run(callback))
 
     def call_from_thread(self, callback: Callable[[], object]) -> None:
-        """See `Clock`."""
         self._clock.call_from_thread(self._run(callback))
 
     def _run(self, callback: Callable[[], object]) -> Callable[[], object]:
@@ -206,7 +202,7 @@ class FaultyClock:
 
 
 def name_of(callback: Any) -> str:
-    """What a callback is called in the code."""
+    """Return the qualified name of a callback."""
     while isinstance(callback, partial):
         callback = callback.func
     return str(callback.__qualname__)
@@ -218,7 +214,6 @@ class FaultyRandom(Random):
     injector: Injector | None = None
 
     def getrandbits(self, k: int, /) -> int:
-        """See `Random`."""
         if self.injector is not None:
             self.injector.come_by("random")
         return super().getrandbits(k)
@@ -230,7 +225,6 @@ class FaultyStore(ProcessStore):
     injector = Injector()
 
     async def commit(self, session_id: int, ops: Sequence[Op | SetAcl]) -> list[OpResult]:
-        """See `ProcessStore`."""
         self.injector.come_by(f"store: {type(ops[-1]).__name__}", lost_store)
         return await super().commit(session_id, ops)
 
@@ -243,8 +237,6 @@ class FaultyWorker:
         self._injector = injector
 
     def submit(self, work: Callable[[], object]) -> None:
-        """See `Worker`."""
-
         def run() -> None:
             work()
             self._injector.come_by(f"work: {name_of(work)}")
@@ -252,7 +244,6 @@ class FaultyWorker:
         self._worker.submit(run)
 
     def close(self) -> None:
-        """See `Worker`."""
         self._worker.close()
 
 

@@ -17,7 +17,7 @@ class Cluster:
         self.alive = {ME, OTHER, THIRD}
 
     def rule(self) -> IsrRule:
-        """Who may be in sync."""
+        """Return the rule by which replicas are in sync."""
         return IsrRule(LAG, lambda broker: broker in self.alive)
 
 

@@ -38,7 +38,7 @@ MARKS = (
     f"{GAPS}(why): offsets may be missing in what this test leaves",
 )
 DEEP_BYTES = 64 << 20
-"""Of a partition with more than this only the batches are read, not the records in them."""
+"""Partitions with more bytes than this are read without the records in their batches."""
 _GAP = "Non-consecutive offsets in "
 _SHOWN = 40
 
@@ -80,7 +80,7 @@ def kafka_finds_nothing_wrong(
 
 
 def _judge(base: Path, excepted: Mapping[Path, str]) -> list[str]:
-    """What is wrong below a directory."""
+    """Return the complaints about the partitions below a directory."""
     partitions = _distinct({path: _may_have_gaps(path, excepted) for path in _partitions(base, excepted)})
     if not partitions:
         return []
@@ -131,7 +131,7 @@ def _log_bytes(partition: Path) -> int:
 
 
 def _distinct(partitions: Mapping[Path, bool]) -> dict[Path, bool]:
-    """Of partitions with the same files, which all may have gaps or all may not, the first."""
+    """Return the first of all partitions with the same files and the same permission to have gaps."""
     found: dict[bytes, Path] = {}
     for partition, may_have_gaps in partitions.items():
         digest = hashlib.sha256(bytes([may_have_gaps]))

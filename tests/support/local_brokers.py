@@ -1,4 +1,4 @@
-"""What the controller has a broker do, over logs on the disk."""
+"""A broker that takes a controller's orders, over logs on the disk."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def local_broker(
 
 
 def told(local: LocalBroker, news: ControlRequest) -> Reply:
-    """What the broker answers, at once."""
+    """Give a broker a metadata update, and return its reply."""
     replies: list[Reply] = []
     local.give(news, replies.append)
     (reply,) = replies

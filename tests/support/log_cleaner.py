@@ -34,13 +34,11 @@ class FullDisk(Files):
     full_of_names = False
 
     def write(self, fd: int, data: Readable, position: int) -> int:
-        """See `Files.write`."""
         if self.full:
             raise OSError(errno.ENOSPC, "no space left on device")
         return super().write(fd, data, position)
 
     def rename(self, source: str, target: str) -> None:
-        """See `Files.rename`."""
         if self.full_of_names and source.endswith(".swap"):
             raise OSError(errno.ENOSPC, "no space for a name")
         super().rename(source, target)
@@ -93,7 +91,6 @@ class SlowRunner(StepRunner):
     """One report a poll, so that a test can come in between."""
 
     def poll(self) -> list[Report]:
-        """See `Runner.poll`."""
         for step in self._steps:
             if not isinstance(step, float):
                 return [step]
@@ -104,7 +101,6 @@ class KilledRunner(StepRunner):
     """Somebody killed it."""
 
     def poll(self) -> list[Report]:
-        """See `Runner.poll`."""
         return [Interrupted("the cleaning process ended with -9")]
 
 

@@ -1,4 +1,4 @@
-"""What `kcompat log dump` makes of files, as rows, and batches to put into them."""
+"""Rows of `kcompat log dump` for files, and batches to put into the files."""
 
 from __future__ import annotations
 

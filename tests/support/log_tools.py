@@ -1,4 +1,4 @@
-"""What two tools say of a data directory: Kafka's DumpLogSegments, and our `kcompat log dump`."""
+"""The output of two tools on a data directory: Kafka's DumpLogSegments, and our `kcompat log dump`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ INDEXES = (".index", ".timeindex")
 OTHER_FILES = (".log", ".txnindex", ".snapshot")
 _COMPLAINTS = ("isvalid: false", "invalid bytes", "exception", "corrupt")
 _SUMMARIES = ("mismatch", "out of order", "not found in the log", "non-consecutive")
-"""What it says of a whole file at its end, with the file's name."""
+"""Words in complaints about a whole file, which DumpLogSegments prints at the end."""
 
 
 def dump_log_segments(*arguments: str, directory: Path) -> str:
-    """What `kafka.tools.DumpLogSegments` prints with these arguments, run in `directory`."""
+    """Run `kafka.tools.DumpLogSegments` in `directory`, and return its output."""
     return "\n".join(_dumped_lines(arguments, directory))
 
 
@@ -91,7 +91,7 @@ def _complaints(lines: Iterable[str]) -> Iterator[str]:
 
 
 def what_we_find_wrong(directory: Path) -> str:
-    """What `kcompat log dump --verify` finds wrong; nothing where it says so and ends with 0."""
+    """Return the complaints of `kcompat log dump --verify`; an empty text if it ends with 0."""
     command = [
         sys.executable,
         "-m",

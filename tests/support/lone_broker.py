@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 HOST_NAME = "this-host.example.com"
-"""Of the host that the broker is on."""
+"""Name of the host that the broker is on."""
 
 
 class ListedTransactions:
@@ -126,7 +126,7 @@ class BrokerFixture:
 
     @property
     def cluster(self) -> MetadataCache:
-        """What the broker is shown of its cluster."""
+        """The cluster as the broker knows it."""
         return self.node.parts.cluster
 
     @property
@@ -136,7 +136,7 @@ class BrokerFixture:
 
     @property
     def decisions(self) -> Decisions:
-        """What the broker may ask of the controller."""
+        """The broker's requests to the controller."""
         return self.node.parts.decisions
 
     @property
@@ -145,12 +145,11 @@ class BrokerFixture:
         return self.node.parts.groups
 
     async def start(self) -> None:
-        """See `BrokerNode.start`; timers that are due at once have run after it."""
+        """Start the broker, and run the timers that are due at once."""
         await self.node.start()
         self.clock.advance()
 
     async def stop(self) -> None:
-        """See `BrokerNode.stop`."""
         await self.node.stop()
 
     def kill(self) -> None:
@@ -164,7 +163,7 @@ class BrokerFixture:
             worker.work()
 
     async def answer(self, promise: Promise[T]) -> T:
-        """What a promise is completed with, now."""
+        """Return the value of a promise that needs no time to pass."""
         for _ in range(100):
             if promise.done:
                 return promise.value
@@ -191,7 +190,7 @@ class _Unreachable:
 
 
 class _NoConnection:
-    """What becomes of a connection where there is no other broker."""
+    """A connection to another broker that is refused."""
 
     def __init__(
         self, clock: VirtualClock, _address: tuple[str, int], receiver: Receiver, **_: object

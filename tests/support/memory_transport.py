@@ -60,7 +60,6 @@ class MemoryConnection(Stream):
         self.resume_reading()
 
     def resume_reading(self) -> None:
-        """See `Conversation`."""
         self._deliveries += 1
         self._loop.call_soon(self._deliver, self._deliveries)
 
@@ -80,15 +79,12 @@ class MemoryConnection(Stream):
         self.resume_reading()
 
     def hang_up(self) -> None:
-        """See `Conversation`."""
         self.peer.end()
 
     def watch_writable(self) -> None:
-        """See `Stream`."""
         self._wants_to_send = True
 
     def unwatch_writable(self) -> None:
-        """See `Stream`."""
         self._wants_to_send = False
 
     def peer_has_read(self) -> None:
@@ -101,7 +97,6 @@ class MemoryConnection(Stream):
             self.on_writable()
 
     def send(self, data: Buffer) -> int:
-        """See `Sink`."""
         taken = min(len(data), self._window - len(self.peer.unread))
         if taken <= 0:
             raise BlockingIOError
@@ -109,11 +104,9 @@ class MemoryConnection(Stream):
         return taken
 
     def send_buffers(self, buffers: list[Buffer], *, more: bool) -> int:
-        """See `Sink`."""
         return self.send(b"".join(buffers))
 
     def send_file(self, file: int, position: int, count: int) -> int:
-        """See `Sink`."""
         data = os.pread(file, min(count, self._window), position)
         return self.send(data) if data else 0
 
@@ -192,7 +185,7 @@ class MemoryPeer(OtherEnd):
 
 
 class MemoryListener:
-    """See `kcompat.net.listener.Listener`."""
+    """A `kcompat.net.listener.Listener` in memory."""
 
     def __init__(self, network: MemoryNetwork, name: str, host: str, port: int) -> None:
         self.name, self.host, self.port = name, host, port
@@ -200,11 +193,9 @@ class MemoryListener:
         self._serves: tuple[Hub, FrameHandler] | None = None
 
     def start(self, hub: Hub, handler: FrameHandler) -> None:
-        """See `Listener`."""
         self._serves = (hub, handler)
 
     def close(self) -> None:
-        """See `Listener`."""
         self._serves = None
         self._network.listeners.pop((self.host, self.port), None)
 
@@ -234,7 +225,7 @@ class MemoryNetwork:
         buffers: tuple[int, int] = (-1, -1),
         protected: bool = False,
     ) -> MemoryListener:
-        """See `kcompat.net.listener.Bind`; an address is reached by the host it was bound with."""
+        """Open a listener (`Bind`), which is reached by the host that it was bound with."""
         address = (host, port or next(self._ports))
         if address in self.listeners:
             raise ListenerError(f"Cannot listen on {host}:{port} ({name}): the port is already in use.")

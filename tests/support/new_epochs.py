@@ -48,7 +48,7 @@ def refused(text: str) -> Refused | None:
 
 
 class NewEpochs:
-    """What producers sent anew, by their own words and by the logs that are there in the end."""
+    """Records that producers sent again in a new epoch, found by the history and the logs at the end."""
 
     def __init__(self, history: History, refusals: Collection[Refused], logs: Mapping[Place, bytes]) -> None:
         self._batches = {
@@ -59,7 +59,7 @@ class NewEpochs:
         self._refusals = refusals
 
     def refused_without_a_gap(self) -> list[Refused]:
-        """Those that a leader has no right to: what comes just before them is in the log."""
+        """Return refusals that no leader may give: the batch just before is in its log."""
         return [
             each
             for each in self._refusals

@@ -39,7 +39,7 @@ def free_port(row: int = 1) -> int:
 
 @cache
 def _ports() -> Iterator[int]:
-    """Those of this process, over and over. The lock on them ends with it."""
+    """Yield the ports of this process, over and over. The lock on them ends with the process."""
     for first in range(FIRST, END, BLOCK):
         path = Path(tempfile.gettempdir()) / f"kcompat-test-ports-{first}.lock"
         with contextlib.suppress(OSError):

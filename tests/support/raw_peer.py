@@ -91,7 +91,6 @@ class ScriptedHandler:
         self.connections: list[Connection] = []
 
     def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
-        """See `kcompat.net.answers.FrameHandler`."""
         assert not frame.readonly, "the produce path patches frames in place"
         self.frames.append(bytes(frame))
         if connection not in self.connections:

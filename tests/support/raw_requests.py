@@ -83,7 +83,7 @@ def fetch_request(topic: str, offset: int = 0, partition: int = 0, max_wait_ms: 
 
 
 def fetch(client: RawClient, topic: str, offset: int, partition: int = 0, max_wait_ms: int = 0) -> Any:
-    """What one fetch finds from `offset` on."""
+    """Fetch once from `offset` on, and return the partition's row."""
     request = fetch_request(topic, offset, partition, max_wait_ms)
     return client.call(request, 11).responses[0].partitions[0]
 
@@ -143,6 +143,6 @@ def commit_offset(client: RawClient, group: str, topic: str, offset: int, metada
 
 
 def committed_offset(client: RawClient, group: str, topic: str, partition: int = 0) -> Any:
-    """What a group has committed for a partition."""
+    """Return a group's committed offset of a partition."""
     named = OffsetFetchRequest.OffsetFetchRequestTopic(name=topic, partition_indexes=[partition])
     return client.call(OffsetFetchRequest(group_id=group, topics=[named]), 5).topics[0].partitions[0]

@@ -1,4 +1,4 @@
-"""What property tests make records of (hypothesis)."""
+"""Hypothesis strategies for records."""
 
 from __future__ import annotations
 

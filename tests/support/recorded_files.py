@@ -42,7 +42,7 @@ class RecordingFiles(Files):
         self.operations: list[disk.DiskOperation] = []
         self._home = f"{home}/"
         self._numbers: dict[int, int] = {}
-        """By inode."""
+        """Number of each file, by its inode."""
         self._next = 0
         for name, content in disk.tree_of(home).items():
             if content is None:
@@ -70,7 +70,6 @@ class RecordingFiles(Files):
     # -- files -----------------------------------------------------------------------------------------------
 
     def open(self, path: str) -> OpenFile:
-        """See `Files.open`."""
         is_new = not os.path.lexists(path)
         file = super().open(path)
         if is_new:
@@ -78,18 +77,16 @@ class RecordingFiles(Files):
         return file
 
     def open_existing(self, path: str) -> OpenFile:
-        """See `Files.open_existing`."""
         self._below(path)
         return super().open_existing(path)
 
     def write(self, fd: int, data: bytes | bytearray | memoryview, position: int) -> int:
-        """See `Files.write`."""
         done = super().write(fd, data, position)
         self._did(disk.Write(self._number(fd), position, bytes(data[:done])))
         return done
 
     def write_all(self, file: OpenFile, data: bytes | bytearray | memoryview, position: int) -> None:
-        """See `Files.write_all`; a write that failed was cut off again."""
+        """Record a write; one that failed was cut off again."""
         try:
             super().write_all(file, data, position)
         except OSError:
@@ -97,7 +94,6 @@ class RecordingFiles(Files):
             raise
 
     def write_file(self, path: str, data: bytes, *, sync: bool = False) -> None:
-        """See `Files.write_file`."""
         file = self.open(path)
         if os.fstat(file.fd).st_size:
             self.truncate(file, 0)
@@ -106,59 +102,52 @@ class RecordingFiles(Files):
             self.sync(file)
 
     def truncate(self, file: OpenFile, size: int) -> None:
-        """See `Files.truncate`."""
         super().truncate(file, size)
         self._did(disk.Resize(self._number(file.fd), size))
 
     def preallocate(self, file: OpenFile, size: int) -> None:
-        """See `Files.preallocate`."""
         super().preallocate(file, size)
         self._did(disk.Resize(self._number(file.fd), os.fstat(file.fd).st_size))
 
     def sync(self, file: OpenFile) -> None:
-        """See `Files.sync`; nothing here has to survive."""
+        """Record a sync without doing it."""
         self._did(disk.Sync(self._number(file.fd)))
 
     def sync_directory(self, path: str) -> None:
-        """See `Files.sync_directory`; nothing here has to survive."""
+        """Record a sync of a directory without doing it."""
         self._did(disk.SyncDirectory(self._below(path)))
 
     def sync_filesystem(self, path: str) -> None:
-        """See `Files.sync_filesystem`; nothing here has to survive."""
+        """Record a sync of all files without doing it."""
         self._below(path)
         self._did(disk.SyncAll())
 
     # -- names -----------------------------------------------------------------------------------------------
 
     def rename(self, source: str, target: str) -> None:
-        """See `Files.rename`."""
         super().rename(source, target)
         self._did(disk.Rename(self._below(source), self._below(target)))
 
     def remove(self, paths: Iterable[str]) -> None:
-        """See `Files.remove`."""
         for path in paths:
             if os.path.lexists(path):
                 super().remove([path])
                 self._did(disk.Unlink(self._below(path)))
 
     def make_directory(self, path: str) -> None:
-        """See `Files.make_directory`."""
         super().make_directory(path)
         self._did(disk.MakeDirectory(self._below(path)))
 
     def make_directories(self, path: str) -> None:
-        """See `Files.make_directories`; those above are there."""
+        """Make a directory, whose parents exist."""
         if not os.path.isdir(path):
             self.make_directory(path)
 
     def remove_empty_directory(self, path: str) -> None:
-        """See `Files.remove_empty_directory`."""
         super().remove_empty_directory(path)
         self._did(disk.RemoveDirectory(self._below(path)))
 
     def remove_tree(self, path: str) -> None:
-        """See `Files.remove_tree`."""
         if os.path.isdir(path):
             self.remove(os.path.join(path, name) for name in os.listdir(path))
             self.remove_empty_directory(path)

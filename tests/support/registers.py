@@ -45,7 +45,7 @@ class TextSerde:
 
 
 class Registers:
-    """What was written last under each key."""
+    """A shard that keeps the last value of each key."""
 
     def __init__(self, timers: KeyedTimers) -> None:
         self.timers = timers
@@ -53,7 +53,7 @@ class Registers:
         self.replayed: list[tuple[str, int, int]] = []
         self.ended: list[tuple[int, bool, int]] = []
         self.offsets: list[int] = []
-        """Of all records and markers, in the order they came."""
+        """Offsets of all replayed records and markers, in order."""
         self.committed_to = -1
         self.loaded_at: int | None = None
         self.parked: list[Promise[Any]] = []

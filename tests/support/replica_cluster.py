@@ -75,7 +75,7 @@ class Cluster:
         self.run(10)
 
     def next_broker_epoch(self) -> int:
-        """That of the next registration."""
+        """Return the broker epoch of the next registration."""
         self._broker_epoch += 1
         return self._broker_epoch
 
@@ -226,7 +226,7 @@ class Cluster:
             node.replicas.produces.wait(wait, (node.partition,), 30_000)
 
     def flush(self, broker: int) -> None:
-        """What a broker has is safe from now on, its high watermark as well."""
+        """Flush the log of a broker, and checkpoint its high watermark."""
         node = self.nodes[broker]
         if node.is_up:
             self.flushed[broker] = node.log.log_end_offset
@@ -275,7 +275,7 @@ class Cluster:
                 assert self.nodes[member].log.log_end_offset >= leader.high_watermark, "I4: not on all"
 
     def _check_promises(self) -> None:
-        """Whoever leads, and whoever may be elected, has all that was acknowledged."""
+        """Check that each replica in sync, one of which may be elected, has all acknowledged records."""
         promised = {each.offset: each.value for each in self.produced if each.error == ErrorCode.NONE}
         for broker in self.role.isr:
             has = {offset: value for offset, _, value in records_of(self.nodes[broker].log)}

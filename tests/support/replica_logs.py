@@ -110,10 +110,10 @@ class MemoryLeader:
         self.session: dict[int, FetchRequest.FetchPartition] = {}
         self.session_epoch = 0
         self.errors: dict[int, ErrorCode] = {}
-        """What to say of a partition instead of the truth."""
+        """Errors to answer for partitions, in place of data."""
 
     def answer(self, request: Message) -> Message:
-        """What it says."""
+        """Return the leader's response."""
         match request:
             case FetchRequest():
                 return self._fetch(request)

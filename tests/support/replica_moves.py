@@ -98,13 +98,13 @@ class MovesFixture:
         self.clock.advance(1000)
 
     def stop(self) -> None:
-        """Stop well."""
+        """Stop the broker cleanly."""
         self.moves.close()
         self.logs.checkpoint_high_watermarks(self.replicas.high_watermarks())
         self.logs.close()
 
     def crash(self) -> None:
-        """Be gone."""
+        """End the broker as kill -9 does."""
         self.moves.close()
         self.logs.abandon()
 
@@ -119,7 +119,7 @@ class MovesFixture:
         return sorted(found)
 
     def check(self, partition: Partition) -> None:
-        """What must hold at all times."""
+        """Check the invariants of a partition and of its future log."""
         partition.check_invariants()
         partition.log.check_invariants()
         future = self.logs.futures.get(partition.topic, partition.index)

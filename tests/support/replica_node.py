@@ -50,10 +50,10 @@ class Home(Protocol):
     nodes: dict[int, Node]
 
     def next_broker_epoch(self) -> int:
-        """That of the next registration."""
+        """Return the broker epoch of the next registration."""
 
     def alter(self, node: Node, request: AlterPartitionRequest) -> AlterPartitionResponse:
-        """What the controller decides."""
+        """Return the controller's answer."""
 
 
 def records_of(log: Log) -> list[tuple[int, int, bytes]]:
@@ -110,7 +110,7 @@ class Node:
         return promise
 
     def handle(self, request: Message) -> Promise[Message]:
-        """What this broker answers to another."""
+        """Handle a request of another broker, and promise the response."""
         module, version = HANDLERS[ApiKey(request.api_key)]
         frame = b"".join(bytes(part) for part in request.encode(version))
         asked = type(request).decode(memoryview(frame), version)
@@ -149,7 +149,6 @@ class Link:
         self._leader = leader
 
     def ask(self, key: ApiKey, make: Callable[[int], Message], timeout_ms: int) -> Promise[Message]:
-        """See `LeaderPort`."""
         request = make(HANDLERS[key][1])
         promise: Promise[Message] = Promise()
         clock = self._node.cluster.clock
@@ -159,7 +158,7 @@ class Link:
         return promise
 
     def disconnect(self) -> None:
-        """See `LeaderPort`."""
+        """Do nothing: there is no connection to keep."""
 
     def _is_cut(self, target: Node) -> bool:
         cut_off = self._node.cluster.cut_off

@@ -61,8 +61,9 @@ ROOT_FILES = {
 
 
 def revived(disk: Disk, *, lives_on: bool = False) -> Facts:
-    """What a broker holds that starts on this disk; with `lives_on` it also goes on, stops, and starts
-    again.
+    """Return the state of a broker that starts on this disk.
+
+    With `lives_on` the broker also goes on, stops, and starts again.
     """
     with memory_directory() as home:
         disk.write_to(home)
@@ -70,7 +71,7 @@ def revived(disk: Disk, *, lives_on: bool = False) -> Facts:
 
 
 def revival_of(disk: Disk) -> tuple[list[DiskOperation], int]:
-    """What a broker does to the files of this disk when it starts; the first so many operations make them."""
+    """Return the file operations of a broker that starts on this disk, and how many of them made the disk."""
     with memory_directory() as home:
         disk.write_to(home)
         files = RecordingFiles(home)

@@ -42,12 +42,11 @@ class ScriptedBroker:
         known = {facts.key: facts.versions for facts in API_FACTS.values()}
         self.served = dict(known if served is None else served)
         self.asked: list[Asked] = []
-        """What came, but for ApiVersions."""
+        """Requests that have come, except ApiVersions."""
         self.versions_asked: list[int] = []
         """The versions in which ApiVersions came."""
 
     def on_frame(self, _connection: Connection, frame: memoryview) -> Answer:
-        """See `FrameHandler`."""
         key = ApiKey(int.from_bytes(frame[:2], "big"))
         version = int.from_bytes(frame[2:4], "big")
         if key == ApiKey.API_VERSIONS:
@@ -82,5 +81,4 @@ class ScriptedBroker:
         return compile_framer(ApiVersionsResponse, version)(response, correlation_id, 0)
 
     def ends_wait(self, _frame: memoryview) -> bool:
-        """See `FrameHandler`."""
         return True

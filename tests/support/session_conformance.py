@@ -1,4 +1,4 @@
-"""What the sessions and watches of every metadata store do, whatever is behind it."""
+"""Tests that the sessions and watches of every metadata store pass."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PATIENCE_S = 30.0
 
 
 class Heard(Generic[T]):
-    """What a listener was told, in order."""
+    """A listener that records its calls, in order."""
 
     def __init__(self) -> None:
         self.everything: list[T] = []

@@ -119,10 +119,10 @@ class ShareApis:
 
 
 def said(first: int, last: int, *types: int) -> Batch:
-    """What is said of a range in a ShareFetch."""
+    """Return the acknowledgement of a range for a ShareFetch."""
     return Batch(first, last, list(types))
 
 
 def acknowledged(first: int, last: int, *types: int) -> ShareAcknowledgeRequest.AcknowledgementBatch:
-    """What is said of a range in a ShareAcknowledge."""
+    """Return the acknowledgement of a range for a ShareAcknowledge."""
     return ShareAcknowledgeRequest.AcknowledgementBatch(first, last, list(types))

@@ -81,7 +81,7 @@ class ShareCoordinatorFixture:
         return next(shard for _, shard in self.coordinator.runtime.active())
 
     def states(self) -> dict[SharePartitionKey, ShareState]:
-        """What all shards hold."""
+        """Return the states in all shards."""
         return {
             key: state
             for _, shard in self.coordinator.runtime.active()

@@ -36,7 +36,6 @@ class FailingPersister:
         self.asked: list[tuple[str, SharePartitionKey]] = []
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Promise[Outcome]:
-        """See `Persister`."""
         self.asked.append(("initialize", key))
         if self.error or key.partition in self.failing:
             error = self.error or ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -46,22 +45,18 @@ class FailingPersister:
         return answer
 
     def delete(self, key: SharePartitionKey) -> Promise[Outcome]:
-        """See `Persister`."""
         self.asked.append(("delete", key))
         if self.error:
             return Promise.resolved(Outcome(self.error, "told to fail"))
         return self._fixture.coordinator.delete(key)
 
     def read(self, key: SharePartitionKey, leader_epoch: int) -> Promise[StateRead]:
-        """See `Persister`."""
         return self._fixture.coordinator.read(key, leader_epoch)
 
     def write(self, key: SharePartitionKey, write: StateWrite) -> Promise[Outcome]:
-        """See `Persister`."""
         return self._fixture.coordinator.write(key, write)
 
     def summary(self, key: SharePartitionKey, leader_epoch: int) -> Promise[StateSummary]:
-        """See `Persister`."""
         return self._fixture.coordinator.summary(key, leader_epoch)
 
 
@@ -74,15 +69,14 @@ class ShareGroupFixture(ConsumerGroupFixture):
         self.persister = FailingPersister(self.shares)
         super().__init__(config, share_state=self.persister)
         self.told: dict[str, dict[str, list[int]]] = {}
-        """What each member was told last to have, by the names of topics."""
+        """Partitions of each member by the names of topics, from the last answer to it."""
 
     @property
     def share_groups(self) -> ShareGroups:
-        """Those of the coordinator that runs now."""
+        """The share groups of the current coordinator."""
         return self.coordinator.share
 
     def show(self, image: ClusterImage) -> None:
-        """See `ConsumerGroupFixture.show`."""
         super().show(image)
         self.shares.topics = {topic.topic_id: len(topic.partitions) for topic in image.topics.values()}
 
@@ -117,7 +111,6 @@ class ShareGroupFixture(ConsumerGroupFixture):
         return self.share(member_id, 0, **{"subscribed_topics": frozenset(topics), **fields})
 
     def leave_share(self, member_id: str) -> HeartbeatAnswer:
-        """Leave."""
         return self.share(member_id, -1)
 
     def settle_share(self, *member_ids: str) -> None:

@@ -54,15 +54,12 @@ class Settings:
         self.start = EARLIEST_TIMESTAMP
 
     def limits(self, _group_id: str) -> ShareLimits:
-        """See `ShareSettings`."""
         return self.of_all
 
     def isolation_level(self, _group_id: str) -> int:
-        """See `ShareSettings`."""
         return self.isolation
 
     def start_timestamp(self, _group_id: str, _now_ms: int) -> int:
-        """See `ShareSettings`."""
         return self.start
 
 
@@ -190,7 +187,7 @@ class SharePartitionFixture:
         return begun
 
     def settle(self, change: Change, *, is_stored: bool = True) -> None:
-        """What became of the write."""
+        """Settle the write under way."""
         self.partition.settle(change, self.limits, self.now_ms, is_stored=is_stored)
         self.partition.check_invariants()
 

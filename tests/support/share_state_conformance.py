@@ -1,4 +1,4 @@
-"""What all five APIs of the share coordinator do, whatever is asked."""
+"""Tests that all five APIs of the share coordinator pass, whatever is asked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ShareStateConformance:
 
 
 class EmptyTopicConformance(ShareStateConformance):
-    """Those APIs that do nothing at all where a topic has no rows."""
+    """APIs that do nothing at all where a topic has no rows."""
 
     def test_a_topic_without_rows_makes_nothing_of_the_request(self, api: ShareStateApi) -> None:
         assert api.ask_beside_an_empty_topic(0) == {}

@@ -1,4 +1,4 @@
-"""What every metadata store does, whatever is behind it: one suite, which the tests of each back end run."""
+"""Tests that every metadata store passes: one suite, which the tests of each back end run."""
 
 from __future__ import annotations
 

@@ -62,7 +62,6 @@ class TopicMaker:
         self.asked: list[TopicSpec] = []
 
     def create(self, specs: Sequence[TopicSpec]) -> Promise[list[TopicResult]]:
-        """See `Decisions.make_topics`."""
         self.asked += specs
         made: Promise[list[TopicResult]] = Promise()
         self._fixture.clock.call_later(0, lambda: self._make(specs, made))
@@ -82,7 +81,7 @@ class StreamsGroupFixture(ConsumerGroupFixture):
         self.maker = TopicMaker(self)
         super().__init__(config or AT_ONCE, make_topics=self.maker.create)
         self.has: dict[str, tuple[dict[str, list[int]], dict[str, list[int]]]] = {}
-        """What each member was told last to have: active and standby tasks."""
+        """Active and standby tasks of each member, from the last answer to it."""
 
     def stream(self, member_id: str, epoch: int | None = None, **fields: Any) -> StreamsHeartbeatAnswer:
         """StreamsGroupHeartbeat, answered at once; topics that are missing are made.
@@ -143,7 +142,6 @@ class StreamsGroupFixture(ConsumerGroupFixture):
         )
 
     def leave_streams(self, member_id: str, **fields: Any) -> StreamsHeartbeatAnswer:
-        """Leave."""
         return self.stream(member_id, -1, **fields)
 
     def settle_streams(self, *member_ids: str, rounds: int = 4) -> None:
@@ -153,7 +151,7 @@ class StreamsGroupFixture(ConsumerGroupFixture):
                 self.report_tasks(member_id)
 
     def described(self, group_id: str = GROUP) -> DescribedStreamsGroup:
-        """What is told of the group."""
+        """Return the description of the group."""
         return self.coordinator.describe_modern(STREAMS_KIND, group_id)
 
     def streamers(self, group_id: str = GROUP) -> StreamsGroup:
@@ -169,5 +167,5 @@ def active(answer: StreamsHeartbeatAnswer) -> dict[str, list[int]] | None:
 
 
 def codes(answer: StreamsHeartbeatAnswer) -> list[StatusCode]:
-    """What is the matter."""
+    """Return the codes of the problems in an answer."""
     return [status.code for status in answer.statuses]

@@ -21,7 +21,6 @@ class ToldBroker:
         self._reply = reply
 
     def give(self, news: ControlRequest, answered: Answered) -> None:
-        """See `BrokerPort`."""
         self.heard.append(news)
         if self._reply is not None:
             answered(self._reply)
@@ -41,6 +40,5 @@ class HeardConfigs:
         raise AssertionError("no configs are changed here")
 
     def ensure(self, topics: Collection[str]) -> Promise[None]:
-        """See `EntityConfigs`."""
         self.ensured += sorted(topics)
         return self._known

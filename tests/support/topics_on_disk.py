@@ -45,13 +45,12 @@ Outcome = tuple["Lane", "Callable[[], object]", "Promise[Any]"]
 
 
 class Helpers:
-    """Those of a broker, whose threads do nothing before `work`."""
+    """The helper threads of a broker, which do nothing before `work`."""
 
     def __init__(self) -> None:
         self.waiting: deque[Outcome] = deque()
 
     def run(self, lane: Lane, work: Callable[[], object]) -> Promise[Any]:
-        """See `kcompat.net.helpers.Helpers.run`."""
         promise: Promise[Any] = Promise()
         self.waiting.append((lane, work, promise))
         return promise
@@ -110,7 +109,7 @@ class TopicsFixture:
         )
 
     def ask(self, module: Any, version: int, request: Message) -> Any:
-        """What a handler answers."""
+        """Return the response of a handler."""
         return ask(module, version, request, self.services, client=self.peer, now_ms=self.clock.now_ms())
 
     def partition(self, topic: str, index: int = 0) -> Partition:
@@ -143,7 +142,7 @@ class TopicsFixture:
         transactional_id: str | None = None,
         **more: Any,
     ) -> Any:
-        """What the handler says to batches for partitions of a topic."""
+        """Produce batches to partitions of a topic, and return the response."""
         topics = [topic_data(*batches, topic=topic, **more)]
         return self.produce_all(topics, version=version, acks=acks, transactional_id=transactional_id)
 
@@ -155,7 +154,7 @@ class TopicsFixture:
         acks: int = 1,
         transactional_id: str | None = None,
     ) -> Any:
-        """What the handler says to these entries of topics."""
+        """Produce to the topics of these rows, and return the response."""
         request = ProduceRequest(
             transactional_id=transactional_id, acks=acks, timeout_ms=1000, topic_data=topics
         )

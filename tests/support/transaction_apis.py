@@ -36,7 +36,6 @@ class WrittenMarkers:
         self.errors: Errors = {}
 
     def write(self, marker: Marker) -> Promise[Errors]:
-        """See `MarkerWriter`."""
         self.written.append(marker)
         return Promise.resolved({each: self.errors.get(each, ErrorCode.NONE) for each in marker.partitions})
 

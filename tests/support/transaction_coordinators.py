@@ -50,11 +50,9 @@ class MarkedBrokers:
         self._held: list[tuple[int, Sequence[Marker], Promise[list[Errors]]]] | None = None
 
     def leader_of(self, partition: TopicPartition) -> int | None:
-        """See `MarkerPorts`."""
         return self.leaders.get(partition, LEADER)
 
     def write(self, broker_id: int, markers: Sequence[Marker]) -> Promise[list[Errors]]:
-        """See `MarkerPorts`."""
         answer: Promise[list[Errors]] = Promise()
         if self._held is None:
             self._answer(broker_id, markers, answer)
@@ -102,7 +100,7 @@ class TransactionFixture:
         self.has_ids = True
         self.feature_level = 0
         self.partition_count = PARTITIONS
-        """What the coordinator is told of them."""
+        """Number of partitions of `__transaction_state` that the coordinator sees."""
         self._ids = count(1000)
         self.epoch = 0
         self.coordinator = self.restart()
@@ -181,11 +179,11 @@ class TransactionFixture:
 
     @property
     def state(self) -> str:
-        """That of the id that is not named."""
+        """State of the default transactional id."""
         return self.state_of(NAME)
 
     def ask_init(self, expected: Producer | None = None, name: str = NAME) -> Promise[ProducerAnswer]:
-        """InitProducerId."""
+        """Send InitProducerId and return the promise of its answer."""
         return self.coordinator.initialize(InitRequest(name, TIMEOUT_MS, expected))
 
     def init(self, expected: Producer | None = None, name: str = NAME) -> ProducerAnswer:
@@ -209,7 +207,7 @@ class TransactionFixture:
     def ask_end(
         self, producer: Producer, *, commits: bool = True, client_version: int = 0
     ) -> Promise[ProducerAnswer]:
-        """EndTxn."""
+        """Send EndTxn and return the promise of its answer."""
         return self.coordinator.end(EndRequest(NAME, producer, commits, client_version))
 
     def end(self, producer: Producer, *, commits: bool = True, client_version: int = 0) -> ProducerAnswer:

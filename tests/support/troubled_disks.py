@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class DiskTrouble:
-    """What is wrong with a broker's disks, from one life to the next: each is a directory in its home."""
+    """The troubles of a broker's disks, over several starts: each disk is a directory in its home."""
 
     def __init__(self) -> None:
         self._room: dict[str, int] = {}
@@ -79,7 +79,7 @@ class TroubledFiles(RecordingFiles):
     def __init__(self, home: Path, trouble: DiskTrouble) -> None:
         self._trouble = trouble
         self._disks: dict[int, str] = {}
-        """By inode."""
+        """Disk of each open file, by the file's inode."""
         super().__init__(home)
 
     def _disk(self, path: str) -> str:
@@ -95,94 +95,76 @@ class TroubledFiles(RecordingFiles):
     # -- what takes room -------------------------------------------------------------------------------------
 
     def open(self, path: str) -> OpenFile:
-        """See `Files.open`."""
         self._trouble.take(self._disk(path), 0 if os.path.lexists(path) else 1)
         return super().open(path)
 
     def write(self, fd: int, data: bytes | bytearray | memoryview, position: int) -> int:
-        """See `Files.write`."""
         taken = self._trouble.take(self._disk_of(fd), len(data))
         return super().write(fd, memoryview(data)[:taken], position)
 
     def preallocate(self, file: OpenFile, size: int) -> None:
-        """See `Files.preallocate`."""
         self._trouble.take(self._disk_of(file.fd), size)
         super().preallocate(file, size)
 
     def make_directory(self, path: str) -> None:
-        """See `Files.make_directory`."""
         self._trouble.take(self._disk(path), 1)
         super().make_directory(path)
 
     # -- what fails on a failed disk alone -------------------------------------------------------------------
 
     def open_existing(self, path: str) -> OpenFile:
-        """See `Files.open_existing`."""
         self._trouble.insist(self._disk(path))
         return super().open_existing(path)
 
     def open_readonly(self, path: str) -> OpenFile:
-        """See `Files.open_readonly`."""
         self._trouble.insist(self._disk(path))
         return super().open_readonly(path)
 
     def size(self, path: str) -> int | None:
-        """See `Files.size`."""
         self._trouble.insist(self._disk(path))
         return super().size(path)
 
     def list(self, path: str) -> list[str]:
-        """See `Files.list`."""
         self._trouble.insist(self._disk(path))
         return super().list(path)
 
     def modified_ms(self, path: str) -> int:
-        """See `Files.modified_ms`."""
         self._trouble.insist(self._disk(path))
         return super().modified_ms(path)
 
     def volume_bytes(self, path: str) -> tuple[int, int]:
-        """See `Files.volume_bytes`."""
         self._trouble.insist(self._disk(path))
         return super().volume_bytes(path)
 
     def lock(self, path: str) -> OpenFile | None:
-        """See `Files.lock`."""
         self._trouble.insist(self._disk(path))
         return super().lock(path)
 
     def truncate(self, file: OpenFile, size: int) -> None:
-        """See `Files.truncate`."""
         self._trouble.insist(self._disk_of(file.fd))
         super().truncate(file, size)
 
     def sync(self, file: OpenFile) -> None:
-        """See `Files.sync`."""
         self._trouble.insist(self._disk_of(file.fd))
         super().sync(file)
 
     def sync_directory(self, path: str) -> None:
-        """See `Files.sync_directory`."""
         self._trouble.insist(self._disk(path))
         super().sync_directory(path)
 
     def sync_filesystem(self, path: str) -> None:
-        """See `Files.sync_filesystem`."""
         self._trouble.insist(self._disk(path))
         super().sync_filesystem(path)
 
     def rename(self, source: str, target: str) -> None:
-        """See `Files.rename`."""
         self._trouble.insist(self._disk(target))
         super().rename(source, target)
 
     def remove(self, paths: Iterable[str]) -> None:
-        """See `Files.remove`."""
         for path in paths:
             self._trouble.insist(self._disk(path))
             super().remove([path])
 
     def remove_empty_directory(self, path: str) -> None:
-        """See `Files.remove_empty_directory`."""
         self._trouble.insist(self._disk(path))
         super().remove_empty_directory(path)

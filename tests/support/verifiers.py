@@ -1,4 +1,4 @@
-"""Who says of transactions what a test wants."""
+"""Verifiers of transactions with the answers that a test sets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ class Trusting:
     def ask(
         self, claim: Claim, partitions: Collection[TopicPartition]
     ) -> Promise[dict[TopicPartition, ErrorCode]]:
-        """See `Verifier`."""
         self.asked.append((claim, sorted(partitions)))
         if self._held is None:
             return Promise.resolved(dict(self.errors))

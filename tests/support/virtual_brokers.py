@@ -35,14 +35,14 @@ SLOWEST_WORK_S = 0.02
 
 
 class Events(list[str]):
-    """What has happened, with the loop's time."""
+    """The events of a simulation, with the loop's time."""
 
     def __init__(self, loop: VirtualLoop) -> None:
         super().__init__()
         self._loop = loop
 
     def happened(self, what: str) -> None:
-        """Note it."""
+        """Add an event at the current time."""
         self.append(f"{self._loop.time():.6f} {what}")
 
 
@@ -67,7 +67,7 @@ class VirtualBrokers:
         self.told = told or self.events.happened
         self.network = VirtualNetwork(Random(f"{seed} network"), self.told)
         self.files: dict[int, RecordingFiles] = {}
-        """Those of each broker in its latest life."""
+        """Files of each broker since its latest start."""
         self._store = store
         self._files = files or (lambda _, home: RecordingFiles(home))
         self._loop = loop
@@ -145,7 +145,6 @@ class SlowWorker:
         self._waiting: deque[Callable[[], object]] = deque()
 
     def submit(self, work: Callable[[], object]) -> None:
-        """See `Worker.submit`."""
         self._waiting.append(work)
         self._loop.call_later(self._random.uniform(0, SLOWEST_WORK_S), self._do_one)
 
@@ -154,6 +153,5 @@ class SlowWorker:
             self._waiting.popleft()()
 
     def close(self) -> None:
-        """See `Worker.close`."""
         while self._waiting:
             self._do_one()

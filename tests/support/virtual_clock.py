@@ -58,7 +58,7 @@ class VirtualClock:
         return sum(timer.callback is not None for _, _, timer in self._timers)
 
     def pending_names(self) -> set[str]:
-        """What the callbacks of those timers are called."""
+        """Return the names of the callbacks of pending timers."""
         callbacks = [timer.callback for _, _, timer in self._timers if timer.callback is not None]
         return {callback.__qualname__ for callback in callbacks if hasattr(callback, "__qualname__")}
 

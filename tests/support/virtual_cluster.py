@@ -111,7 +111,7 @@ class VirtualCluster:
         self.starting: dict[int, asyncio.Task[None]] = {}
         self.stopping: dict[int, BrokerNode] = {}
         self.without_power: dict[int, Disk] = {}
-        """What is left on the disks of brokers that have no power, and are still in some ISR."""
+        """Disks of brokers without power that are still in some ISR, as the power cut left them."""
         self._bytes = sha256()
         self._loop = loop
         self._clock = VirtualLoopClock(loop)
@@ -215,7 +215,7 @@ class VirtualCluster:
         self.without_power[broker_id] = cut.leaves(names, fates)
 
     def lose_what_was_not_synced(self) -> None:
-        """Those without power that are in no ISR any more find what is left when they start."""
+        """Give brokers without power that are in no ISR any more the disk that the power cut left."""
         if not self.without_power:
             return
         needed = {broker_id for state in self.store.states.values() for broker_id in state.isr}
@@ -287,7 +287,7 @@ class VirtualCluster:
         self.network.link(address_of(source)[0], address_of(target)[0]).cut()
 
     def slow(self, source: int, target: int, longest_delay_s: float) -> None:
-        """What is sent one way takes longer."""
+        """Delay the bytes that one broker sends another."""
         self.happened(f"from broker {source} to broker {target} takes up to {longest_delay_s:.3f} s")
         self.network.link(address_of(source)[0], address_of(target)[0]).slow(longest_delay_s)
 

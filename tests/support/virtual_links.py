@@ -53,7 +53,7 @@ class Link:
         self._set_timer()
 
     def slow(self, longest_delay_s: float) -> None:
-        """What is sent from now on takes up to so long."""
+        """Delay bytes that are sent from now on by up to this time."""
         self._longest_delay_s = longest_delay_s
 
     def _set_timer(self) -> None:
@@ -84,13 +84,12 @@ class VirtualConnector:
         max_frame: int,
         receive_buffer: int = -1,
     ) -> VirtualOutbound:
-        """See `Connect`."""
         connection = VirtualOutbound(self._network, self, address, receiver, max_frame)
         connection.open(timeout_ms)
         return connection
 
     def host_died(self, host: str) -> None:
-        """What is on this host is no more."""
+        """End all connections of this host."""
         for connection in list(self.connections):
             if host == self.host:
                 connection.close()
@@ -166,7 +165,6 @@ class VirtualOutbound:
                     self._receiver.received(frame)
 
     def send(self, pieces: Sequence[bytes | bytearray | memoryview]) -> None:
-        """See `Outbound`."""
         end = self._end
         assert end is not None, "nobody has accepted"
         data = b"".join(pieces)
@@ -175,7 +173,6 @@ class VirtualOutbound:
             self._there.carry(lambda: end.deliver(data))
 
     def close(self) -> None:
-        """See `Outbound`."""
         end = self._forget()
         if end is not None:
             self._there.carry(lambda: end.deliver(b""))
@@ -219,7 +216,6 @@ class _FarEnd(OtherEnd):
         self._arrived = arrived
 
     def feed(self, data: bytes) -> None:
-        """See `OtherEnd`."""
         if self.is_ended:
             return  # the process that sends this is no more
         super().feed(data)
@@ -232,7 +228,6 @@ class _FarEnd(OtherEnd):
         self._arrived(data)
 
     def end(self) -> None:
-        """See `OtherEnd`."""
         super().end()
         self._back.carry(lambda: self._arrived(b""))
 

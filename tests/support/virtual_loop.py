@@ -73,13 +73,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def call_later(
         self, delay: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        """See `asyncio.loop.call_later`."""
         return self.call_at(self._now_s + delay, callback, *args, context=context)
 
     def call_at(
         self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        """See `asyncio.loop.call_at`."""
         timer = asyncio.TimerHandle(when, callback, args, self, context)
         self._timer_count += 1
         heappush(self._timers, (when, self._timer_count, timer))

@@ -49,7 +49,7 @@ class ZooKeeperClient:
         self._received = bytearray()
         self._xid = 0
         self.events: deque[WatcherEvent] = deque()
-        """What watches told, in order."""
+        """Events of watches, in order."""
         self.session: ConnectResponse
 
     def connect(
@@ -89,7 +89,7 @@ class ZooKeeperClient:
             self.events.append(WatcherEvent.decode(reader))
 
     def next_event(self) -> WatcherEvent:
-        """What a watch tells next, while no reply is expected."""
+        """Return the next event of a watch, while no reply is expected."""
         if not self.events:
             reader = JuteReader(self._frame())
             assert ReplyHeader.decode(reader).xid == NOTIFICATION_XID
@@ -111,7 +111,7 @@ class ZooKeeperClient:
         return b"".join(parts)
 
     def send(self, data: bytes) -> None:
-        """Raw bytes."""
+        """Send bytes as they are."""
         self._socket.sendall(data)
 
     def close_session(self) -> Reply:

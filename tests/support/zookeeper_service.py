@@ -49,7 +49,6 @@ class FakeStore:
         self.changed: Callable[[NodeChange], object]
 
     def transact(self, session_id: int, work: Callable[[TreeTransaction], T]) -> Promise[tuple[int, T]]:
-        """See `Backend`."""
         promise: Promise[tuple[int, T]] = Promise()
 
         def run() -> None:
@@ -86,7 +85,7 @@ class FakeClient:
 
     def __init__(self, service: Service, host: str = "127.0.0.1") -> None:
         self.sent = bytearray()
-        """What the server has sent and nobody has looked at."""
+        """Bytes that the server has sent and no test has read."""
         self.is_closed = False
         self.is_listening = True
         self.session: ConnectResponse
@@ -94,16 +93,13 @@ class FakeClient:
         self._xid = 0
 
     def write(self, data: bytes) -> None:
-        """See `Transport`."""
         assert not self.is_closed
         self.sent += data
 
     def listen(self, wanted: bool) -> None:
-        """See `Transport`."""
         self.is_listening = wanted
 
     def close(self) -> None:
-        """See `Transport`."""
         self.is_closed = True
 
     def send(self, data: bytes) -> None:

@@ -69,16 +69,14 @@ class ZooKeeperUnderTest:
         return session
 
     def link(self, session: MetadataStore) -> CutLink:
-        """That of this session."""
+        """Return the link of a session."""
         return self._links[id(session)]
 
     async def cut(self, session: MetadataStore) -> None:
-        """See `StoreUnderTest`."""
         self.link(session).cut()
         await until(session, SessionState.SUSPENDED)
 
     def mend(self, session: MetadataStore) -> None:
-        """See `StoreUnderTest`."""
         self.link(session).mend()
 
     async def expire(self, session: MetadataStore) -> None:
