@@ -1,6 +1,6 @@
-"""News for a broker: what was decided that concerns it, and what it replies. Pure.
+"""Control requests, by which a broker hears of the controller's decisions, and its replies. Pure.
 
-A piece of news is the same value whether the controller of this process hands it over, a controller elsewhere
+A control request is the same value whether the controller of this process gives it, a controller elsewhere
 sends it, or a watch of the store finds it out. All but `UpdateConfigs` are requests of Kafka and have their
 names; they carry the epoch of the controller that decided, and a broker refuses a smaller one than it knows.
 """

@@ -71,7 +71,7 @@ class QueuedRequest(ABC):
     @property
     @abstractmethod
     def control(self) -> ControlRequest:
-        """The metadata update to send."""
+        """The control request to send."""
 
     @property
     @abstractmethod

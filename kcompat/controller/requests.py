@@ -1,4 +1,4 @@
-"""The metadata updates for brokers after a decision, made from the controller's state. Pure."""
+"""The control requests to brokers after a decision, made from the controller's state. Pure."""
 
 from __future__ import annotations
 

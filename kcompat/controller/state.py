@@ -191,7 +191,7 @@ class ControllerState(Struct, frozen=True):
 
 
 Request = tuple[int, "ControlRequest"]
-"""A broker's id, and the metadata update for it."""
+"""A broker's id, and the control request for it."""
 
 
 class Decision(Struct, Generic[T], frozen=True):

@@ -69,8 +69,9 @@ def _state(partition: AssignedPartition, control: LeaderAndIsr, version: int) ->
 
 
 def news_of(request: LeaderAndIsrRequest, listener: str) -> LeaderAndIsr:
-    """Return the metadata update in a request; `listener` is the inter-broker listener of the leaders'
-    addresses.
+    """Return the control request that a message carries.
+
+    `listener` is the inter-broker listener, whose addresses the message gives for leaders.
     """
     partitions = [
         _assigned(state.topic_name, ZERO_UUID, state) for state in request.ungrouped_partition_states

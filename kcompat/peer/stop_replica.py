@@ -63,7 +63,7 @@ def request_of(control: StopReplica, version: int, broker_epoch: int) -> StopRep
 
 
 def news_of(request: StopReplicaRequest) -> StopReplica:
-    """Return the metadata update in a request."""
+    """Return the control request that a message carries."""
     delete = request.delete_partitions
     partitions = [
         StoppedPartition(partition.topic_name, partition.partition_index, NO_LEADER_EPOCH, delete)

@@ -88,7 +88,7 @@ def _state(updated: UpdatedPartition, controller_epoch: int) -> _State:
 
 
 def news_of(request: UpdateMetadataRequest) -> UpdateMetadata:
-    """Return the metadata update in a request. Raises ValueError for an unknown security protocol."""
+    """Return the metadata update in a message. Raises ValueError for an unknown security protocol."""
     partitions = [_shown(state.topic_name, ZERO_UUID, state) for state in request.ungrouped_partition_states]
     partitions += [
         _shown(topic.topic_name, topic.topic_id, state)

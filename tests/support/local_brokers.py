@@ -36,7 +36,7 @@ def local_broker(
 
 
 def told(local: LocalBroker, news: ControlRequest) -> Reply:
-    """Give a broker a metadata update, and return its reply."""
+    """Give a broker a control request, and return its reply."""
     replies: list[Reply] = []
     local.give(news, replies.append)
     (reply,) = replies
