@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from kcompat.log.cleaner.job import CleanJob, Part, Rules
+from kcompat.log.cleaner.job import CleanJob, Rules, SegmentPart
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
 
@@ -33,7 +33,7 @@ def job_of(directory: Path) -> CleanJob:
     end = BATCHES * RECORDS_PER_BATCH
     return CleanJob(
         directory=str(directory),
-        parts=(Part(0, size, 0, 0, WRITTEN_MS),),
+        parts=(SegmentPart(0, size, 0, 0, WRITTEN_MS),),
         first_dirty_offset=0,
         rules=Rules(
             now_ms=WRITTEN_MS,

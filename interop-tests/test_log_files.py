@@ -10,9 +10,9 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from kcompat.log.append import BY_COORDINATOR, WITHOUT_PROOF
 from kcompat.log.config import LogConfig
 from kcompat.log.loader import create_log, open_log
-from kcompat.log.verification import BY_COORDINATOR, WITHOUT_PROOF
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker

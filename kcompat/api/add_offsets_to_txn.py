@@ -19,8 +19,7 @@ from kcompat.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest,
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from kcompat.topics import CONSUMER_OFFSETS
-from kcompat.transaction.errors import FIRST_WITH_FENCED, known_to
-from kcompat.transaction.requests import Producer
+from kcompat.transaction.requests import FIRST_WITH_FENCED, Producer, known_to
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext

@@ -19,8 +19,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
-from kcompat.transaction.errors import FIRST_WITH_FENCED, known_to
-from kcompat.transaction.requests import EndRequest, Producer, ProducerAnswer
+from kcompat.transaction.requests import FIRST_WITH_FENCED, EndRequest, Producer, ProducerAnswer, known_to
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext

@@ -25,8 +25,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation, ResourceType
-from kcompat.transaction.errors import known_to
-from kcompat.transaction.requests import InitRequest, Producer, ProducerAnswer
+from kcompat.transaction.requests import InitRequest, Producer, ProducerAnswer, known_to
 from kcompat.transaction.transaction import NO_PRODUCER_ID
 
 if TYPE_CHECKING:

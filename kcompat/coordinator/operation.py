@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from kcompat.log.verification import BY_COORDINATOR
+from kcompat.log.append import BY_COORDINATOR
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.log.verification import AppendTerms
+    from kcompat.log.append import AppendTerms
     from kcompat.promise import Promise
     from kcompat.protocol.message import Message
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from kcompat.log.verification import BY_COORDINATOR
+from kcompat.log.append import BY_COORDINATOR
 
 if TYPE_CHECKING:
     from kcompat.coordinator.operation import Answer, CoordinatorRecord, ReplayPosition
-    from kcompat.log.verification import AppendTerms, Verification
+    from kcompat.log.append import AppendTerms
+    from kcompat.log.verification import VerificationGuard
     from kcompat.promise import Promise
     from kcompat.protocol.errors import ErrorCode
 
@@ -65,7 +66,7 @@ class CoordinatorLog(Protocol):
 
     def begin_verification(
         self, partition: int, producer_id: int, epoch: int, now_ms: int, *, adds: bool
-    ) -> Verification | ErrorCode:
+    ) -> VerificationGuard | ErrorCode:
         """Return the verification that a producer needs before it writes in a transaction.
 
         An error code is returned instead: NONE where it was verified before, or the error that refuses it.

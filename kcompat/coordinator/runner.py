@@ -20,7 +20,7 @@ from kcompat.coordinator.errors import COMMITTED
 from kcompat.coordinator.operation import Answer, ReplayPosition, Result
 from kcompat.coordinator.timer import KeyedTimers
 from kcompat.faults import contained
-from kcompat.log.verification import BY_COORDINATOR
+from kcompat.log.append import BY_COORDINATOR
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch

@@ -20,7 +20,8 @@ from kcompat.group.presence import Presence, session_key
 from kcompat.group.requests import DescribedGroup, FetchAnswer, JoinAnswer, LeaveAnswer, SyncAnswer
 from kcompat.group.serde import GROUP_SERDE
 from kcompat.group.shard import GroupShard
-from kcompat.log.verification import BY_COORDINATOR, UNVERIFIED, AppendTerms, Verification
+from kcompat.log.append import BY_COORDINATOR, UNVERIFIED, AppendTerms
+from kcompat.log.verification import VerificationGuard
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 
@@ -209,7 +210,7 @@ class GroupCoordinator:
         proof = self._log.begin_verification(
             partition, claim.producer_id, claim.epoch, self._clock.now_ms(), adds=claim.adds
         )
-        if not isinstance(proof, Verification):
+        if not isinstance(proof, VerificationGuard):
             return Promise.resolved(failed(proof)) if proof else write(BY_COORDINATOR)
         place = (self._log.topic, partition)
 

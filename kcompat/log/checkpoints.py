@@ -11,6 +11,7 @@ import json
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from kcompat.log.names import PARTITION_METADATA
 from kcompat.protocol.uuids import uuid_from_text, uuid_to_text
 
 if TYPE_CHECKING:
@@ -95,6 +96,26 @@ def parse_properties(data: bytes) -> dict[str, str]:
         return dict(javaproperties.loads(_text(data)))
     except ValueError as error:
         raise CheckpointDamaged(str(error)) from error
+
+
+def make_log_directory(files: Files, directory: str, topic_id: bytes) -> None:
+    """Make the directory of a log and its `partition.metadata`. Raises FileExistsError, OSError.
+
+    A failure leaves nothing behind, so that the caller may try again.
+    """
+    files.make_directory(directory)
+    metadata = f"{directory}/{PARTITION_METADATA}"
+    try:
+        files.write_file(metadata, format_partition_metadata(topic_id))
+    except OSError:
+        files.remove([metadata])
+        files.remove_empty_directory(directory)
+        raise
+
+
+def store_topic_id(files: Files, directory: str, topic_id: bytes) -> None:
+    """Write `partition.metadata` anew where a crash left none that can be read. Raises OSError."""
+    files.replace_file(f"{directory}/{PARTITION_METADATA}", format_partition_metadata(topic_id), sync=True)
 
 
 def read_optional(files: Files, path: str) -> bytes | None:

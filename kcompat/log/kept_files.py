@@ -27,7 +27,7 @@ CLOSED_AT_ONCE: Final = 16
 """How many files are closed when descriptors run short, so that the next ones find room."""
 
 
-class Holder(Protocol):
+class FileHolder(Protocol):
     """An object that keeps a file open."""
 
     def let_go(self) -> None:
@@ -36,14 +36,14 @@ class Holder(Protocol):
 
 class _Register(threading.local):
     def __init__(self) -> None:
-        self.holders: WeakSet[Holder] = WeakSet()
+        self.holders: WeakSet[FileHolder] = WeakSet()
         self.has_warned = False
 
 
 _register = _Register()
 
 
-def open_kept(files: Files, path: str, holder: Holder) -> OpenFile:
+def open_kept(files: Files, path: str, holder: FileHolder) -> OpenFile:
     """Open a file, which is made if it is missing, for a holder that keeps it until it has to let go of it.
 
     Raises OSError.
@@ -61,7 +61,7 @@ def open_kept(files: Files, path: str, holder: Holder) -> OpenFile:
     return file
 
 
-def forget(holder: Holder) -> None:
+def forget(holder: FileHolder) -> None:
     """Take a holder off the register that has closed its file for good: it has no descriptor to give."""
     _register.holders.discard(holder)
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.log import cutting, following, timestamps
-from kcompat.log.append_result import NO_APPEND_TIME, NO_OFFSET, AppendResult
-from kcompat.log.creation import make_log_directory, store_topic_id
+from kcompat.log.append import BY_CLIENT, NO_APPEND_TIME, NO_OFFSET, AppendResult, AppendTerms
+from kcompat.log.checkpoints import make_log_directory, store_topic_id
 from kcompat.log.durability import Durability
 from kcompat.log.local_log import LocalLog
 from kcompat.log.producer_files import save_snapshot
 from kcompat.log.producers import BatchMetadata, ProducerEntry, ProducerState
-from kcompat.log.verification import BY_CLIENT, AppendTerms
 from kcompat.protocol.errors import NO_ERROR, ErrorCode
 from kcompat.records.batch import BatchHeader, assign, set_log_append_time
 from kcompat.records.control import EndTransactionMarker, read_marker

@@ -13,11 +13,11 @@ import msgspec
 
 from kcompat.log.refusals import Refusals
 from kcompat.log.txn_index import AbortedTransaction
-from kcompat.log.verification import VERSION_2, Verification
+from kcompat.log.verification import VERSION_2, VerificationGuard
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.log.verification import AppendTerms
+    from kcompat.log.append import AppendTerms
     from kcompat.records.batch import BatchHeader
     from kcompat.records.control import EndTransactionMarker
 
@@ -90,13 +90,13 @@ class ProducerState:
         self._unreplicated: list[tuple[int, int]] = []
         self.refusals = Refusals()
         """Batches that come again, and what those behind them are refused for."""
-        self._verifications: dict[int, Verification] = {}
+        self._verifications: dict[int, VerificationGuard] = {}
 
     # -- checks ----------------------------------------------------------------------------------------------
 
     def begin_verification(
         self, producer_id: int, epoch: int, sequence: int, now_ms: int, *, adds: bool
-    ) -> Verification | ErrorCode:
+    ) -> VerificationGuard | ErrorCode:
         """Return the verification that the producer needs before it may write here.
 
         An error code is returned instead where none is needed: NONE where its transaction has begun here
@@ -109,7 +109,7 @@ class ProducerState:
             return ErrorCode.NONE
         known = self._verifications.get(producer_id)
         if known is None:
-            known = self._verifications[producer_id] = Verification(epoch, sequence, now_ms, adds=adds)
+            known = self._verifications[producer_id] = VerificationGuard(epoch, sequence, now_ms, adds=adds)
         else:
             known.note(epoch, sequence)
         return known

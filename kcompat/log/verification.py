@@ -12,11 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 if TYPE_CHECKING:
     from kcompat.records.batch import BatchHeader
-    from kcompat.records.control import EndTransactionMarker
 
 
 VERSION_2: Final = 2
@@ -24,7 +21,7 @@ VERSION_2: Final = 2
 rises with each end of a transaction: a marker has a higher one than the records before it (KIP-890)."""
 
 
-class Verification:
+class VerificationGuard:
     """A question to the coordinator: has the transaction of one producer this partition?
 
     An append after the answer passes this object as its proof.
@@ -54,28 +51,3 @@ class Verification:
         of the transaction before, which has the epoch that the next one goes by.
         """
         return self.adds and header.is_control and header.producer_epoch == self.epoch
-
-
-class AppendTerms(msgspec.Struct, frozen=True, gc=False):
-    """The terms on which an append is checked: who numbers the batches, and which proof it needs."""
-
-    is_client: bool = True
-    """Whether a producer numbered what it sent; a coordinator numbers nothing."""
-    proof: Verification | None = None
-    """The verification by which the transaction has the partition; None without one."""
-    needs_proof: bool = True
-    """Whether a transaction may only begin here with a proof."""
-    transaction_version: int = 0
-    """`transaction.version` of the producer whose transaction a marker ends: with 2 the marker's epoch is
-    above that of the records.
-    """
-    marker: EndTransactionMarker | None = None
-    """The marker in the batch, where this broker made it; None where it has to be read from the batch."""
-
-
-BY_CLIENT: Final = AppendTerms()
-BY_COORDINATOR: Final = AppendTerms(is_client=False)
-WITHOUT_PROOF: Final = AppendTerms(needs_proof=False)
-"""By a client, where `transaction.partition.verification.enable` is false."""
-UNVERIFIED: Final = AppendTerms(is_client=False, needs_proof=False)
-"""By a coordinator, where it is."""

@@ -3,7 +3,7 @@
 An answer is one of
 
 - a `list` of pieces: the whole response as it goes over the wire, length prefix included. A piece is a
-  buffer, a `FileRange` or a `LazyPiece`. Buffers must own their bytes: the frame they answer is gone when
+  buffer, a `FileSlice` or a `LazyPiece`. Buffers must own their bytes: the frame they answer is gone when
   they are sent.
 - `None`: nothing is sent (a produce with acks=0).
 - `CLOSE`: the connection is closed once the answers of earlier frames are out.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kcompat.promise import Promise
 
 
-class FileRange(Protocol):
+class FileSlice(Protocol):
     """Bytes of an open file, as the log hands them out; the file stays open while anybody holds the range."""
 
     @property
@@ -57,7 +57,7 @@ class Close(Enum):
 
 CLOSE: Final = Close.CLOSE
 
-Piece: TypeAlias = "bytes | bytearray | memoryview | FileRange | LazyPiece"
+Piece: TypeAlias = "bytes | bytearray | memoryview | FileSlice | LazyPiece"
 Settled: TypeAlias = "Sequence[Piece] | Close | None"
 Answer: TypeAlias = "Settled | Waiting"
 

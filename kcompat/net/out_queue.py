@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeIs
 
-    from kcompat.net.answers import FileRange, LazyPiece, Piece
+    from kcompat.net.answers import FileSlice, LazyPiece, Piece
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
@@ -148,7 +148,7 @@ class OutQueue:
         self.memory += len(made)
         return len(made)
 
-    def _send_range(self, sink: Sink, head: FileRange, budget: int) -> int:
+    def _send_range(self, sink: Sink, head: FileSlice, budget: int) -> int:
         offset = self._range_sent
         sent = sink.send_file(head.fileno(), head.position + offset, min(head.length - offset, budget))
         if not sent:
@@ -181,7 +181,7 @@ def joined(pieces: Iterable[Piece]) -> bytes | None:
     return b"".join(buffers)
 
 
-def _read(piece: FileRange) -> bytes:
+def _read(piece: FileSlice) -> bytes:
     """The bytes of a short range."""
     data = os.pread(piece.fileno(), piece.length, piece.position)
     if len(data) != piece.length:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kcompat.coordinator.operation import Writer
-from kcompat.log.verification import AppendTerms
+from kcompat.log.append import AppendTerms
 from kcompat.promise import Promise, gather
 from kcompat.protocol.constants import ACKS_ALL
 from kcompat.protocol.errors import ErrorCode

@@ -55,11 +55,10 @@ from kcompat.replication.strays import StrayReplicas
 from kcompat.replication.topic_log import TopicLog
 from kcompat.replication.waiting.fetch_session import FetchSessions
 from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
-from kcompat.transaction.coordinator import TransactionCoordinator
-from kcompat.transaction.coordinator_config import TransactionCoordinatorConfig
+from kcompat.transaction.coordinator import TransactionCoordinator, TransactionCoordinatorConfig
 from kcompat.transaction.marker_routes import MarkerRoutes
 from kcompat.transaction.markers import Markers
-from kcompat.transaction.verification import Verification
+from kcompat.transaction.verification import TransactionVerifier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -161,7 +160,9 @@ class Parts:
         self.markers = LocalMarkers(self.replicas, self._end_in_groups, clock, self.config)
         self.coordinator_topics = CoordinatorTopics(self.cluster, self.replicas.has_topic, self.config)
         self.transactions = self._transactions()
-        self.verification = Verification(self.transactions, self.peering.peers, self.cluster, self.config)
+        self.verification = TransactionVerifier(
+            self.transactions, self.peering.peers, self.cluster, self.config
+        )
         self.sharing = Sharing(
             config.broker_id,
             (self.config, self.cluster, self.replicas, self.peering.peers, environment),

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcompat.cluster.control_requests import Role
+from kcompat.log.append import BY_CLIENT, AppendTerms
 from kcompat.log.holes import cut_to_follow
-from kcompat.log.verification import BY_CLIENT, AppendTerms
 from kcompat.protocol.constants import ACKS_ALL, NO_EPOCH, NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication import reading
@@ -26,9 +26,9 @@ from kcompat.replication.role import NO_ROLE, Follower
 from kcompat.replication.throttle import ReplicaThrottles
 
 if TYPE_CHECKING:
-    from kcompat.log.append_result import AppendResult
+    from kcompat.log.append import AppendResult
     from kcompat.log.log import Log
-    from kcompat.log.verification import Verification
+    from kcompat.log.verification import VerificationGuard
     from kcompat.records.batch import BatchHeader
     from kcompat.replication.isr import Pending
     from kcompat.replication.partition_ports import FutureLog, PartitionPorts
@@ -146,7 +146,7 @@ class Partition:
 
     def begin_verification(
         self, producer_id: int, epoch: int, sequence: int, now_ms: int, *, adds: bool
-    ) -> Verification | ErrorCode:
+    ) -> VerificationGuard | ErrorCode:
         """Call `ProducerState.begin_verification` (KIP-890), or return why this broker may not."""
         return self.check_epoch(NO_EPOCH) or self.log.producer_state.begin_verification(
             producer_id, epoch, sequence, now_ms, adds=adds

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.log.append import BY_COORDINATOR, AppendTerms
 from kcompat.log.producers import NO_SEQUENCE
-from kcompat.log.verification import BY_COORDINATOR, AppendTerms, Verification
 from kcompat.promise import Promise
 from kcompat.protocol.constants import ACKS_ALL
 from kcompat.protocol.errors import ErrorCode
@@ -21,6 +21,7 @@ from kcompat.replication.waiting.delayed_progress import DelayedProgress
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
+    from kcompat.log.verification import VerificationGuard
     from kcompat.replication.replica_manager import ReplicaManager
 
 
@@ -51,7 +52,7 @@ class TopicLog:
 
     def begin_verification(
         self, partition: int, producer_id: int, epoch: int, now_ms: int, *, adds: bool
-    ) -> Verification | ErrorCode:
+    ) -> VerificationGuard | ErrorCode:
         """See `ProducerState`. What a coordinator writes has no sequence."""
         found = self._replicas.get(self.topic, partition)
         if found is None:

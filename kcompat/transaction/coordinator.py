@@ -1,4 +1,4 @@
-"""The transaction coordinator: what handlers ask, one method an API, each on the shard that owns the id.
+"""The transaction coordinator: one method for each API, run on the shard that owns the transactional id.
 
 Kafka's counterpart: `TransactionCoordinator`.
 """
@@ -6,7 +6,9 @@ Kafka's counterpart: `TransactionCoordinator`.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from kcompat.coordinator.partitioning import partition_for
 from kcompat.coordinator.runtime import Runtime
@@ -15,8 +17,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.regex.scan import Scan
 from kcompat.transaction import additions, describe, ending, producers
 from kcompat.transaction.describe import DescribedTransaction
-from kcompat.transaction.errors import transaction_error
-from kcompat.transaction.requests import NeedsProducerId, Producer, ProducerAnswer
+from kcompat.transaction.requests import NeedsProducerId, Producer, ProducerAnswer, transaction_error
 from kcompat.transaction.serde import TRANSACTION_SERDE
 from kcompat.transaction.shard import TransactionShard
 
@@ -28,13 +29,36 @@ if TYPE_CHECKING:
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.topics import TopicPartition
     from kcompat.transaction.base import TransactionTurn
-    from kcompat.transaction.coordinator_config import TransactionCoordinatorConfig
     from kcompat.transaction.describe import TransactionFilter
     from kcompat.transaction.markers import Markers
     from kcompat.transaction.requests import EndRequest, Errors, InitRequest
     from kcompat.transaction.transaction import Transaction
 
 T = TypeVar("T")
+
+
+class TransactionCoordinatorConfig(Struct, frozen=True):
+    """Broker settings that the transaction coordinator obeys, with Kafka's defaults; times in ms."""
+
+    max_timeout_ms: int = 900_000
+    abort_interval_ms: int = 10_000
+    """Time between two searches for transactions that have timed out."""
+    expiry_interval_ms: int = 3_600_000
+    """Time between two searches for transactional ids that have expired."""
+    retention_ms: int = 604_800_000
+    """Time after which an unused transactional id expires."""
+    commit_timeout_ms: int = 5_000
+
+    @classmethod
+    def read(cls, get: Callable[[str], Any]) -> TransactionCoordinatorConfig:
+        """Read the settings through `get`, which returns the value of a Kafka key."""
+        return cls(
+            max_timeout_ms=get("transaction.max.timeout.ms"),
+            abort_interval_ms=get("transaction.abort.timed.out.transaction.cleanup.interval.ms"),
+            expiry_interval_ms=get("transaction.remove.expired.transaction.cleanup.interval.ms"),
+            retention_ms=get("transactional.id.expiration.ms"),
+            commit_timeout_ms=get("request.timeout.ms"),
+        )
 
 
 class TransactionCoordinator:

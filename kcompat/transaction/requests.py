@@ -1,9 +1,12 @@
-"""The requests to the transaction coordinator, and its answers, as plain values."""
+"""Requests to the transaction coordinator and its answers as plain values, and error codes for clients."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
+from kcompat.coordinator.errors import TOO_LARGE, UNAVAILABLE
 from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
 from kcompat.topics import TopicPartition
@@ -45,3 +48,25 @@ class ProducerAnswer(Struct, frozen=True):
 
 class NeedsProducerId(Struct, frozen=True):
     """The request has to be asked again with a producer id that nobody has."""
+
+
+_ANSWERS: Final = UNAVAILABLE | TOO_LARGE | {ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE}
+
+
+def transaction_error(error: ErrorCode) -> ErrorCode:
+    """Return the error for a client whose request failed because the append to `__transaction_state` failed
+    with `error` (Kafka's `TransactionStateManager`).
+    """
+    return _ANSWERS.get(error, error)
+
+
+FIRST_WITH_FENCED: Final = 2
+"""First version of AddPartitionsToTxn, AddOffsetsToTxn and EndTxn with PRODUCER_FENCED (KIP-588)."""
+
+
+def known_to(version: int, first_with_fenced: int, error: ErrorCode) -> ErrorCode:
+    """Return `error` for a client of this version: INVALID_PRODUCER_EPOCH for PRODUCER_FENCED where that is
+    newer.
+    """
+    is_new = error == ErrorCode.PRODUCER_FENCED and version < first_with_fenced
+    return ErrorCode.INVALID_PRODUCER_EPOCH if is_new else error

@@ -34,7 +34,7 @@ FIRST_BETWEEN_BROKERS: Final = 4
 Request = AddPartitionsToTxnRequest
 
 
-class Verification:
+class TransactionVerifier:
     """The `Verifier` of one broker's partitions (`kcompat.coordinator.claim`): asks the coordinators."""
 
     def __init__(

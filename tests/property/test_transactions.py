@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from kcompat.protocol.errors import ErrorCode
-from kcompat.transaction.coordinator_config import TransactionCoordinatorConfig
+from kcompat.transaction.coordinator import TransactionCoordinatorConfig
 from kcompat.transaction.requests import EndRequest, InitRequest, Producer
 from support.coordinator_state import kept_of_transactions, replayed_transactions
 from support.decisions import Decisions

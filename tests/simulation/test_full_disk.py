@@ -17,7 +17,7 @@ from support.lone_broker import BrokerFixture
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kcompat.log.append_result import AppendResult
+    from kcompat.log.append import AppendResult
 
 
 class FullDisk(Files):

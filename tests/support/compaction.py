@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.log.append import BY_COORDINATOR, WITHOUT_PROOF
 from kcompat.log.cleaner.cleaner import make_job
 from kcompat.log.cleaner.job import Damaged, Failed, Finished, GroupCleaned
 from kcompat.log.cleaner.run import run
 from kcompat.log.cleaner.selection import assess
 from kcompat.log.config import CleanerConfig
-from kcompat.log.verification import BY_COORDINATOR, WITHOUT_PROOF
 from kcompat.records.batch import build_batch, read_header, read_records
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.record import Record
@@ -18,7 +18,7 @@ from support.log_harness import LogHarness
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kcompat.log.append_result import AppendResult
+    from kcompat.log.append import AppendResult
     from kcompat.log.cleaner.job import CleanJob, Report
     from kcompat.records.batch import BatchHeader
     from kcompat.records.compression import Codec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kcompat.log.verification import BY_COORDINATOR
+from kcompat.log.append import BY_COORDINATOR
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import assign, iter_headers, read_header
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.coordinator.ports import CoordinatorLog
-    from kcompat.log.verification import AppendTerms, Verification
+    from kcompat.log.append import AppendTerms
+    from kcompat.log.verification import VerificationGuard
 
 
 PIECES: Final = (1, 500, 2_000, 1 << 20)
@@ -39,12 +40,12 @@ class MemoryCoordinatorLog:
         self.unreadable: dict[int, Exception] = {}
         self._held = False
         self._waiting: list[tuple[int, int, Promise[ErrorCode]]] = []
-        self.verification: Verification | ErrorCode = ErrorCode.NONE
+        self.verification: VerificationGuard | ErrorCode = ErrorCode.NONE
         self.terms: list[AppendTerms] = []
 
     def begin_verification(
         self, _partition: int, _producer_id: int, _epoch: int, _now_ms: int, *, adds: bool
-    ) -> Verification | ErrorCode:
+    ) -> VerificationGuard | ErrorCode:
         """`verification`: nothing has to be verified unless a test says so."""
         del adds
         return self.verification

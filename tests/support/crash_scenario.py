@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.controller.values import PartitionsSpec, TopicSpec
 from kcompat.group.requests import CommitRequest, OffsetToCommit
-from kcompat.log.verification import BY_COORDINATOR, WITHOUT_PROOF, AppendTerms
+from kcompat.log.append import BY_COORDINATOR, WITHOUT_PROOF, AppendTerms
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker

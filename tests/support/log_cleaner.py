@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING
 
+from kcompat.log.append import WITHOUT_PROOF
 from kcompat.log.cleaner.cleaner import LogCleaner
 from kcompat.log.cleaner.job import Interrupted
 from kcompat.log.cleaner.runners import StepRunner
 from kcompat.log.config import CleanerConfig, LogConfig
 from kcompat.log.files import Files
-from kcompat.log.verification import WITHOUT_PROOF
 from kcompat.records.batch import build_batch, read_header, read_records
 from kcompat.records.record import Record
 from support.log_manager import log_manager

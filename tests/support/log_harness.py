@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kcompat.log.append import WITHOUT_PROOF
 from kcompat.log.context import LogContext
 from kcompat.log.loader import create_log, open_log
-from kcompat.log.verification import WITHOUT_PROOF
 from kcompat.records.batch import build_batch, iter_headers, read_header
 from kcompat.records.record import Record
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kcompat.log.append_result import AppendResult
+    from kcompat.log.append import AppendResult
     from kcompat.log.config import LogConfig
     from kcompat.log.files import Files
     from kcompat.log.log import Log

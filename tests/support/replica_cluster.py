@@ -14,7 +14,7 @@ from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo, TopicImage
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
-from kcompat.log.append_result import AppendResult
+from kcompat.log.append import AppendResult
 from kcompat.log.loader import create_log
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse

@@ -13,8 +13,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.transaction_log import TransactionLogKey
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat.transaction.coordinator import TransactionCoordinator
-from kcompat.transaction.coordinator_config import TransactionCoordinatorConfig
+from kcompat.transaction.coordinator import TransactionCoordinator, TransactionCoordinatorConfig
 from kcompat.transaction.markers import Markers
 from kcompat.transaction.requests import EndRequest, InitRequest, Producer, ProducerAnswer
 from kcompat.transaction.serde import TRANSACTION_SERDE, value_of

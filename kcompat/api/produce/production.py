@@ -33,8 +33,7 @@ from kcompat.api.produce.refusals import (
     refuse_unread,
 )
 from kcompat.api.produce.verification import has_transactional, verify
-from kcompat.log.append_result import AppendResult
-from kcompat.log.verification import BY_CLIENT
+from kcompat.log.append import BY_CLIENT, AppendResult
 from kcompat.net.placing import WORTH_PLACING
 from kcompat.promise import Promise
 from kcompat.protocol.constants import ACKS_ALL, ACKS_LEADER, ACKS_NONE

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcompat.api.context import RequestContext
-    from kcompat.log.append_result import AppendResult
+    from kcompat.log.append import AppendResult
     from kcompat.net.answers import Close
     from kcompat.records.validate import Refusal
     from kcompat.replication.partition import Partition

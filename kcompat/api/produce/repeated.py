@@ -22,7 +22,7 @@ from kcompat.api.produce.production import (
     resolve,
 )
 from kcompat.api.produce.refusals import PartitionAnswer, TopicAnswer
-from kcompat.log.append_result import AppendResult
+from kcompat.log.append import AppendResult
 from kcompat.protocol.compiling import find_single_batch
 from kcompat.protocol.constants import ACKS_NONE
 from kcompat.protocol.errors import NO_ERROR

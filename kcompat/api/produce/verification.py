@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from kcompat.api.produce.acceptance import is_transactional
 from kcompat.coordinator.claim import Claim
-from kcompat.log.verification import BY_CLIENT, WITHOUT_PROOF, AppendTerms, Verification
+from kcompat.log.append import BY_CLIENT, WITHOUT_PROOF, AppendTerms
+from kcompat.log.verification import VerificationGuard
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
@@ -150,7 +151,7 @@ class _Attempts:
             proof = partition.begin_verification(
                 claim.producer_id, claim.epoch, header.base_sequence, now_ms, adds=claim.adds
             )
-            if isinstance(proof, Verification):
+            if isinstance(proof, VerificationGuard):
                 verified.terms[place] = AppendTerms(proof=proof)
             elif proof:
                 verified.errors[place] = proof

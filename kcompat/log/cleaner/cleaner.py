@@ -21,8 +21,8 @@ from kcompat.log.cleaner.job import (
     Finished,
     GroupCleaned,
     Interrupted,
-    Part,
     Rules,
+    SegmentPart,
 )
 from kcompat.log.cleaner.selection import assess, first_dirty
 from kcompat.log.errors import StorageError
@@ -365,7 +365,7 @@ def make_job(log: Log, cleanable: Cleanable, config: CleanerConfig, now_ms: int)
     return CleanJob(
         directory=log.directory,
         parts=tuple(
-            Part(
+            SegmentPart(
                 segment.base_offset,
                 segment.size,
                 segment.offset_index.size,

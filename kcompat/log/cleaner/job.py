@@ -18,7 +18,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     producers: dict[int, tuple[int, int]]
 
 
-class Part(msgspec.Struct, frozen=True):
+class SegmentPart(msgspec.Struct, frozen=True):
     """One segment as it was when the cleaning began; sizes in bytes, `modified_ms` of its log file."""
 
     base_offset: int
@@ -36,7 +36,7 @@ class CleanJob(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     directory: str
-    parts: tuple[Part, ...]
+    parts: tuple[SegmentPart, ...]
     first_dirty_offset: int
     rules: Rules
     segment_bytes: int

@@ -21,7 +21,7 @@ from kcompat.records.message_set import (
 from kcompat.records.wrapper import encode_wrapper
 
 if TYPE_CHECKING:
-    from kcompat.log.cleaner.job import CleanJob, Part
+    from kcompat.log.cleaner.job import CleanJob, SegmentPart
     from kcompat.log.cleaner.offset_map import OffsetMap
     from kcompat.records.message_set import LegacyMessage
 
@@ -48,7 +48,7 @@ class LegacyCleaner:
 
     __slots__ = ("_keeps_tombstones", "_max_message_bytes", "_newest")
 
-    def __init__(self, job: CleanJob, newest: OffsetMap, part: Part) -> None:
+    def __init__(self, job: CleanJob, newest: OffsetMap, part: SegmentPart) -> None:
         self._newest = newest
         self._max_message_bytes = job.rules.max_message_bytes
         clean = [other for other in job.parts if other.base_offset < job.first_dirty_offset]

@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kcompat.log.cleaner.batches import BatchCleaner, unpack
-from kcompat.log.cleaner.grouping import group
 from kcompat.log.cleaner.job import Damaged, Failed, Finished, GroupCleaned, Tally
 from kcompat.log.cleaner.legacy import LegacyCleaner, keys_of_message
 from kcompat.log.cleaner.offset_map import OffsetMap
 from kcompat.log.cleaner.output import CleanedSegment
 from kcompat.log.cleaner.reading import SegmentReader
-from kcompat.log.cleaner.throttle import Throttle
+from kcompat.log.cleaner.selection import group
 from kcompat.log.cleaner.transactions import TransactionWalk
 from kcompat.log.names import LOG, TXN_INDEX, segment_name
 from kcompat.log.txn_index import AbortedTransaction, TransactionIndex
@@ -26,7 +25,7 @@ from kcompat.records.layout import MAGIC, MAGIC_AT
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kcompat.log.cleaner.job import CleanJob, Part, Report
+    from kcompat.log.cleaner.job import CleanJob, Report, SegmentPart
     from kcompat.log.files import Files
 
     Steps = Iterator["Report | float"]
@@ -52,7 +51,7 @@ class _Run:
         self._job = job
         self._files = files
         self._monotonic_s = monotonic_s
-        self._throttle = Throttle(job.bytes_per_second)
+        self._throttle = CleanerThrottle(job.bytes_per_second)
         self._tally = Tally()
         self._map = OffsetMap(job.map_bytes, job.load_factor)
         self._unpaid = 0
@@ -128,7 +127,7 @@ class _Run:
     # -- what stays ---------------------------------------------------------------------------------------
 
     def _clean_part(
-        self, part: Part, batches: BatchCleaner, transactions: TransactionWalk, output: CleanedSegment
+        self, part: SegmentPart, batches: BatchCleaner, transactions: TransactionWalk, output: CleanedSegment
     ) -> Steps:
         legacy = LegacyCleaner(self._job, self._map, part)
         tally = self._tally
@@ -156,7 +155,7 @@ class _Run:
             tally.bytes_kept += output.size - size
             yield from self._pay(reader.position - before + output.size - size)
 
-    def _open(self, part: Part) -> SegmentReader:
+    def _open(self, part: SegmentPart) -> SegmentReader:
         """The segment as it was when the job was made."""
         name = segment_name(part.base_offset, LOG)
         return SegmentReader(self._files.open_existing(f"{self._job.directory}/{name}"), name, part.size)
@@ -168,3 +167,20 @@ class _Run:
             wait_s = self._throttle.wait_s(self._unpaid, self._monotonic_s())
             self._unpaid = 0
             yield wait_s
+
+
+class CleanerThrottle:
+    """Limit on the bytes per second of a cleaning (`log.cleaner.io.max.bytes.per.second`). Unused time is
+    saved up for one second at most.
+    """
+
+    __slots__ = ("_paid_until_s", "_rate")
+
+    def __init__(self, bytes_per_second: float) -> None:
+        self._rate = max(bytes_per_second, 1.0)
+        self._paid_until_s = 0.0
+
+    def wait_s(self, size: int, now_s: float) -> float:
+        """Return the seconds to wait after `size` more bytes at the monotonic time `now_s`."""
+        self._paid_until_s = max(self._paid_until_s, now_s - 1.0) + size / self._rate
+        return max(0.0, self._paid_until_s - now_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,8 +13,12 @@ from kcompat.log.config import MAX_LONG
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kcompat.log.cleaner.job import CleanJob, SegmentPart
     from kcompat.log.config import LogConfig
     from kcompat.log.segment import Segment
+
+_MAX_SPAN = 2**31 - 1
+"""Number of offsets that one segment may span: its indexes hold offsets relative to the first as int32."""
 
 
 class Cleanable(msgspec.Struct, frozen=True):
@@ -75,3 +80,30 @@ def _is_overdue(dirty: Sequence[Segment], max_lag_ms: int, now_ms: int) -> bool:
         return False
     times = (segment.first_batch_ms() for segment in dirty)
     return any(0 < time_ms < now_ms - max_lag_ms for time_ms in times)
+
+
+def group(parts: tuple[SegmentPart, ...], job: CleanJob) -> list[list[SegmentPart]]:
+    """Group adjacent segments that become one when they are cleaned (Kafka's `Cleaner.groupSegmentsBySize`).
+
+    The log and the indexes of a group fit into one segment, and its offsets lie within an int32 of the first.
+    A cleaned segment is never larger than the segments it replaces.
+    """
+    if not parts:
+        return []
+    upper_offset = job.rules.upper_offset
+    ends = [after.base_offset for _, after in pairwise(parts)] + [upper_offset]
+    groups = [[parts[0]]]
+    for part, end in zip(parts[1:], ends[1:], strict=True):
+        current = groups[-1]
+        fits = (
+            sum(other.size for other in current) + part.size <= job.segment_bytes
+            and sum(other.index_bytes for other in current) + part.index_bytes <= job.segment_index_bytes
+            and sum(other.time_index_bytes for other in current) + part.time_index_bytes
+            <= job.segment_index_bytes
+            and (part.size == 0 or end - 1 - current[0].base_offset <= _MAX_SPAN)
+        )
+        if fits:
+            current.append(part)
+        else:
+            groups.append([part])
+    return groups

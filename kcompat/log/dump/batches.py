@@ -35,7 +35,7 @@ _OLD_CRC_FROM = 16
 _CRC_FROM = 21
 
 
-class FoundBatch(msgspec.Struct, frozen=True):
+class DumpedBatch(msgspec.Struct, frozen=True):
     """A batch as its header describes it; `header` is None for a message of an old format (magic 0, 1)."""
 
     position: int
@@ -56,7 +56,7 @@ class NoBatch(msgspec.Struct, frozen=True):
     message: str
 
 
-def read_batches(file: OpenFile, end: int) -> Iterator[FoundBatch | NoBatch]:
+def read_batches(file: OpenFile, end: int) -> Iterator[DumpedBatch | NoBatch]:
     """The batches of a file of `end` bytes; a NoBatch, if any, is the last."""
     position = 0
     chunk, chunk_start = b"", 0
@@ -91,10 +91,10 @@ def _why_no_batch(head: bytes, left: int) -> str | None:
     return None
 
 
-def _describe(position: int, head: bytes) -> FoundBatch:
+def _describe(position: int, head: bytes) -> DumpedBatch:
     if head[MAGIC_AT] == MAGIC:
         header = read_header(head)
-        return FoundBatch(
+        return DumpedBatch(
             position,
             header.size,
             MAGIC,
@@ -107,12 +107,12 @@ def _describe(position: int, head: bytes) -> FoundBatch:
         )
     offset, length, crc, magic, attributes = _OLD(head)
     timestamp = _OLD_TIMESTAMP(head)[0] if magic else NO_TIMESTAMP
-    return FoundBatch(
+    return DumpedBatch(
         position, length + LOG_OVERHEAD, magic, offset, offset, timestamp, attributes, crc, None
     )
 
 
-def crc_is_right(file: OpenFile, batch: FoundBatch) -> bool:
+def crc_is_right(file: OpenFile, batch: DumpedBatch) -> bool:
     """Whether the batch's bytes have the CRC that stands in it; they are read in pieces of 1 MiB."""
     checksum, start = (crc32c, _CRC_FROM) if batch.magic == MAGIC else (zlib.crc32, _OLD_CRC_FROM)
     crc = 0
@@ -148,7 +148,7 @@ class Order:
             return f"the segment begins at offset {base_offset}, but the one before it ends at {needed - 1}"
         return None
 
-    def follow(self, batch: FoundBatch) -> list[str]:
+    def follow(self, batch: DumpedBatch) -> list[str]:
         """Go on with the next batch; return a sentence for each thing that is wrong with it."""
         faults = []
         if batch.last_offset < batch.base_offset:

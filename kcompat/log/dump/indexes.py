@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcompat.log.dump.batches import FoundBatch, read_batches
+from kcompat.log.dump.batches import DumpedBatch, read_batches
 from kcompat.log.dump.rows import Row, damage
 from kcompat.log.files import pread_all
 
@@ -139,7 +139,7 @@ def _untimely(log: Batches, timestamp: int, offset: int) -> str | None:
     return None
 
 
-def _newest(batch: FoundBatch) -> int:
+def _newest(batch: DumpedBatch) -> int:
     """The largest timestamp of the batch's records, -1 where compaction left none.
 
     Kafka indexes the timestamp that such a batch still has in its header; we do not.
@@ -164,10 +164,10 @@ class Batches:
         """Largest timestamp of the records before the current batch."""
         self.passed_header_timestamp = -1
         """Largest max timestamp in the headers before the current batch, also of batches without records."""
-        self.current: FoundBatch | None = None
+        self.current: DumpedBatch | None = None
         self._advance()
 
-    def skip(self, wanted: Callable[[FoundBatch], bool]) -> None:
+    def skip(self, wanted: Callable[[DumpedBatch], bool]) -> None:
         """Pass over batches as long as `wanted` holds for the current one."""
         while self.current is not None and wanted(self.current):
             self.passed_offset = self.current.last_offset
@@ -177,7 +177,7 @@ class Batches:
 
     def _advance(self) -> None:
         found = next(self._rest, None)
-        self.current = found if isinstance(found, FoundBatch) else None
+        self.current = found if isinstance(found, DumpedBatch) else None
 
 
 def _entries(file: OpenFile, end: int, entry: struct.Struct) -> Iterator[tuple[int, Numbers]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kcompat.log.dump.batches import FoundBatch, Order, crc_is_right, read_batches
+from kcompat.log.dump.batches import DumpedBatch, Order, crc_is_right, read_batches
 from kcompat.log.dump.rows import Row, damage, plain
 from kcompat.log.files import pread_all
 from kcompat.records.batch import read_records
@@ -40,7 +40,7 @@ def dump_segment(
     if misplaced is not None:
         yield damage(0, misplaced)
     for found in read_batches(file, end):
-        if not isinstance(found, FoundBatch):
+        if not isinstance(found, DumpedBatch):
             yield damage(found.position, found.message)
             return
         is_right = not (depth.deep or depth.verify) or crc_is_right(file, found)
@@ -56,7 +56,7 @@ def dump_segment(
             yield from _records(file, found, decode, depth)
 
 
-def _fields(batch: FoundBatch) -> dict[str, Any]:
+def _fields(batch: DumpedBatch) -> dict[str, Any]:
     """Return the fields of a batch that DumpLogSegments shows, by the names that it gives them."""
     header = batch.header
     codec = batch.attributes & CODEC_MASK
@@ -87,7 +87,7 @@ def _fields(batch: FoundBatch) -> dict[str, Any]:
     return {**own, **common}
 
 
-def _records(file: OpenFile, batch: FoundBatch, decode: Decode, depth: Depth) -> Iterator[Row]:
+def _records(file: OpenFile, batch: DumpedBatch, decode: Decode, depth: Depth) -> Iterator[Row]:
     """The records of a batch whose CRC is right, and what is wrong with them."""
     data = memoryview(pread_all(file, batch.size, batch.position))
     header = batch.header

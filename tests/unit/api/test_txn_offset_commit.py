@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kcompat.coordinator.claim import Claim
-from kcompat.log.verification import Verification
+from kcompat.log.verification import VerificationGuard
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kcompat.records.control import ControlType, EndTransactionMarker
@@ -62,7 +62,7 @@ def test_the_transaction_has_to_have_the_partition_of_the_group(
     broker: TransactionHandlers, version: int, adds: bool, knows_abortable: bool
 ) -> None:
     log, verifier = broker.groups.log, broker.groups.verifier
-    log.verification = proof = Verification(EPOCH, -1, 0, adds=adds)
+    log.verification = proof = VerificationGuard(EPOCH, -1, 0, adds=adds)
     verifier.hold()
     answer = broker.ask(commit({("t1", 0): 5}), version)
     assert not answer.done
@@ -84,7 +84,7 @@ def test_the_transaction_has_to_have_the_partition_of_the_group(
 def test_an_offset_that_is_not_verified(
     broker: TransactionHandlers, found: ErrorCode, told: int, told_old: int
 ) -> None:
-    broker.groups.log.verification = Verification(EPOCH, -1, 0, adds=False)
+    broker.groups.log.verification = VerificationGuard(EPOCH, -1, 0, adds=False)
     place = (broker.groups.log.topic, broker.groups.coordinator.partition_of("g"))
     broker.groups.verifier.errors = {place: found}
     assert errors(broker.ask(commit({("t1", 0): 5}), 4)) == {("t1", 0): told}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.coordinator.operation import Answer, CoordinatorRecord, Result
-from kcompat.log.verification import BY_COORDINATOR
+from kcompat.log.append import BY_COORDINATOR
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from support.registers import RegisterFixture, Registers, Text, put
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kcompat.coordinator.operation import ReplayPosition, ShardOperation
     from kcompat.coordinator.timer import KeyedTimers
-    from kcompat.log.verification import AppendTerms
+    from kcompat.log.append import AppendTerms
 
 
 class FragileRegisters(Registers):

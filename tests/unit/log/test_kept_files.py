@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kcompat import descriptors
+from kcompat.log.append import WITHOUT_PROOF
 from kcompat.log.config import LogConfig
 from kcompat.log.errors import StorageError
 from kcompat.log.files import FILES
 from kcompat.log.loader import create_log
 from kcompat.log.segment import Segment
-from kcompat.log.verification import WITHOUT_PROOF
 from kcompat.records.batch import read_header
 from support.log_harness import make_batch
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kcompat.log.verification import BY_COORDINATOR
+from kcompat.log.append import BY_COORDINATOR
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import crc_matches, iter_headers, read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcompat.log.verification import BY_COORDINATOR
+from kcompat.log.append import BY_COORDINATOR
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.record import Record

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from kcompat.log.append import BY_COORDINATOR, UNVERIFIED, WITHOUT_PROOF, AppendTerms
 from kcompat.log.producers import BatchMetadata, ProducerState
 from kcompat.log.txn_index import AbortedTransaction
-from kcompat.log.verification import BY_COORDINATOR, UNVERIFIED, WITHOUT_PROOF, AppendTerms
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import BatchHeader
 from kcompat.records.control import ControlType, EndTransactionMarker

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kcompat.log.append import BY_CLIENT, WITHOUT_PROOF, AppendTerms
 from kcompat.log.producers import ProducerState
-from kcompat.log.verification import BY_CLIENT, WITHOUT_PROOF, AppendTerms, Verification
+from kcompat.log.verification import VerificationGuard
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import BatchHeader
 from kcompat.records.control import ControlType, EndTransactionMarker
@@ -24,12 +25,12 @@ class Producer:
     def __init__(self) -> None:
         self.state = ProducerState()
 
-    def ask(self, epoch: int = 0, sequence: int = 0, *, adds: bool = False) -> Verification | ErrorCode:
+    def ask(self, epoch: int = 0, sequence: int = 0, *, adds: bool = False) -> VerificationGuard | ErrorCode:
         return self.state.begin_verification(PRODUCER, epoch, sequence, 0, adds=adds)
 
     def prove(self, epoch: int = 0, sequence: int = 0, *, adds: bool = False) -> AppendTerms:
         proof = self.ask(epoch, sequence, adds=adds)
-        assert isinstance(proof, Verification)
+        assert isinstance(proof, VerificationGuard)
         return AppendTerms(proof=proof)
 
     def send(self, sequence: int, terms: AppendTerms = BY_CLIENT, *, epoch: int = 0) -> ErrorCode | object:
@@ -107,7 +108,7 @@ def test_a_producer_that_was_fenced_is_not_asked_about() -> None:
 def test_an_older_epoch_has_no_part_in_the_transaction() -> None:
     producer = Producer()
     producer.send(0, WITHOUT_PROOF, epoch=0)
-    assert isinstance(producer.ask(epoch=1), Verification)
+    assert isinstance(producer.ask(epoch=1), VerificationGuard)
     assert producer.send(0, epoch=1) is ErrorCode.INVALID_TXN_STATE
 
 

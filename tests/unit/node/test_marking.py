@@ -9,7 +9,7 @@ import pytest
 from kcompat.cluster.control_requests import Role
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
-from kcompat.log.verification import WITHOUT_PROOF
+from kcompat.log.append import WITHOUT_PROOF
 from kcompat.node.marking import LocalMarkers
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode, error_of

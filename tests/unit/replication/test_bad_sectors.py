@@ -10,6 +10,7 @@ import pytest
 
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
+from kcompat.log.append import WITHOUT_PROOF
 from kcompat.log.config import LogConfig
 from kcompat.log.context import LogContext
 from kcompat.log.epoch_file import EpochFile
@@ -22,7 +23,6 @@ from kcompat.log.names import LEADER_EPOCH_CHECKPOINT, LOG, TIME_INDEX, TXN_INDE
 from kcompat.log.producers import ProducerState
 from kcompat.log.segment import Segment
 from kcompat.log.segments import Segments
-from kcompat.log.verification import WITHOUT_PROOF
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster.control_requests import Role
-from kcompat.log.append_result import AppendResult
+from kcompat.log.append import AppendResult
 from kcompat.log.context import LogContext
 from kcompat.log.files import FILES, Files
 from kcompat.protocol.errors import ErrorCode

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from kcompat.cluster.control_requests import Role
-from kcompat.log.append_result import AppendResult
+from kcompat.log.append import AppendResult
 from kcompat.log.context import LogContext
 from kcompat.log.refusals import MOST_RUNS, Refusals
 from kcompat.protocol.errors import ErrorCode

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.log.verification import UNVERIFIED
+from kcompat.log.append import UNVERIFIED
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker

@@ -10,8 +10,7 @@ import pytest
 from kcompat.cluster.control_requests import Role
 from kcompat.coordinator.operation import Writer
 from kcompat.coordinator.runtime import Runtime
-from kcompat.log.append_result import AppendResult
-from kcompat.log.verification import UNVERIFIED
+from kcompat.log.append import UNVERIFIED, AppendResult
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.control import ControlType, EndTransactionMarker

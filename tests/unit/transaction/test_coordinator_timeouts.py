@@ -8,7 +8,7 @@ import pytest
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
-from kcompat.transaction.coordinator_config import TransactionCoordinatorConfig
+from kcompat.transaction.coordinator import TransactionCoordinatorConfig
 from kcompat.transaction.requests import Producer
 from support.transaction_coordinators import TIMEOUT_MS, TransactionFixture
 

@@ -12,7 +12,7 @@ from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
-from kcompat.transaction.verification import Verification
+from kcompat.transaction.verification import TransactionVerifier
 from support.among_brokers import HERE, Scene, play
 from support.transaction_coordinators import NAME, A, B, TransactionFixture
 
@@ -51,9 +51,9 @@ def say(error: ErrorCode) -> Callable[[Asked], Any]:
     return answer
 
 
-def verification(scene: Scene, fixture: TransactionFixture | None = None) -> Verification:
+def verification(scene: Scene, fixture: TransactionFixture | None = None) -> TransactionVerifier:
     coordinator = (fixture or TransactionFixture()).coordinator
-    return Verification(coordinator, scene.peers, scene.cluster, scene.config)
+    return TransactionVerifier(coordinator, scene.peers, scene.cluster, scene.config)
 
 
 @pytest.mark.parametrize(("adds", "verify_only"), [(False, True), (True, False)])

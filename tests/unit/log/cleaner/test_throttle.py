@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kcompat.log.cleaner.throttle import Throttle
+from kcompat.log.cleaner.run import CleanerThrottle
 
 
 def test_a_rate_is_held() -> None:
-    throttle = Throttle(1000.0)
+    throttle = CleanerThrottle(1000.0)
     waited, now = 0.0, 100.0
     for _ in range(50):
         wait = throttle.wait_s(500, now)
@@ -17,4 +17,4 @@ def test_a_rate_is_held() -> None:
 
 
 def test_no_rate() -> None:
-    assert Throttle(1.7976931348623157e308).wait_s(1 << 40, 5.0) == 0.0
+    assert CleanerThrottle(1.7976931348623157e308).wait_s(1 << 40, 5.0) == 0.0

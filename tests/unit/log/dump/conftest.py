@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcompat.log.append import BY_COORDINATOR, WITHOUT_PROOF
 from kcompat.log.config import LogConfig
 from kcompat.log.loader import create_log
-from kcompat.log.verification import BY_COORDINATOR, WITHOUT_PROOF
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker

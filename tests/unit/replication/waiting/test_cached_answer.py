@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import BrokerInfo
+from kcompat.log.append import UNVERIFIED
 from kcompat.log.errors import StorageError
-from kcompat.log.verification import UNVERIFIED
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
