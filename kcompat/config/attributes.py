@@ -112,6 +112,7 @@ class BrokerKeys:
     log_flush_scheduler_interval_ms = _int("log.flush.scheduler.interval.ms")
     log_flush_offset_checkpoint_interval_ms = _int("log.flush.offset.checkpoint.interval.ms")
     log_flush_start_offset_checkpoint_interval_ms = _int("log.flush.start.offset.checkpoint.interval.ms")
+    replica_fetch_wait_max_ms = _int("replica.fetch.wait.max.ms")
     replica_lag_time_max_ms = _int("replica.lag.time.max.ms")
     replica_high_watermark_checkpoint_interval_ms = _int("replica.high.watermark.checkpoint.interval.ms")
     producer_id_expiration_ms = _int("producer.id.expiration.ms")

@@ -108,7 +108,11 @@ class Parts:
         )
         self.cluster = MetadataCache(cluster_id)
         self.replicas = ReplicaManager(
-            config.broker_id, clock, self.cluster, max_lag_ms=config.replica_lag_time_max_ms
+            config.broker_id,
+            clock,
+            self.cluster,
+            max_lag_ms=config.replica_lag_time_max_ms,
+            max_fetch_wait_ms=config.replica_fetch_wait_max_ms,
         )
         self.local = LocalBroker(self.config, self.cluster, self.logs, self.replicas)
         self.peering = Peering(self.config, environment, self.cluster, lambda: self.registration.epoch)

@@ -45,6 +45,8 @@ class PartitionFetcher(Protocol):
 
 MAX_LAG_MS: Final = 30_000
 """Kafka's default of `replica.lag.time.max.ms`."""
+MAX_FETCH_WAIT_MS: Final = 500
+"""Kafka's default of `replica.fetch.wait.max.ms`."""
 MOST_AWAITED: Final = 100
 """Partitions that are not here for which refused batches are remembered. With more of them it begins anew."""
 
@@ -53,16 +55,22 @@ class ReplicaManager:
     """The partitions this broker has, by topic name and index."""
 
     def __init__(
-        self, broker_id: int, clock: Clock, cluster: MetadataCache, *, max_lag_ms: int = MAX_LAG_MS
+        self,
+        broker_id: int,
+        clock: Clock,
+        cluster: MetadataCache,
+        *,
+        max_lag_ms: int = MAX_LAG_MS,
+        max_fetch_wait_ms: int = MAX_FETCH_WAIT_MS,
     ) -> None:
-        """`max_lag_ms` is `replica.lag.time.max.ms`."""
+        """`max_lag_ms` is `replica.lag.time.max.ms`, `max_fetch_wait_ms` is `replica.fetch.wait.max.ms`."""
         self.broker_id = broker_id
         self._clock = clock
         self._cluster = cluster
         self._ports = PartitionPorts(
             broker_id,
             clock,
-            IsrRule(max_lag_ms, lambda broker: broker in cluster.image.brokers),
+            IsrRule(max_lag_ms, lambda broker: broker in cluster.image.brokers, max_fetch_wait_ms),
             produces=Purgatory(clock),
             fetches=Purgatory(clock),
             replica_fetches=Purgatory(clock),

@@ -8,17 +8,20 @@ from kcompat.replication.leading.leader import IsrRule, Leader
 ME, OTHER, THIRD = 1, 2, 3
 NOW = 1_000_000
 LAG = 30_000
+FETCH_WAIT = 500
 
 
 class Cluster:
     """Which brokers are alive."""
 
-    def __init__(self) -> None:
+    def __init__(self, fetch_wait_ms: int = FETCH_WAIT) -> None:
+        """`fetch_wait_ms` is the longest wait of a follower's fetch."""
         self.alive = {ME, OTHER, THIRD}
+        self._fetch_wait_ms = fetch_wait_ms
 
     def rule(self) -> IsrRule:
         """Return the rule by which replicas are in sync."""
-        return IsrRule(LAG, lambda broker: broker in self.alive)
+        return IsrRule(LAG, lambda broker: broker in self.alive, self._fetch_wait_ms)
 
 
 def leader(

@@ -141,7 +141,7 @@ def fetcher_manager_config(broker: BrokerConfig) -> FetcherManagerConfig:
     is_given = "replica.fetch.max.bytes" in broker.given
     return FetcherManagerConfig(
         fetcher=FetcherConfig(
-            max_wait_ms=broker.integer("replica.fetch.wait.max.ms"),
+            max_wait_ms=broker.replica_fetch_wait_max_ms,
             min_bytes=broker.integer("replica.fetch.min.bytes"),
             partition_max_bytes=partition_max_bytes,
             behind_max_bytes=partition_max_bytes if is_given else BEHIND_MAX_BYTES,

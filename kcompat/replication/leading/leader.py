@@ -38,9 +38,10 @@ OVERTAKEN: Final = frozenset(
 )
 """The controller knows better; what it knows is on its way as another role."""
 
-LATELY_MS: Final = 1500
-"""A follower fetches at least every `replica.fetch.wait.max.ms` (500 ms by default). A leader that is cut
-off is replaced when its session with the metadata store ends, which takes longer than this.
+FETCH_GRACE_MS: Final = 1000
+"""Time that a follower may take from the answer to a fetch to its next fetch. With it and
+`replica.fetch.wait.max.ms`, a leader that is cut off notices before it is replaced, which takes as long as
+its session with the metadata store, unless that wait is set near the session timeout.
 """
 
 
@@ -51,6 +52,8 @@ class IsrRule(Struct, frozen=True):
     """Longest time without being caught up: `replica.lag.time.max.ms`."""
     is_alive: Callable[[int], bool]
     """Whether the broker of this id is known to be up."""
+    max_fetch_wait_ms: int
+    """`replica.fetch.wait.max.ms`: longest wait of a follower's fetch at its leader."""
 
 
 class Leader:
@@ -229,10 +232,12 @@ class Leader:
         return all(remote.fetches >= awaited[remote.id] for remote in self._waits_for if remote.id in awaited)
 
     def is_followed_lately(self, now_ms: int) -> bool:
-        """Return whether each of those in sync, or about to be, has fetched within `LATELY_MS`. Another
-        leader is one of them, and has not fetched here since it was elected.
+        """Return whether each in-sync follower, or follower about to be, has fetched as recently as a
+        follower does that waits for records. Another leader would be one of them, and does not fetch here any
+        more.
         """
-        return all(now_ms - remote.last_fetch_ms <= LATELY_MS for remote in self._waits_for)
+        since_ms = now_ms - self._rule.max_fetch_wait_ms - FETCH_GRACE_MS
+        return all(remote.last_fetch_ms >= since_ms for remote in self._waits_for)
 
     def low_watermark(self, log_start_offset: int) -> int:
         """The smallest log start over this replica and those on brokers that are alive."""

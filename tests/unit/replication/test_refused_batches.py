@@ -16,9 +16,9 @@ from kcompat.log.context import LogContext
 from kcompat.log.refusals import MOST_RUNS, Refusals
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
-from kcompat.replication.leading.leader import LATELY_MS
+from kcompat.replication.leading.leader import FETCH_GRACE_MS
 from kcompat.replication.reading import FetchSpec, PartitionReader
-from kcompat.replication.replica_manager import MOST_AWAITED
+from kcompat.replication.replica_manager import MAX_FETCH_WAIT_MS, MOST_AWAITED
 from support.faulty_files import FaultyFiles
 from support.log_harness import make_batch
 
@@ -209,9 +209,10 @@ def test_a_gap_is_told_of_by_a_leader_that_is_followed(
 
     assert send(partition, 0) == 0
     assert send(partition, 5) == DOES_NOT_LEAD
-    is_followed(OTHER, NOW_MS - LATELY_MS)
+    longest_ms = MAX_FETCH_WAIT_MS + FETCH_GRACE_MS
+    is_followed(OTHER, NOW_MS - longest_ms)
     assert send(partition, 5) == GAP
-    is_followed(OTHER, NOW_MS - LATELY_MS - 1)
+    is_followed(OTHER, NOW_MS - longest_ms - 1)
     assert [send(partition, 5), send(partition, 1)] == [DOES_NOT_LEAD, 0]
     replicas.take_role(partition.topic, partition.index, replace(LEADS, leader_epoch=5))
     assert send(partition, 5) == GAP  # nobody else is in sync, so nobody else was elected

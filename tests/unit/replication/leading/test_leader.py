@@ -7,9 +7,9 @@ import pytest
 from kcompat.cluster.control_requests import Role
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.isr import Committed, PendingExpand, PendingShrink
-from kcompat.replication.leading.leader import NOT_APPLIED, OVERTAKEN, Leader
+from kcompat.replication.leading.leader import FETCH_GRACE_MS, NOT_APPLIED, OVERTAKEN, Leader
 from support.current import current
-from support.leaders import LAG, ME, NOW, OTHER, THIRD, Cluster, fetched, leader
+from support.leaders import FETCH_WAIT, LAG, ME, NOW, OTHER, THIRD, Cluster, fetched, leader
 
 
 def test_the_only_replica_commits_at_once() -> None:
@@ -361,3 +361,11 @@ def test_the_low_watermark_is_the_smallest_log_start_of_brokers_that_live() -> N
     assert three.low_watermark(5) == 3
     cluster.alive.remove(THIRD)
     assert three.low_watermark(5) == 5
+
+
+@pytest.mark.parametrize("fetch_wait_ms", [FETCH_WAIT, 20_000])
+def test_a_quiet_follower_counts_as_following_for_as_long_as_its_fetch_may_wait(fetch_wait_ms: int) -> None:
+    quiet = leader(ME, OTHER, cluster=Cluster(fetch_wait_ms))
+    fetched(quiet, OTHER, 10, end=10)
+    assert quiet.is_followed_lately(NOW + fetch_wait_ms + FETCH_GRACE_MS)
+    assert not quiet.is_followed_lately(NOW + fetch_wait_ms + FETCH_GRACE_MS + 1)
