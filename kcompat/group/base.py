@@ -5,10 +5,10 @@ Kafka's counterpart: the interface `Group`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from kcompat.cluster.image import ClusterImage
     from kcompat.coordinator.operation import Answer
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.turn import Turn
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.expected import ExpectedMembers
+    from kcompat.group.modern.heartbeat import Refusal
     from kcompat.group.modern.topics import TopicHashes
     from kcompat.group.offsets import CommittedOffset, GroupOffsets
     from kcompat.group.requests import CommitRequest, DescribedGroup, ListedGroup
@@ -94,6 +95,16 @@ class Group(Protocol):
         """Assert what must always hold."""
 
 
+class Conversions(NamedTuple):
+    """The ways in which a group with members changes its kind: functions of `kcompat.group.mixed`."""
+
+    upgrade: Callable[[GroupTurn, Group], Group | Refusal]
+    """`upgrade(turn, group)` makes a consumer group of a classic one, or tells why it cannot."""
+    downgrade: Callable[[GroupTurn, str, Collection[str]], bool]
+    """`downgrade(turn, group_id, leaving)` makes a classic group of a consumer group that these members
+    leave; False where the group stays what it is."""
+
+
 class Groups(Protocol):
     """The groups of one partition of `__consumer_offsets`, as operations on them see their shard."""
 
@@ -108,6 +119,7 @@ class Groups(Protocol):
     hashes: TopicHashes
     topics_made_ms: int
     """When the latest topics were made, as far as is known; when the shard was loaded, if none was since."""
+    conversions: Conversions
     timeline: Timeline
     """The changes that are not committed yet."""
 

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 from kcompat.coordinator.timeline import Timeline
 from kcompat.coordinator.turn import Turn
 from kcompat.group import bulk
+from kcompat.group.base import Conversions
 from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.kinds.classic.roster import NO_TIMESTAMP
 from kcompat.group.kinds.table import MODERN_KINDS
+from kcompat.group.mixed.downgrade import downgrade
+from kcompat.group.mixed.upgrade import upgrade
 from kcompat.group.modern.topics import TopicHashes
 from kcompat.group.offsets import CommittedOffset, GroupOffsets
 from kcompat.protocol.messages.group_records import (
@@ -55,6 +58,7 @@ class GroupShard:
         self.new_uuid = new_uuid
         self.image = image
         self.expected = expected
+        self.conversions = Conversions(upgrade, downgrade)
         self.hashes = TopicHashes()
         self.topics_made_ms = 0
         self.groups: dict[str, Group] = {}

@@ -12,26 +12,20 @@ from kcompat.group.kinds.classic import rebalance
 from kcompat.group.kinds.classic.group import ClassicGroup, restore
 from kcompat.group.kinds.classic.roster import CONSUMER_PROTOCOL, ClassicMember, Roster
 from kcompat.group.kinds.consumer import timers
+from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.mixed.embedded import write_assignment
 from kcompat.group.modern.target import NO_PARTITIONS
 from kcompat.protocol.messages.group_records import GroupMetadataKey
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     from kcompat.group.base import GroupTurn
     from kcompat.group.kinds.consumer.member import ConsumerMember
     from kcompat.group.kinds.consumer.roster import ConsumerRoster
 
     Targets = Mapping[str, Mapping[bytes, frozenset[int]]]
-
-
-def may_downgrade(turn: GroupTurn, group: ConsumerRoster, leaving: Sequence[ConsumerMember]) -> bool:
-    """Whether a group becomes a classic one when these members leave."""
-    left = len(group.members) - len(leaving)
-    classic_left = group.classic_members - sum(member.classic is not None for member in leaving)
-    return left > 0 and classic_left == left and _is_allowed(turn, left)
 
 
 def may_downgrade_for(turn: GroupTurn, group: ConsumerRoster, replaced: ConsumerMember) -> bool:
@@ -45,11 +39,20 @@ def _is_allowed(turn: GroupTurn, members: int) -> bool:
     return config.consumer.migration.may_downgrade and members <= config.max_size
 
 
-def downgrade(turn: GroupTurn, group: ConsumerRoster, leaving: Sequence[ConsumerMember]) -> None:
-    """Go on as a classic group without these members. The others share out anew what those had."""
-    gone = {member.member_id for member in leaving}
-    stay = [member for member in group.members.latest.values() if member.member_id not in gone]
+def downgrade(turn: GroupTurn, group_id: str, leaving: Collection[str]) -> bool:
+    """Go on as a classic group without these members, if only classic ones are left: the others share out
+    anew what those had. See `Conversions`.
+    """
+    group = turn.shard.groups[group_id]
+    assert isinstance(group, ConsumerGroup)
+    members = group.members.latest
+    left = len(members) - len(leaving)
+    classic_left = group.classic_members - sum(members[each].classic is not None for each in leaving)
+    if not left or classic_left != left or not _is_allowed(turn, left):
+        return False
+    stay = [member for member in members.values() if member.member_id not in leaving]
     _convert(turn, group, stay, group.targets.latest, rebalances=True)
+    return True
 
 
 def downgrade_for(

@@ -6,11 +6,13 @@ They go on with the classic protocol until each is restarted with the other. Kaf
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.coordinator.timeline import Timeline
 from kcompat.coordinator.turn import Turn
 from kcompat.group.kinds.classic import rebalance
+from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.kinds.classic.roster import ClassicState
 from kcompat.group.kinds.consumer import sessions
 from kcompat.group.kinds.consumer.group import ConsumerGroup
@@ -23,15 +25,15 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.group_records import GroupMetadataKey
 
 if TYPE_CHECKING:
-    from kcompat.group.base import GroupTurn
-    from kcompat.group.kinds.classic.group import ClassicGroup
+    from kcompat.group.base import Group, GroupTurn
     from kcompat.group.kinds.classic.roster import ClassicMember
 
 
-def upgrade(turn: GroupTurn, group: ClassicGroup) -> ConsumerGroup | Refusal:
+def upgrade(turn: GroupTurn, group: Group) -> ConsumerGroup | Refusal:
     """The consumer group that takes the place of a classic one, as it will be once what is written here has
     been replayed: whoever made this necessary goes on with it.
     """
+    assert isinstance(group, ClassicGroup)
     refused = _refusal(turn, group)
     if refused is not None:
         return refused
@@ -49,7 +51,7 @@ def upgrade(turn: GroupTurn, group: ClassicGroup) -> ConsumerGroup | Refusal:
         if not isinstance(record.key, GroupMetadataKey):
             RECORDS.replay(made, record, 0)
     made.needs_target = not group.is_in(ClassicState.STABLE)
-    turn.once_appended(lambda turn: _take_over(turn, group))
+    turn.once_appended(partial(_take_over, former=group))
     return made
 
 

@@ -16,7 +16,6 @@ from kcompat.group.kinds.consumer import leaving, progress, sessions
 from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.kinds.consumer.membership import fenced_instance, find_or_join
 from kcompat.group.kinds.consumer.roster import CONSUMER
-from kcompat.group.mixed.upgrade import upgrade
 from kcompat.group.modern.group import find, find_for_member
 from kcompat.group.modern.heartbeat import (
     JOIN,
@@ -95,7 +94,9 @@ def _group(turn: GroupTurn, request: ConsumerHeartbeatRequest) -> ConsumerGroup 
     if request.member_epoch != JOIN or not isinstance(group, ClassicGroup | None):
         return find_for_member(turn.shard, request.group_id, ConsumerGroup)
     if group is not None and not group.gives_way:
-        return upgrade(turn, group)
+        made = turn.shard.conversions.upgrade(turn, group)
+        assert isinstance(made, ConsumerGroup | Refusal)
+        return made
     if group is not None:
         group.write_tombstones(turn)
     return ConsumerGroup(request.group_id, turn.shard.timeline)

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from kcompat.group.kinds.consumer import timers
 from kcompat.group.kinds.consumer.member import NO_EPOCHS
 from kcompat.group.kinds.consumer.records import RECORDS
-from kcompat.group.mixed.downgrade import downgrade, may_downgrade
 from kcompat.group.modern.heartbeat import LEAVE_FOR_A_WHILE
 
 if TYPE_CHECKING:
@@ -25,8 +24,7 @@ def fence(turn: GroupTurn, group: ConsumerRoster, members: Sequence[ConsumerMemb
     """Take members out: what they had is free, and the group needs another target assignment. A group that
     is left with classic members alone becomes a classic one.
     """
-    if may_downgrade(turn, group, members):
-        downgrade(turn, group, members)
+    if turn.shard.conversions.downgrade(turn, group.group_id, {member.member_id for member in members}):
         return
     subscriptions = group.subscriptions()
     for member in members:
