@@ -135,7 +135,7 @@ class BrokerConfig(BrokerKeys):
 
     @property
     def listen_backlog(self) -> int:
-        """How many peers may wait to be accepted at a listener."""
+        """Number of connections that may wait to be accepted at a listener."""
         return (
             self.socket_listen_backlog_size if "socket.listen.backlog.size" in self._given else LONG_BACKLOG
         )

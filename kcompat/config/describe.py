@@ -32,7 +32,7 @@ REMEMBERED = 8
 
 
 class ConfigSource(IntEnum):
-    """Where a value was set; the numbers are those of DescribeConfigs v1 and later (KIP-226)."""
+    """The source of a value; the numbers are those of DescribeConfigs v1 and later (KIP-226)."""
 
     DYNAMIC_TOPIC_CONFIG = 1
     DYNAMIC_BROKER_CONFIG = 2
@@ -175,7 +175,7 @@ def _is_read_only(name: str) -> bool:
 
 
 def _synonyms(config: BrokerConfig, name: str) -> list[Synonym]:
-    """Where the key's value comes from, strongest first.
+    """Return the sources of a key's value, strongest first.
 
     Kafka leaves out what stands before the first appearance of the key's own name. So a topic whose broker
     sets only `log.retention.hours` has no synonyms for `retention.ms` and calls its source a default.

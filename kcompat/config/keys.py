@@ -25,7 +25,7 @@ class Importance(Enum):
 
 
 class Scope(Enum):
-    """Where a broker key may be changed while the broker runs (KIP-226)."""
+    """The scope in which a broker key may be changed while the broker runs (KIP-226)."""
 
     READ_ONLY = "read-only"
     PER_BROKER = "per-broker"

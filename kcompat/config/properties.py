@@ -1,4 +1,4 @@
-"""Where the static configuration comes from: a .properties file, the environment, the command line."""
+"""The sources of the static configuration: a .properties file, the environment, the command line."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Where a share group begins to read: `latest`, `earliest`, or how long ago, `by_duration:` and a duration as
-Java writes them, PnDTnHnMn.nS. Kafka's counterpart: `ShareGroupAutoOffsetResetStrategy`.
+"""The point at which a share group begins to read: `latest`, `earliest`, or how long ago, `by_duration:` and
+a duration as Java writes them, PnDTnHnMn.nS. Kafka's counterpart: `ShareGroupAutoOffsetResetStrategy`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ class StartStrategy(Struct, frozen=True):
     allowed: str = "latest, earliest, or by_duration:PnDTnHnMn.nS"
 
     def problem(self, value: Value) -> str | None:
-        """Not one of them."""
         try:
             duration_of(str(value))
         except ValueError:
@@ -39,8 +38,9 @@ class StartStrategy(Struct, frozen=True):
 
 
 def duration_of(strategy: str) -> int | None:
-    """How long ago a group begins, in whole ms; None for one that begins at an end. ValueError for what is
-    no strategy.
+    """Return how long ago a group begins, in whole ms; None for `latest` and `earliest`.
+
+    ValueError for what is no strategy.
     """
     lowered = strategy.lower()
     if lowered in (LATEST, EARLIEST):

@@ -101,7 +101,6 @@ class GzipLevel(Struct, frozen=True):
     allowed: str = "1 to 9, or -1"
 
     def problem(self, value: Value) -> str | None:
-        """Not a level."""
         if value == -1 or (isinstance(value, int) and 1 <= value <= 9):
             return None
         return "Value must be between 1 and 9 or equal to -1"
@@ -113,7 +112,6 @@ class PositiveOrDefault(Struct, frozen=True):
     allowed: str = "at least 1, or -1"
 
     def problem(self, value: Value) -> str | None:
-        """Neither -1 nor positive."""
         if value == -1 or (isinstance(value, int) and value >= 1):
             return None
         return "Value must be at least 1 or equal to -1"
@@ -126,7 +124,6 @@ class ThrottledReplicas(Struct, frozen=True):
     allowed: str = "`*`, or partition:broker pairs"
 
     def problem(self, value: Value) -> str | None:
-        """Not such a list."""
         assert isinstance(value, list)
         if value == ["*"] or all(not replica or _REPLICA.fullmatch(replica) for replica in value):
             return None
@@ -142,7 +139,6 @@ class FormatVersion(Struct, frozen=True):
     allowed: str = "a Kafka version such as 2.8 or 3.9-IV0"
 
     def problem(self, value: Value) -> str | None:
-        """Not a release that ever was."""
         if isinstance(value, str) and significant_version(value) in _VERSIONS:
             return None
         return f"Version {value} is not a valid version"

@@ -1,4 +1,4 @@
-"""Where embedded brokers store unless a directory is given."""
+"""Temporary directories for embedded brokers without a data directory."""
 
 from __future__ import annotations
 

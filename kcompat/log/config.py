@@ -61,7 +61,7 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def compression(self) -> Compression | None:
-        """How the leader stores what has another codec; None where the producer's choice stays."""
+        """Compression that the leader applies to batches with another codec; None keeps the producer's."""
         match self.compression_type:
             case "producer":
                 return None
@@ -77,7 +77,7 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def roll_ms(self) -> int:
-        """How long a segment may be written to (ms); in a compacted topic no longer than
+        """Time in ms for which a segment may be written to; in a compacted topic no longer than
         `max.compaction.lag.ms`, as the cleaner leaves the active segment alone.
         """
         return min(self.segment_ms, self.max_compaction_lag_ms) if self.compacts else self.segment_ms

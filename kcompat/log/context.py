@@ -58,7 +58,9 @@ class LogContext:
         """
 
     def out_of_service(self, reason: str) -> StorageError:
-        """Why a log here takes no more appends: the fault of the directory, or else `reason`."""
+        """Return the reason why a log here takes no more appends: the fault of the directory, or else
+        `reason`.
+        """
         return self.offline or StorageError(self.path, reason)
 
     def lasting_fault(self, error: Exception) -> StorageError:

@@ -194,7 +194,7 @@ class LogDirectory(LogContext):
         return self._logs.values()
 
     def count(self) -> int:
-        """How many logs are here."""
+        """Number of logs in the directory."""
         return len(self._logs)
 
     def add(self, log: Log) -> None:

@@ -1,4 +1,4 @@
-"""When a log is brought to the device (`flush.messages`, `flush.ms`), and what waits for that.
+"""Syncs of a log by `flush.messages` and `flush.ms`, and the appends that wait for them.
 
 Kafka syncs inside the append that reaches `flush.messages`, so that nothing is acknowledged or read before
 it is on the device. Here the append is done before its sync, and until that has ended `unsynced_from` keeps

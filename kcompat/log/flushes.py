@@ -1,4 +1,4 @@
-"""How much of a log is known to be on the device: its recovery point, and the syncs under way."""
+"""The part of a log that is known to be on the device: its recovery point, and the syncs under way."""
 
 from __future__ import annotations
 

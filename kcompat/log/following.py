@@ -93,7 +93,7 @@ def _append_some(log: Log, data: memoryview, found: Sequence[FoundBatch], now_ms
 
 
 def _count_fitting(segment: Segment, found: Sequence[FoundBatch], now_ms: int) -> int:
-    """How many of these batches belong in the segment together, where the first does: as many as appends
+    """Return how many of these batches belong in the segment of the first: as many as appends
     one by one would bring there, or fewer where an index is nearly full.
     """
     first = segment.first_batch_ms() if segment.size else found[0].timestamp

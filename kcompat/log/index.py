@@ -53,7 +53,7 @@ class _IndexFile:
 
     @property
     def room(self) -> int:
-        """How many more entries there may be."""
+        """Number of entries that can still be added."""
         return self._limit - len(self)
 
     @property
@@ -120,7 +120,7 @@ class _IndexFile:
         return size % self._entry.size == 0 and (self.last is None or min(self.last) >= 0)
 
     def _count_filled(self) -> int:
-        """How many entries come before the preallocated zeros."""
+        """Count the entries before the preallocated zeros."""
         file = self._files.open_existing(self.path)
         low, high = 0, self._stored
         while low < high:
@@ -153,7 +153,7 @@ class _IndexFile:
         return first, second
 
     def _count_up_to(self, column: int, target: int) -> int:
-        """How many entries have a value <= `target` in `column`."""
+        """Count the entries whose value in `column` is at most `target`."""
         key = _COLUMN[column]
         recent = self._recent
         if recent and recent[0][column] <= target:

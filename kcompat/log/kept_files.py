@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CLOSED_AT_ONCE: Final = 16
-"""How many files are closed when descriptors run short, so that the next ones find room."""
+"""Number of files that are closed when descriptors run short, so that the next ones find room."""
 
 
 class FileHolder(Protocol):

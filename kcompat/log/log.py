@@ -92,7 +92,7 @@ class Log:
         """Whether the directory of the log is on the disk yet."""
         self.hole = hole  # an offset, until somebody leads the partition: see `holes`
         self.cuts = 0
-        """How often the log was cut at its end; what was read of it before that may be gone."""
+        """Number of times that the log was cut at its end; data read before may be gone."""
 
     # -- opening and closing ---------------------------------------------------------------------------------
 
@@ -387,7 +387,7 @@ class Log:
 
     @property
     def write_position(self) -> int:
-        """Where in its file the next batch goes, unless a new segment begins with it."""
+        """Position of the next batch in its file, unless a new segment begins with it."""
         return self.local.segments.active.size
 
     def check_invariants(self) -> None:

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def snapshot_path(directory: str, offset: int) -> str:
-    """Where the snapshot for records below `offset` is."""
+    """Return the path of the snapshot for records below `offset`."""
     return f"{directory}/{segment_name(offset, SNAPSHOT)}"
 
 

@@ -277,8 +277,9 @@ class ProducerState:
         return min(offsets, default=None)
 
     def last_stable_offset(self, log_start_offset: int, high_watermark: int) -> int:
-        """Where read_committed stops: the first unstable offset, at most the high watermark. Records may be
-        deleted while their transaction is open; a reader cannot stop before the log starts.
+        """Return the last stable offset, where read_committed stops: the first unstable offset, at most the
+        high watermark. Records may be deleted while their transaction is open; a reader cannot stop before
+        the log starts.
         """
         if not self._open and not self._unreplicated:
             return high_watermark

@@ -19,8 +19,8 @@ def count_deletable(
     log_end_offset: int,
     high_watermark: int,
 ) -> int:
-    """How many of the oldest segments go: below the log start, over `retention.bytes`, or older than
-    `retention.ms`.
+    """Return how many of the oldest segments to delete: those below the log start, over `retention.bytes`, or
+    older than `retention.ms`.
 
     Nothing at or above the high watermark goes; an empty active segment stays.
     """

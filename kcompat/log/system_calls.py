@@ -76,7 +76,8 @@ def sync_all(fd: int) -> None:
 
 
 def sync_through(fd: int) -> None:
-    """As `sync_all`, and through the cache of the device: on macOS `fsync` leaves things there.
+    """Sync a file as `sync_all` does, and through the cache of the device, in which macOS leaves data of
+    `fsync`.
 
     A file system that knows no such call gets an `fsync`. Java does the same.
     """

@@ -47,9 +47,9 @@ def serve(
 
 
 def misfit(data: memoryview, position: int) -> int:
-    """How many bytes further on in memory `data` should have been, to be written to `position` of a file.
+    """Return how many bytes later in memory `data` would be written fastest to `position` of a file.
 
-    It is not empty; the answer is less than `GRAIN`. Where read-only memory lies is not known here: then 0.
+    `data` is not empty; the result is below `GRAIN`, and 0 for read-only memory, whose address is not known.
     """
     import ctypes  # late: it takes a millisecond, and a broker of small batches never needs it
 

@@ -35,7 +35,7 @@ MAX_LINE: Final = 64 << 10
 """Bytes of the longest request."""
 MAX_CONNECTIONS: Final = 8
 IDLE_S: Final = 60.0
-"""How long a connection may take for its next request."""
+"""Seconds that a connection may take for its next request."""
 
 _LONGEST_ADDRESS: Final = 100
 """Bytes of a path that every system takes as the address of a socket."""

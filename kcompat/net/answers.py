@@ -28,11 +28,11 @@ class FileSlice(Protocol):
 
     @property
     def position(self) -> int:
-        """Where the range starts in the file."""
+        """Position of the range in the file."""
 
     @property
     def length(self) -> int:
-        """How many bytes it has, at least 1."""
+        """Length in bytes, at least 1."""
 
     def fileno(self) -> int:
         """The descriptor of the open file."""
@@ -70,10 +70,12 @@ class Mode(Enum):
     BLOCKING = "blocking"
     """Later frames wait until this one is answered, as on a Kafka broker."""
     BUSY = "busy"
-    """As BLOCKING, but nothing more is received meanwhile: this frame is being worked on, and no other can
+    """Later frames wait, and no bytes are received: this frame is being worked on, and no other can
     end that. What the peer sends is served afterwards, even if it has left by then."""
     INTERRUPTIBLE = "interruptible"
-    """As BLOCKING, but `interrupt` is called when `FrameHandler.ends_wait` says so of the frame behind it."""
+    """Later frames wait as with BLOCKING, but `interrupt` is called when `FrameHandler.ends_wait` says so of
+    the frame behind it.
+    """
 
 
 class Waiting:

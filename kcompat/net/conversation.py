@@ -82,7 +82,7 @@ class Conversation(ABC):
         self.local_address = local_address
         self.context: object = None
         self.last_active = hub.now
-        """When the peer last sent something: the loop's time in seconds, as of the sweep before that."""
+        """Time of the last bytes from the peer: the loop's time in seconds, as of the sweep before that."""
         self._deadline = hub.loop.time() + hub.limits.header_deadline_s  # of the begun frame; 0 is none
         self.lead = 0
         """Bytes of a buffer to leave free before the next frame; see `place_next`."""
@@ -172,7 +172,7 @@ class Conversation(ABC):
     # Frames in
 
     def room(self) -> memoryview | None:
-        """Where the transport is to put the next bytes; at least one has room there.
+        """Return the buffer for the next bytes; at least one has room there.
 
         None when nothing is to be received now; `resume_reading` is called once something is.
         """
@@ -387,7 +387,9 @@ class Conversation(ABC):
     # Deadlines
 
     def overdue(self, now: float) -> str | None:
-        """Why this conversation is to end at `now`, the loop's time in seconds; None if it may go on."""
+        """Return the reason to end this conversation at `now`, the loop's time in seconds; None if it may go
+        on.
+        """
         limits = self._hub.limits
         if self._out is not None:
             return "slow reader" if now - self._out.progress_at > limits.write_deadline_s else None

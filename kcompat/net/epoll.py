@@ -34,7 +34,7 @@ READABLE: Final = select.EPOLLIN
 WRITABLE: Final = select.EPOLLOUT
 
 POLLS_A_TURN: Final = 4
-"""How often to look again while there is something: the loop takes as long for its own round as two requests.
+"""Number of polls in a row while sockets are ready: the loop takes as long for its own round as two requests.
 With more, what else the loop has to do would wait for too long."""
 
 

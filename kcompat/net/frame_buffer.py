@@ -104,7 +104,9 @@ class FrameBuffer:
         return self.view[self.start + PREFIX : self.start + self.needed]
 
     def room(self, read_ahead: int = READ_AHEAD) -> memoryview:
-        """Where to receive: the rest of the first frame, or `read_ahead` bytes behind it; may be empty."""
+        """The buffer to receive into: the rest of the first frame, or `read_ahead` bytes behind it; may be
+        empty.
+        """
         needed = self.needed
         target = self.start + needed if self.size < needed else self.end + read_ahead
         if target > len(self.data) and self.start > self._lead:

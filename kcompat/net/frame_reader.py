@@ -44,7 +44,10 @@ class FrameReader:
         self._unused = 0  # frames since
 
     def room(self) -> memoryview:
-        """Where to put the next bytes; it is never empty. Whoever keeps it makes the next one smaller."""
+        """Return the buffer for the next bytes, which is never empty.
+
+        A caller that keeps it makes the next one smaller.
+        """
         if self._frame is not None:
             return self._frame[self._filled :]
         self._into = self._scratch

@@ -1,4 +1,4 @@
-"""Why a conversation hands on no frames: the bits of `Conversation._gate`, and how long a turn is."""
+"""The reasons why a conversation hands on no frames: the bits of `Conversation._gate`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CROWDED: Final = 4
 MUTED: Final = 8
 """The peer is throttled (KIP-219)."""
 STARVED: Final = 16
-"""There is no receive memory left."""
+"""No receive memory is left."""
 CLOSING: Final = 32
 """The connection closes when the answers so far are out."""
 CLOSED: Final = 64

@@ -17,7 +17,10 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 PATIENCE_S: Final = 5.0
-"""How long name servers may take. A resolver with its defaults asks a silent one twice, for 5 s each time."""
+"""Seconds that name servers may take.
+
+A resolver with its defaults asks a silent one twice, for 5 s each time.
+"""
 
 
 class Names(Protocol):

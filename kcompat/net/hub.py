@@ -35,7 +35,7 @@ SHORT_READ: Final = 4 * KIB
 must be kept.
 """
 WOKEN_PER_RELEASE: Final = 16
-"""How many of those that wait for memory look again when some was given back: most would find none."""
+"""Number of conversations that look for memory again when some was given back: most would find none."""
 MAX_LOG_HOSTS: Final = 1000
 """Addresses of which is known when they were last complained about."""
 
@@ -87,7 +87,7 @@ class Hub:
         self.memory = ReceiveMemory(self.limits.receive_memory, self.limits.receive_memory_per_ip)
         self.buffers = BufferPool()
         self.connections: dict[Member, None] = {}
-        """All that are open, the oldest first: a set would have another order in each run of a simulation."""
+        """Open connections, the oldest first: a set would have another order in each run of a simulation."""
         self.now: float = loop.time()
         """The loop's time in seconds as of the last sweep: exact enough for idleness, and quickly read."""
         self.closed: Counter[str] = Counter()

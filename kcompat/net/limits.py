@@ -51,7 +51,7 @@ class Limits:
 
     @property
     def sweep_period_s(self) -> float:
-        """How often deadlines are looked at: fine enough for the shortest of them."""
+        """Seconds between two checks of all deadlines: short enough for the shortest of them."""
         shortest = min(self.max_idle_s, self.header_deadline_s, self.body_deadline_s, self.write_deadline_s)
         return min(2.0, max(0.01, shortest / 4))
 

@@ -40,7 +40,7 @@ class LoopClock:
         self._called_off = 0  # how many of them were
         self._armed: asyncio.TimerHandle | None = None
         self._armed_at = inf
-        """When the loop will call; while timers are run it counts as armed, for they may set others."""
+        """Loop time of the next call; while timers run it counts as armed, for they may set others."""
 
     def now_ms(self) -> int:
         """Wall-clock milliseconds since the epoch."""

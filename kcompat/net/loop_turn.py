@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROUNDS: Final = 3
-"""How often the calls of one end may add further ones to it. What comes after that waits for the loop's next
-round: calls that call for each other keep no socket waiting for longer."""
+"""Number of times that calls at the end of an iteration may add further ones.
+
+Later ones wait for the loop's next round: calls that call for each other keep no socket waiting for longer.
+"""
 
 
 class LoopTurn:

@@ -63,7 +63,7 @@ class OutQueue:
         self.memory = 0
         """Bytes held in memory; file ranges cost none."""
         self.progress_at = now
-        """When the peer last took something, in the loop's seconds."""
+        """Loop time, in seconds, when the peer last took bytes."""
 
     def push(self, pieces: Iterable[Piece]) -> None:
         """Add an answer. Raises `TruncatedRangeError` or `OSError` if a short file range cannot be read."""

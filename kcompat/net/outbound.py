@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 class Ending(Enum):
-    """Why a connection is no more, or never was one."""
+    """Reasons why a connection has ended, or could not be made."""
 
     REFUSED = "refused"
-    """Nobody listens at the address: the host lives and says so."""
+    """The port is closed: the host lives and refuses the connection."""
     RESET = "reset"
     """The peer's system dropped the connection: the process that held it is gone, or forced its end."""
     CLOSED = "closed"
     """The peer ended it in order; a system does so as well for a process that it ends."""
     TIMED_OUT = "timed out"
-    """Nothing answers at the address: a host that is off, stopped or cut off."""
+    """No answer comes from the address: the host is off, stopped or cut off."""
     UNREACHABLE = "unreachable"
     """The address cannot be found, or no way leads there."""
     BAD_FRAME = "bad frame"

@@ -164,8 +164,9 @@ class SocketConnection:
             self._end(_ending_of(error.errno))
 
     def _receive(self, sock: socket.socket) -> tuple[int, bool]:
-        """How many bytes came, and whether more would have fitted. No view of where they are outlives this:
-        a buffer that is looked at is not used again.
+        """Receive bytes; return how many came, and whether more would have fitted.
+
+        No view of where they are outlives this: a buffer that is looked at is not used again.
         """
         room = self._frames.room()
         count = sock.recv_into(room)

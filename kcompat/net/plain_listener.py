@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 ACCEPT_BATCH: Final = 64
 """Connections accepted per event, so that a storm of them leaves time for those that are there."""
 RETRY_S: Final = 0.5
-"""How long to stop accepting when descriptors or `max.connections` are used up."""
+"""Seconds without accepting after descriptors or `max.connections` were used up."""
 
 
 def system_poller(hub: Hub) -> Poller:

@@ -15,10 +15,10 @@ class Watched(Protocol):
     """The object that a poller calls when a socket is ready."""
 
     def on_readable(self) -> None:
-        """There is something to receive, or the peer has hung up."""
+        """Receive: bytes are there, or the peer has hung up."""
 
     def on_writable(self) -> None:
-        """Something can be sent, or the peer has hung up."""
+        """Send: the socket takes bytes again, or the peer has hung up."""
 
 
 class Poller(Protocol):

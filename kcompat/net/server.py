@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcompat.net.loop_turn import LoopTurn
 
 GRACE_S: Final = 1.0
-"""How long a stop waits for answers in flight."""
+"""Seconds that a stop waits for answers in flight."""
 
 
 class Server:

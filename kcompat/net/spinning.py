@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SPIN_S: Final = 30e-6
-"""How long to look again. Twice as long brings nothing more."""
+"""Seconds to poll again before a sleep. Twice as long brings nothing more."""
 SHORT_S: Final = 100e-6
 """A sleep of no more than this might have been spared: what woke it may have come within `SPIN_S`, and the
 rest is what it takes to wake up.
 """
 MOST_PASSED_OVER: Final = 1023
-"""How many short sleeps in a row are taken at the most before the loop looks again once more."""
+"""Largest number of short sleeps in a row before the loop polls again once more."""
 
 
 class Spin:
@@ -47,23 +47,23 @@ class Spin:
         return self._may_be_soon and not self._left
 
     def found(self) -> None:
-        """Something came while looking."""
+        """Note that polling found something."""
         self._to_pass_over //= 2
 
     def found_nothing(self) -> None:
-        """Nothing came, and it is time to sleep."""
+        """Note that polling found nothing."""
         self._to_pass_over = min(2 * self._to_pass_over + 1, MOST_PASSED_OVER)
         self._left = self._to_pass_over + 1  # that sleep is none of them
 
     def slept(self, seconds: float) -> None:
-        """How long a sleep was, without looking."""
+        """Note the length of a sleep without polling before."""
         self._may_be_soon = seconds <= SHORT_S
         if self._may_be_soon and self._left:
             self._left -= 1
 
 
 class SpinningSelector(selectors.DefaultSelector):
-    """The selector of such a loop."""
+    """A selector that polls again before it sleeps, as `Spin` decides."""
 
     def __init__(self, now: Callable[[], float] = monotonic) -> None:
         """`now` gives the time in seconds."""

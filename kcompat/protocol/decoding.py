@@ -42,7 +42,7 @@ def compile_decoder(cls: type[M], version: int) -> Decoder[M]:
 
 
 def small_unpackers(code: str) -> list[Any]:
-    """For each short array length, the `unpack_from` of so many values."""
+    """The `unpack_from` of that many values, by length of a short array."""
     return [struct.Struct(f">{n}{code}").unpack_from for n in range(SMALL_ARRAY)]
 
 

@@ -70,7 +70,7 @@ def check_uuid(value: bytes) -> bytes:
 
 
 def small_packers(code: str) -> list[Any]:
-    """For each short array length, the `pack` of so many values."""
+    """The `pack` of that many values, by length of a short array."""
     return [struct.Struct(f">{n}{code}").pack for n in range(SMALL_ARRAY)]
 
 

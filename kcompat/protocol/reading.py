@@ -8,7 +8,9 @@ from typing import Final, NoReturn
 from kcompat.protocol.schema import MAX_UNKNOWN_TAGS, ProtocolViolation
 
 SHORT_BYTES: Final = [struct.Struct(f"{n}s").unpack_from for n in range(128)]
-"""For each length below 128, what takes so many bytes; faster than a slice, and it checks the end."""
+"""Functions that take a number of bytes, by that number, below 128: faster than a slice, and they check the
+end.
+"""
 
 _CORRELATION_ID_AT: Final = struct.Struct(">i").unpack_from
 _CORRELATION_ID_AND_LENGTH: Final = struct.Struct(">ih").unpack_from

@@ -42,7 +42,7 @@ def version_range(text: str | None) -> range:
 
 
 class Wire(NamedTuple):
-    """How one field travels. Whether it is an array, and of which struct, the Python type says.
+    """The wire form of one field. The Python type says whether it is an array, and of which struct.
 
     `kind` is Kafka's primitive type, or `struct`. The version ranges are in Kafka's notation. A field with a
     `tag` is tagged in all its versions. An `ignorable` field is dropped silently when a version lacks it; any

@@ -1,4 +1,4 @@
-"""Where the batch lies in a Produce that has no other, found without reading what is around it.
+"""Finding the only batch of a Produce request without reading the fields around it.
 
 A producer sends requests that differ in nothing but their batch. Who knows what the rest of one means needs
 only to see that it is the same again.

@@ -191,7 +191,7 @@ def read_varint(data: bytes | bytearray, position: int, end: int, longest: int =
 
 
 def _open(data: bytes | bytearray, position: int) -> tuple[int, int]:
-    """Where the record at `position` begins after its length, and where it ends."""
+    """Return the start, after its length, and the end of the record at `position`."""
     try:
         length, start = read_varint(data, position, len(data))
     except _Faulty:
@@ -206,7 +206,7 @@ def _open(data: bytes | bytearray, position: int) -> tuple[int, int]:
 
 
 def _span(data: bytes | bytearray, position: int, end: int) -> tuple[int, int, int]:
-    """Where a field begins and ends (before it begins: null), and where the next begins."""
+    """Return the start and the end of a field (an end before the start: null), and the start of the next."""
     length, start = read_varint(data, position, end)
     if length < 0:
         return start, -1, start

@@ -1,4 +1,4 @@
-"""How much work on compressed data its caller has time for."""
+"""Limits on the work on compressed data that a caller has time for."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class AllowanceSpent(Exception):  # noqa: N818 - says that there is more to do, 
 
 
 class Allowance(Struct):
-    """How many bytes may be unpacked and packed in `with` it, all calls together; those of a slow codec count
-    more than once.
+    """Bytes that may be decompressed and compressed in a `with` block, by all calls together; those of a slow
+    codec count more than once.
 
-    It reaches the codecs without being passed through the functions between, which only let `AllowanceSpent`
-    pass. These can be called again with the same batch.
+    Codecs find the allowance in a context variable. The functions between the block and the codecs let
+    `AllowanceSpent` pass, and can be called again with the same batch.
     """
 
     left: int

@@ -171,8 +171,8 @@ def _gzip_step(unpacker: Any, piece: Buffer) -> tuple[bytes, Buffer]:
 
 
 def _lz4_compress(data: Buffer, level: int) -> bytes:
-    """As Kafka's Lz4BlockOutputStream: the default is the fast method, whatever its number says, and every
-    other level one of the high compressor. The library begins to count these at 3, and ends at 12.
+    """Compress as Kafka's Lz4BlockOutputStream: the default level is the fast method, whatever its number,
+    and every other level one of the high compressor, which the library numbers from 3 to 12.
     """
     import lz4.frame
 

@@ -33,7 +33,7 @@ class ControlType(IntEnum):
 
 
 class EndTransactionMarker(msgspec.Struct, frozen=True):
-    """How a transaction ended in one partition, and the epoch of the coordinator that said so."""
+    """The end of a transaction in one partition, and the epoch of the coordinator that wrote it."""
 
     type: ControlType
     coordinator_epoch: int

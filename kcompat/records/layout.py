@@ -1,4 +1,4 @@
-"""Where things stand in batches and messages, and what their flags are called.
+"""Positions of fields in batches and messages, and names of their flags.
 
 The one place for these numbers. Kafka's `DefaultRecordBatch` (KIP-98) and `LegacyRecord` (KIP-32) have the
 same. Positions and sizes are in bytes.
@@ -57,7 +57,7 @@ SMALLEST_RECORD: Final = 7
 
 
 class Place(NamedTuple):
-    """Where a field of a header stands."""
+    """The position, size and sign of a field of a header."""
 
     at: int
     size: int

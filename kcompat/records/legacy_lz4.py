@@ -41,7 +41,7 @@ def _with_checksum(frame: bytes | memoryview, at: int, checksum: bytes) -> bytes
 
 
 def _checksum_position(frame: bytes | memoryview) -> int:
-    """Where the checksum stands: after the magic number, two bytes of flags and what they announce."""
+    """Return the position of the checksum, behind the magic number, flags and optional fields."""
     if len(frame) > _FLAGS_AT:
         flags = frame[_FLAGS_AT]
         at = _FLAGS_AT + 2 + (8 if flags & _CONTENT_SIZE_FLAG else 0) + (4 if flags & _DICTIONARY_FLAG else 0)

@@ -56,15 +56,15 @@ class ProduceRules(Protocol):
 
     @property
     def message_timestamp_before_max_ms(self) -> int:
-        """How far behind the broker's time a timestamp may be."""
+        """Longest time in ms by which a timestamp may be behind the broker's time."""
 
     @property
     def message_timestamp_after_max_ms(self) -> int:
-        """How far ahead of the broker's time a timestamp may be."""
+        """Longest time in ms by which a timestamp may be ahead of the broker's time."""
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Why a batch is not taken: the error, a sentence, and the records to blame (index, sentence)."""
+    """The refusal of a batch: the error, a sentence, and the faulty records (index, sentence)."""
 
     error: ErrorCode
     message: str

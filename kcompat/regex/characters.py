@@ -39,7 +39,7 @@ class Reader:
         return self.text.startswith(text, self.at)
 
     def end_of_name(self) -> int:
-        """Where the next `:]` is; -1 if there is none, which takes no search of all the rest."""
+        """Return the position of the next `:]`, or -1, without a search of all the rest."""
         return self.text.find(":]", self.at) if self.at <= self._last else -1
 
 

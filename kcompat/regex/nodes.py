@@ -18,7 +18,7 @@ MAX_SIZE = 5_000
 """Instructions of a program: a repetition is written out, so a short pattern can mean a long program."""
 
 MAX_DEPTH = 200
-"""How deep the parts of a pattern may nest."""
+"""Largest depth of nested parts of a pattern."""
 
 UNLIMITED = -1
 

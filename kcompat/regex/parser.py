@@ -71,7 +71,7 @@ class _Parser:
         return self._close()
 
     def _one(self, character: str) -> None:
-        """Whatever is no repetition."""
+        """Read one part of a pattern that is no repetition."""
         reader = self._reader
         match character:
             case "(":

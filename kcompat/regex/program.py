@@ -36,7 +36,7 @@ class Pattern:
 
     @property
     def size(self) -> int:
-        """How many instructions it has."""
+        """Number of instructions."""
         return len(self._next)
 
     def matches(self, text: str) -> bool:
@@ -49,7 +49,7 @@ class Pattern:
         return place is True
 
     def step(self, place: Place, code: int) -> tuple[Place | bool, int]:
-        """Where the next character leads: False to nowhere; after `END`, whether the text matches.
+        """Return the place after the next character: False for none; after `END`, whether the text matches.
 
         The second value is what finding that costs, in instructions.
         """

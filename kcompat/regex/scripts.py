@@ -26,7 +26,7 @@ _CATEGORIES = frozenset(
 )
 
 NAMES: Final = _CATEGORIES | _SCRIPTS | {"Common"}
-"""All that there are."""
+"""All names of categories and scripts."""
 
 _SCRIPT_OF_WORDS: Final = {script.upper().replace("_", " "): script for script in _SCRIPTS}
 _MOST_WORDS: Final = max(len(words.split()) for words in _SCRIPT_OF_WORDS)

@@ -39,7 +39,10 @@ CLUSTER = Resource(ResourceType.CLUSTER, "kafka-cluster")
 
 
 class Authorizer(Protocol):
-    """As Kafka's `Authorizer` (KIP-504). Principals are written as Kafka writes them, `User:name`."""
+    """The port to an authorizer (Kafka's `Authorizer`, KIP-504).
+
+    Principals are written as Kafka writes them, `User:name`.
+    """
 
     @property
     def allows_everything(self) -> bool:

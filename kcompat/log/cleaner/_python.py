@@ -30,7 +30,9 @@ _DIGEST = struct.Struct("<QQ").unpack
 
 
 def locate(table: Table, key: bytes) -> tuple[int, int, int]:
-    """Where the entry of a key stands, or the empty one where it belongs; and the halves of its digest."""
+    """Find the entry of a key, or the empty one where it belongs; return it with the halves of the key's
+    digest.
+    """
     import hashlib  # it loads OpenSSL, some MB of memory: not before something is cleaned
 
     first, second = _DIGEST(hashlib.md5(key, usedforsecurity=False).digest())
@@ -169,7 +171,7 @@ def _read(body: Buffer, count: int, base_offset: int, base_timestamp: int) -> li
 
 
 def _spans(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Where each record begins, where it goes on after its length, and where it ends."""
+    """Yield for each record its start, the position after its length, and its end."""
     position, size = 0, len(data)
     while position < size:
         length, start = read_varint(data, position, size)

@@ -72,7 +72,7 @@ class _Cleaning:
 
 
 class _Request:
-    """Somebody waits for this log to be clean."""
+    """A request to compact a log now, whose caller waits for the result."""
 
     __slots__ = ("before", "log", "outcome", "target")
 

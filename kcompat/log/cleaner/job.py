@@ -48,7 +48,7 @@ class CleanJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tally(msgspec.Struct):
-    """How much was read and how much of it kept."""
+    """Bytes that were read, and bytes that were kept."""
 
     bytes_read: int = 0
     bytes_kept: int = 0
@@ -78,7 +78,7 @@ class Damaged(msgspec.Struct, frozen=True, tag=True):
 
 
 class Interrupted(msgspec.Struct, frozen=True, tag=True):
-    """Somebody killed the process that cleaned; nothing is wrong with the log."""
+    """The cleaning process was killed; nothing is wrong with the log."""
 
     message: str
 

@@ -41,7 +41,7 @@ class OffsetMap:
         self.latest = MISSING
         self._slots = min(_SMALLEST, self._max_slots)
         self.table = _empty(self._slots)
-        """For `sieve`, and to be read alone."""
+        """The table for `sieve`; other code must not change it."""
 
     def put_batch(self, body: Buffer, count: int, base_offset: int, first_offset: int) -> bool:
         """Note the keys of the `count` records in a batch's uncompressed bytes, from `first_offset` on.
@@ -89,7 +89,7 @@ class OffsetMap:
         return table[at + 2] if table[at] or table[at + 1] else MISSING
 
     def _capacity(self) -> int:
-        """How many keys the table takes as it is."""
+        """Number of keys that the table takes at its present size."""
         if self._slots == self._max_slots:
             return self._limit
         return int(self._slots * _COMFORTABLE)

@@ -36,7 +36,7 @@ class SegmentReader:
 
     @property
     def position(self) -> int:
-        """Where the next batch begins in the file."""
+        """Position of the next batch in the file."""
         return self._chunk_start + self.at
 
     def more(self) -> bool:

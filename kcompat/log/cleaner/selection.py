@@ -45,7 +45,9 @@ class Cleanable(msgspec.Struct, frozen=True):
 
 
 def first_dirty(checkpoint: int | None, log_start_offset: int, log_end_offset: int) -> int:
-    """Where cleaning begins: the checkpoint, or the log start where the checkpoint lies outside the log."""
+    """Return the offset where cleaning begins: the checkpoint, or the log start where the checkpoint lies
+    outside the log.
+    """
     if checkpoint is None or not log_start_offset <= checkpoint <= log_end_offset:
         return log_start_offset
     return checkpoint

@@ -20,7 +20,7 @@ _INTERVAL_S: Final = 0.25
 
 
 class Progress(msgspec.Struct, frozen=True, tag=True):
-    """How far it is: bytes of segments that are cleaned, of all bytes there were."""
+    """Progress of the cleaning: bytes of segments that are cleaned, of all bytes there were."""
 
     bytes_done: int
     bytes_total: int

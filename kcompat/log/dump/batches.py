@@ -50,7 +50,7 @@ class DumpedBatch(msgspec.Struct, frozen=True):
 
 
 class NoBatch(msgspec.Struct, frozen=True):
-    """Where a file stops being a row of batches, and why."""
+    """The position where a file stops being a row of batches, and the reason."""
 
     position: int
     message: str
@@ -75,7 +75,7 @@ def read_batches(file: OpenFile, end: int) -> Iterator[DumpedBatch | NoBatch]:
 
 
 def _why_no_batch(head: bytes, left: int) -> str | None:
-    """Why no batch begins with these bytes, `left` bytes before the end of the file."""
+    """Return why no batch begins with these bytes, `left` bytes before the end of the file."""
     if not any(head):
         return f"zeros where a batch should begin, up to {left} bytes: unwritten space"
     if left <= MAGIC_AT:

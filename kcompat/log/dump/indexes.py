@@ -114,7 +114,7 @@ def _dump(file: OpenFile, end: int, index: _Index, log: Batches | None) -> Itera
 
 
 def _misplaced(log: Batches, offset: int, position: int) -> str | None:
-    """Why it is not at `position` that an append ending with `offset` begins; None if it may be."""
+    """Return why no append that ends with `offset` can begin at `position`; None if one can."""
     log.skip(lambda batch: batch.position < position)
     batch = log.current
     if batch is None or batch.position != position:
@@ -128,7 +128,7 @@ def _misplaced(log: Batches, offset: int, position: int) -> str | None:
 
 
 def _untimely(log: Batches, timestamp: int, offset: int) -> str | None:
-    """Why `timestamp` is not the largest up to `offset`; None if it is."""
+    """Return why `timestamp` is not the largest up to `offset`; None if it is."""
     log.skip(lambda batch: batch.last_offset < offset)
     batch = log.current
     if batch is None:

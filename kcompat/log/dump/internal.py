@@ -26,7 +26,7 @@ _KEY_VERSION = 0
 
 
 def decoder_of(topic: str) -> Decode:
-    """How to show the records of a topic: decoded for the internal ones, as they are for any other.
+    """Return the function that shows records of a topic: decoded for an internal topic, else as they are.
 
     A record of an internal topic that does not fit its schema is shown as it is.
     """

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Depth(msgspec.Struct, frozen=True):
-    """How far to look: at headers alone, into every record (`deep`), and whether to check what can be."""
+    """The depth of a dump: headers alone, into every record (`deep`), and whether to check what can be."""
 
     deep: bool = False
     verify: bool = False
