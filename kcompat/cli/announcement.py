@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PATIENCE_S: Final = 5.0
-"""How long name servers may take until a name counts as one that does not resolve."""
+"""Seconds that name servers may take until a name counts as one that does not resolve."""
 
 
 def announce(

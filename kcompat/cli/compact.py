@@ -33,7 +33,7 @@ _OWN_LISTENER = {
     "inter.broker.listener.name": "PLAINTEXT",
     "log.cleaner.enable": "false",
 }
-"""For a broker that nobody else shall hear of, and that cleans nothing but what it is asked to."""
+"""Settings of a broker that no client can reach, and that cleans only the topics of the command."""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -280,7 +280,7 @@ def port_number(text: str) -> int:
 
 
 def broker_count(text: str) -> int:
-    """How many brokers to run, from the command line."""
+    """Read the number of brokers to run from the command line."""
     if not text.isdecimal() or not 1 <= int(text) <= MOST_BROKERS:
         raise argparse.ArgumentTypeError(
             f"{text} is not a number of brokers, which is from 1 to {MOST_BROKERS}"

@@ -32,7 +32,7 @@ _OURS = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
 
 
 def memory_directory() -> Path:
-    """Where there is shared memory, that; else where temporary directories are."""
+    """Return the directory of shared memory, or else that of temporary files."""
     has_shared_memory = not twins.PORTABLE and os.access(SHARED_MEMORY, os.W_OK)
     return SHARED_MEMORY if has_shared_memory else Path(tempfile.gettempdir())
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 WORTH_SHOWING = 64 << 20
-"""For fewer bytes than this no bar is shown."""
+"""Smallest number of bytes for which a bar is shown."""
 
 INTERVAL_S = 0.1
 """Between two drawings of a bar."""

@@ -28,7 +28,7 @@ from kcompat.descriptors import raise_limit
 from kcompat.net.spinning import spinning_loop
 
 LOOPBACK_LISTENER = "PLAINTEXT://localhost:9092"
-"""Where a broker listens that nobody configured: for programs of this machine alone."""
+"""Default listener: for programs of this machine alone."""
 
 if TYPE_CHECKING:
     import argparse
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DEFAULT_DIRECTORY = Path("kcompat-data")
-"""Where a broker stores by default: in the current directory, where it is seen and easily removed."""
+"""Default data directory: in the current directory, where it is seen and easily removed."""
 
 REPORTERS = frozenset({"kafka.metrics.reporters", "metric.reporters"})
 """Keys of classes that would send somebody the metrics, who may wait for them."""

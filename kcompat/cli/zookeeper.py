@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kazoo.client import KazooClient
 
 TIMEOUT_S = 10.0
-"""How long ZooKeeper may take to be connected to, and to answer anything."""
+"""Seconds that ZooKeeper may take to accept a connection, and to answer a request."""
 
 WINDOW = 500
 """Requests that are sent before the first answer is waited for."""
@@ -45,7 +45,7 @@ def attempt(work: Callable[[], None]) -> int:
 
 
 def data_directories(options: argparse.Namespace) -> list[str]:
-    """Where the broker stores. What else its properties ask for, such as TLS, is not looked at.
+    """Return the data directories of the broker; its other properties, such as TLS, are not checked.
 
     Raises:
         ConfigError: the properties cannot be understood.

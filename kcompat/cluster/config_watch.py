@@ -1,4 +1,4 @@
-"""How a broker hears that dynamic configs were changed, by whichever broker or tool.
+"""Notifications of changed dynamic configs, by whichever broker or tool they were changed.
 
 Who changes the configs of an entity leaves a numbered notification under `/config/changes`. Every broker
 watches that node, and reads the configs that new notifications name. At its start, and when it may have
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kcompat.store.interface import MetadataStore, Stat, Watch, WatchEvent
 
 KEPT_MS = 15 * 60 * 1000
-"""How long a notification stays, for those who are slow to read it."""
+"""Time in ms that a notification stays, for brokers that are slow to read it."""
 
 _log = logging.getLogger(__name__)
 

@@ -35,7 +35,7 @@ class FinalizedFeatures:
         self.epoch = NO_EPOCH
         """Higher with each change; `NO_EPOCH` where the cluster has no finalized features at all."""
         self.levels: Mapping[str, int] = {}
-        """By feature; those that are not finalized are not in it."""
+        """Finalized level by feature; features that are not finalized are missing."""
 
     def level(self, feature: str) -> int:
         """The level that is in force; 0 where the feature is not finalized."""

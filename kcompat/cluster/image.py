@@ -40,7 +40,9 @@ class BrokerInfo(Struct, frozen=True, gc=False):
 
 
 class PartitionInfo(Struct, frozen=True, gc=False):
-    """Where clients find a partition, and who is in sync; `offline` replicas lack a broker or a disk."""
+    """The leader and replicas of a partition, as clients see them; `offline` replicas lack a broker or a
+    disk.
+    """
 
     leader: int
     leader_epoch: int
@@ -69,7 +71,7 @@ class TopicImage(Struct, frozen=True, gc=False):
 
 
 class ClusterImage(Struct, frozen=True):
-    """Everything a reader may ask about the cluster. Do not change what the mappings hold."""
+    """The metadata of the cluster, as handlers read it. Do not change what the mappings hold."""
 
     cluster_id: str
     controller_id: int = NO_CONTROLLER

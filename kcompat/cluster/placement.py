@@ -1,4 +1,5 @@
-"""Where the replicas of new partitions go. Kafka's counterpart: `AdminUtils.assignReplicasToBrokers`.
+"""Placement of the replicas of new partitions on brokers. Kafka's counterpart:
+`AdminUtils.assignReplicasToBrokers`.
 
 Leaders go round the brokers from a start index; followers keep a distance to their leader that grows by one
 with every round, so that the partitions of one leader have their followers on different brokers. With racks,

@@ -65,7 +65,7 @@ class NoCommonListenerError(StoreError):
 
 
 class SessionMemory(Protocol):
-    """Where a broker keeps the ids of its sessions for its next life."""
+    """Memory of a broker for the ids of its sessions, which outlives the process."""
 
     def read(self) -> list[int]:
         """Return the ids that were written last."""

@@ -121,12 +121,12 @@ class ProducerIdBlock(Struct, frozen=True):
 
 
 def broker_path(broker_id: int) -> str:
-    """Where a broker registers itself."""
+    """Return the path of a broker's registration."""
     return f"{BROKER_IDS}/{broker_id}"
 
 
 def topic_path(topic: str) -> str:
-    """Where a topic's assignment is."""
+    """Return the path of a topic's assignment."""
     return f"{TOPICS}/{topic}"
 
 
@@ -136,12 +136,12 @@ def partition_path(topic: str, partition: int) -> str:
 
 
 def partition_state_path(topic: str, partition: int) -> str:
-    """Where a partition's state is; the node's version is the partition epoch."""
+    """Return the path of a partition's state; the node's version is the partition epoch."""
     return f"{TOPICS}/{topic}/partitions/{partition}/state"
 
 
 def config_path(kind: str, name: str) -> str:
-    """Where the dynamic configs of an entity are; `kind` as in `CONFIG_KINDS`, or "groups"."""
+    """Return the path of an entity's dynamic configs; `kind` as in `CONFIG_KINDS`, or "groups"."""
     return f"{CONFIG}/{entity_path(kind, name)}"
 
 

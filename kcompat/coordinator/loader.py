@@ -78,7 +78,7 @@ class Loader:
 
     @property
     def last_offset(self) -> int:
-        """Where the last batch that has been replayed ends."""
+        """Offset after the last batch that has been replayed."""
         return self._next_offset - 1
 
     def _replay_batch(self, batch: memoryview, header: BatchHeader) -> None:

@@ -27,7 +27,7 @@ class CoordinatorRecord(NamedTuple):
 
 
 class ReplayPosition(NamedTuple):
-    """Where a replayed record stands in the log, and the open transaction it belongs to (-1: none)."""
+    """The position of a replayed record in the log, and the open transaction it belongs to (-1: none)."""
 
     offset: int
     producer_id: int = -1

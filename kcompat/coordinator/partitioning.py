@@ -1,4 +1,4 @@
-"""Which partition of a coordinator's topic a group or a transactional id lives in."""
+"""The partition of a coordinator's topic in which a group or a transactional id is kept."""
 
 from __future__ import annotations
 

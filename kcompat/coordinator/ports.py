@@ -27,7 +27,7 @@ class Shard(Protocol):
         """Apply a transaction marker at `offset`."""
 
     def committed(self, offset: int) -> None:
-        """Everything up to `offset` may be shown to readers, once the shard is loaded."""
+        """Show readers everything up to `offset`, once the shard is loaded."""
 
     def loaded(self, now_ms: int) -> None:
         """The whole log has been replayed, and is committed: start serving (session timers run from now)."""

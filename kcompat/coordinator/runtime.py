@@ -37,10 +37,10 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 INLINE_LOAD_BYTES = 256 * 1024
-"""How much of a log is replayed at once: some clients take COORDINATOR_LOAD_IN_PROGRESS for a crash."""
+"""Bytes of a log that are replayed at once: some clients take COORDINATOR_LOAD_IN_PROGRESS for a crash."""
 
 LOAD_SLICE_BYTES = 64 * 1024
-"""How much of a longer log is replayed before the loop has its turn."""
+"""Bytes of a longer log that are replayed in one iteration of the event loop."""
 
 
 class _Slot(Generic[S]):
@@ -198,8 +198,8 @@ class Runtime(Generic[S]):
     def read_latest(
         self, partition: int, query: Callable[[S, int], T], failed: Callable[[ErrorCode], T]
     ) -> Promise[T]:
-        """As `read`, once it is certain that no other coordinator has taken over; NOT_COORDINATOR if that
-        takes longer than a write may.
+        """Read as `read` does, once it is certain that no other coordinator has taken over; NOT_COORDINATOR
+        if that takes longer than a write may.
         """
         gate = self.gate(partition)
         if gate:

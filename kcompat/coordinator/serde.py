@@ -41,7 +41,7 @@ class RecordSerde:
         self._types = types
         self._value_version = value_version
         self._decoders: dict[tuple[bytes, bytes | None], _Decoders] = {}
-        """By the first two bytes of key and value, for the million records of a big partition."""
+        """Decoders by the first two bytes of key and value, for the million records of a big partition."""
 
     def serialize(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
         """Key and value as they stand in the log."""

@@ -34,7 +34,7 @@ class Timeline:
         self._changes.append((offset, mapping, key))
 
     def loaded(self) -> None:
-        """From now on readers see what is committed."""
+        """Begin to show readers only committed values."""
         self.is_loading = False
 
     def commit(self, offset: int) -> None:

@@ -146,5 +146,5 @@ class BrokerNode:
         return [result async for result in self.compacting(topic) if isinstance(result, Compacted)]
 
     def compacting(self, topic: str) -> AsyncIterator[Compacted | Progress]:
-        """As `compact`, with what is known in between."""
+        """Compact as `compact` does, and report the progress in between."""
         return compact_now(self.parts.cleaner, [log for log in self.parts.logs if log.topic == topic])

@@ -1,4 +1,4 @@
-"""Which broker this is: the id it was given, the one its log directories have, or a new one."""
+"""The id of this broker: the configured one, the one of its log directories, or a new one."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class CoordinatorTopics:
         self._config = config
 
     def partitions(self, topic: str) -> int:
-        """How many the topic has, or will have once it is made; 0 while that is not known.
+        """Return the number of partitions that the topic has, or will have; 0 while that is not known.
 
         A broker that has just started is given its partitions before it is shown the topics they are of. By
         the number that new topics get it might take a key for its own that lives in another partition.

@@ -1,4 +1,4 @@
-"""How a broker leaves its cluster in peace: others lead what it leads before it stops (controlled shutdown).
+"""The controlled shutdown of a broker: its leaderships move to others before it stops.
 
 The controller is asked `controlled.shutdown.max.retries` times, with `controlled.shutdown.retry.backoff.ms`
 in between, as in Kafka's `KafkaServer.controlledShutdown`; and, which Kafka does not do, as soon as the

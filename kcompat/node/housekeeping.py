@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from kcompat.node.parts import Parts
 
 NEVER_MS: Final = 2**40
-"""From this interval on, 35 years, a chore is never done: Kafka says "never" with the largest number."""
+"""Smallest interval, 35 years, with which a chore is never done: Kafka says "never" with the largest number.
+"""
 
 
 class Chore(Struct, frozen=True):

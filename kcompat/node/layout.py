@@ -1,4 +1,4 @@
-"""Where brokers store below `log.dirs`, and checks that one broker and several are not mixed up there.
+"""The directories of brokers below `log.dirs`, and checks that one broker and several are not mixed up there.
 
 A broker that is started alone stores in each of `log.dirs` itself. Brokers that are started together store in
 `broker-<id>` below each. Started the other way on the same directories they would not find their logs.

@@ -36,7 +36,7 @@ class Links:
         self._ports[port] = broker_id
 
     def of(self, broker_id: int) -> Connect:
-        """How this broker connects to others."""
+        """Return the function with which a broker connects to others."""
 
         def connect(
             address: tuple[str, int],

@@ -39,8 +39,9 @@ NOT_READY: Final = frozenset(
 
 
 class LocalMarkers:
-    """As `kcompat.transaction.marker_routes.MarkerWriter`. Kafka's counterpart:
-    `KafkaApis.handleWriteTxnMarkersRequest`.
+    """The `MarkerWriter` of this broker's partitions (`kcompat.transaction.marker_routes`).
+
+    Kafka's counterpart: `KafkaApis.handleWriteTxnMarkersRequest`.
     """
 
     def __init__(

@@ -271,7 +271,9 @@ class Parts:
         self.quorum.stop()
 
     def _port_of(self, broker: RegisteredBroker) -> BrokerPort:
-        """How the controller beside this broker reaches a broker: this one by direct calls."""
+        """Return the port through which the controller of this process reaches a broker: this one by direct
+        calls.
+        """
         return self.local if broker.info.id == self.services.cluster.broker_id else self.peering.port(broker)
 
     def propose(self, request: AlterPartitionRequest) -> Promise[AlterPartitionResponse]:

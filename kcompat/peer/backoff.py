@@ -1,4 +1,4 @@
-"""How long to wait after so many failures in a row. Kafka's counterpart: `ExponentialBackoff`."""
+"""The wait after a number of failures in a row. Kafka's counterpart: `ExponentialBackoff`."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class PeerClient:
     def ask(
         self, key: ApiKey, make: Callable[[int], Message], timeout_ms: float, newest: int = ANY_VERSION
     ) -> Promise[Any]:
-        """As `call`, for a request that is made once its version is known: `make(version)`. It is no newer
+        """Send a request that is made once its version is known: `make(version)`. It is no newer
         than `newest`.
         """
         call = _Call(self, key, make, newest)

@@ -1,4 +1,4 @@
-"""Why another broker gave no answer."""
+"""Errors of requests to another broker that got no answer."""
 
 from __future__ import annotations
 

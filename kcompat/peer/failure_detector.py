@@ -32,11 +32,11 @@ class Registered(Protocol):
 
     @property
     def info(self) -> BrokerInfo:
-        """Where it is."""
+        """Addresses of the broker."""
 
     @property
     def epoch(self) -> int:
-        """Its broker epoch."""
+        """Broker epoch of the registration."""
 
 
 class FailureDetector:

@@ -28,7 +28,7 @@ ANSWER_OVERHEAD: Final = 16 * MIB
 
 
 class ImageSource(Protocol):
-    """Where the image in force is found, and who is told of another."""
+    """The source of the current metadata image, and of its changes."""
 
     image: ClusterImage
 
@@ -116,7 +116,7 @@ class Peers:
 
 
 def settings_of(config: BrokerConfig) -> PeerSettings:
-    """How connections to other brokers are made."""
+    """Return the settings of connections to other brokers."""
     buffer = config.integer("replica.socket.receive.buffer.bytes")
     return PeerSettings(
         release=release(config.string("inter.broker.protocol.version")),

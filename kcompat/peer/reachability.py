@@ -83,4 +83,4 @@ class _Probe:
         self.lost_ms: int | None = now_ms
         """Since when there is no connection; None while there is one."""
         self.fault: PeerFault | None = None
-        """Why the last attempt failed; None once one has succeeded."""
+        """Reason why the last attempt failed; None once one has succeeded."""

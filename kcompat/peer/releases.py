@@ -1,4 +1,4 @@
-"""Which versions of a request may be sent under an `inter.broker.protocol.version`.
+"""The versions of requests that may be sent under an `inter.broker.protocol.version`.
 
 While brokers are upgraded one by one, the old ones understand no newer requests than theirs, and replies of
 newer ones would be misread by them. The operator raises the release when all are new. What Kafka bounds by it

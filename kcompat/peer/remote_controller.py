@@ -192,7 +192,7 @@ class _Errand:
         """Fault of the last attempt."""
 
     def miss(self, fault: PeerFault) -> None:
-        """There will be no answer."""
+        """Fail the promise: no response will come."""
         self.promise.fail(PeerError(fault, "the controller"))
 
 

@@ -88,7 +88,7 @@ class Stat(Struct, frozen=True, gc=False):
     pzxid: int
     """The transaction that last changed the list of children; czxid where there never was one."""
     aversion: int = 0
-    """How often the access control list was replaced."""
+    """Number of times that the access control list was replaced."""
 
 
 class Access(Struct, frozen=True, gc=False):
@@ -174,7 +174,7 @@ class WatchEvent(Struct, frozen=True, gc=False):
 
 
 class SessionState(Enum):
-    """How a session stands with the store."""
+    """States of a session with the store."""
 
     CONNECTED = "connected"
     SUSPENDED = "suspended"

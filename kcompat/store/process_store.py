@@ -33,7 +33,7 @@ MOST_TOGETHER = 64
 
 
 class Journal(Protocol):
-    """Where transactions become durable."""
+    """The port that makes transactions durable."""
 
     def load(self) -> Tree:
         """The tree as last written; `StoreUnavailableError` says why it cannot be read."""
@@ -48,7 +48,7 @@ class Journal(Protocol):
 
 
 class _MemoryJournal:
-    """Nothing outlives the process."""
+    """A journal that keeps nothing: the store ends with the process."""
 
     def load(self) -> Tree:
         return Tree()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 K = TypeVar("K", int, str)
 
 METADATA_FILE = "metadata.db"
-"""Its name in the first log directory."""
+"""Name of the file in the first log directory."""
 
 FORMAT_VERSION = 2
 _APPLICATION_ID = 1801678192  # "kcmp"

@@ -78,7 +78,7 @@ class StoredNode(Struct, gc=False):
 
     @property
     def children_ever(self) -> int:
-        """How many children were ever made: the number after the name of a sequential one."""
+        """Number of children that were ever made: the number after the name of a sequential one."""
         return (self.cversion + len(self.children)) // 2
 
     def add_child(self, name: str) -> None:

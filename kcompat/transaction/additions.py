@@ -1,4 +1,6 @@
-"""Which partitions are in a transaction: AddPartitionsToTxn, AddOffsetsToTxn, and leaders that verify it."""
+"""Adding partitions to transactions, and verifying that they are in one: AddPartitionsToTxn, AddOffsetsToTxn,
+and leaders that verify it.
+"""
 
 from __future__ import annotations
 

@@ -285,7 +285,7 @@ class TransactionCoordinator:
 
 
 STEPS_IN_A_SLICE = 20_000
-"""How much of a comparison with a pattern is done before the loop has its turn: a few milliseconds."""
+"""Steps of a comparison with a pattern in one iteration of the event loop: a few milliseconds."""
 
 RETRY_MS = 100
 """After a completion that could not be written."""

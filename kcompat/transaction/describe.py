@@ -29,7 +29,7 @@ class DescribedTransaction(Struct, frozen=True):
 
 
 class TransactionFilter(Struct, frozen=True):
-    """Which transactional ids are asked for: those that pass all of what is given."""
+    """A filter of transactional ids, which pass if they meet all of its conditions."""
 
     states: AbstractSet[State] | None = None
     producer_ids: AbstractSet[int] = frozenset()

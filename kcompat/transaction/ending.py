@@ -1,4 +1,4 @@
-"""How transactions end: EndTxn, timeouts, and the completion once all markers are written.
+"""The end of transactions: EndTxn, timeouts, and the completion once all markers are written.
 
 The end is decided by a record, and from then on nothing can change it: whoever coordinates has the markers
 written until all are. Kafka's counterpart: `TransactionCoordinator.endTransaction`.

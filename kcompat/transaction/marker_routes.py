@@ -1,4 +1,4 @@
-"""How markers come to the brokers that lead their partitions: straight to this one, by WriteTxnMarkers to
+"""Routes of markers to the leaders of their partitions: direct calls here, by WriteTxnMarkers to
 others.
 """
 
@@ -72,7 +72,7 @@ def _row(marker: Marker) -> Row:
 
 
 def _errors(markers: Sequence[Marker], response: Any) -> list[Errors]:
-    """By marker; of the answers a producer id has one, whatever the order."""
+    """Return the errors by marker; the rows of a response are found by producer id, in any order."""
     found: dict[int, Errors] = {}
     for row in response.markers:
         errors = found.setdefault(row.producer_id, {})

@@ -37,7 +37,7 @@ WRITTEN: Final = frozenset(
 """The partition has the marker, or can have none."""
 
 SUPERSEDED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED})
-"""Somebody else coordinates the id, and completes the transaction."""
+"""Errors by which another broker coordinates the id, and completes the transaction."""
 
 
 class Marker(Struct, frozen=True):
@@ -112,7 +112,7 @@ class Markers:
         self._left[name] = self._fresh[name] = _Left(partition, name, marker, done)
 
     def hurry(self, name: str) -> None:
-        """Somebody asks for the id: what was begun for it sets out now, and may be over at once."""
+        """Send the markers of an id now, because a request waits for its transaction."""
         if name in self._fresh:
             self._set_out()
 

@@ -31,7 +31,7 @@ class TransactionShard:
         self.feature_level = feature_level
         self._decided = decided
         self._prepared: dict[str, int] = {}
-        """Where each end was decided whose markers are not begun."""
+        """Offset of the decision of each transaction whose markers are not begun."""
 
     def replay(self, record: CoordinatorRecord, position: ReplayPosition) -> None:
         """Apply one record."""

@@ -10,8 +10,10 @@ if TYPE_CHECKING:
 
 
 class State(IntEnum):
-    """As in the records of `__transaction_state`. Kafka's two further ones, Dead and PrepareEpochFence, are
-    never in a record: here an id that expires is gone, and a fence is an abort in a higher epoch.
+    """States of a transaction, as in the records of `__transaction_state`.
+
+    Kafka's two further ones, Dead and PrepareEpochFence, are never in a record: here an id that expires is
+    gone, and a fence is an abort in a higher epoch.
     """
 
     EMPTY = 0
@@ -23,7 +25,7 @@ class State(IntEnum):
 
     @property
     def label(self) -> str:
-        """As clients are told: "PrepareCommit"."""
+        """Name of the state in responses, such as "PrepareCommit"."""
         return self.name.title().replace("_", "")
 
     @property
@@ -47,6 +49,7 @@ PREVIOUS: Final[Mapping[State, frozenset[State]]] = {
     State.COMPLETE_COMMIT: frozenset({State.PREPARE_COMMIT}),
     State.COMPLETE_ABORT: frozenset({State.PREPARE_ABORT}),
 }
-"""From which states each can be reached. Since `transaction.version` 2 a producer may abort where nothing is
-open (KIP-890).
+"""States from which each state can be reached.
+
+Since `transaction.version` 2 a producer may abort where nothing is open (KIP-890).
 """

@@ -39,9 +39,9 @@ class Transaction(Struct, frozen=True):
     state: State
     updated_ms: int
     started_ms: int = NO_TIMESTAMP
-    """When the first partition was added to the transaction that is open, or was last."""
+    """Time when the first partition was added to the open transaction, or to the last one."""
     partitions: frozenset[TopicPartition] = frozenset()
-    """Where markers have to be written."""
+    """Partitions in which markers have to be written."""
     previous_producer_id: int = NO_PRODUCER_ID
     """Producer id before the last change."""
     next_producer_id: int = NO_PRODUCER_ID

@@ -82,7 +82,7 @@ class JuteReader:
         return count
 
     def rest(self) -> bytes:
-        """All that is left."""
+        """Take all bytes that are left."""
         return bytes(self._take(self.left))
 
     def _take(self, size: int) -> memoryview:
@@ -110,7 +110,7 @@ class JuteRecord(Struct, frozen=True):
 
 
 _Field = tuple["Callable[[JuteReader], Any]", "Callable[[Any], bytes]", int]
-"""How a field is read and written, and the fewest bytes it takes."""
+"""The reader and the writer of a field, and the fewest bytes that it takes."""
 
 
 @cache

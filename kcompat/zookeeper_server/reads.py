@@ -245,7 +245,7 @@ READS: Final[
     OpCode.SET_WATCHES: (SetWatches, _set_watches),
     OpCode.SET_WATCHES2: (SetWatches2, _set_watches),
 }
-"""How a request is read, and what answers it."""
+"""The message class of each kind of request, and the function that answers it."""
 
 _READ_ROWS: Final = {OpCode.GET_CHILDREN: _get_children, OpCode.GET_DATA: _get_data}
 

@@ -90,7 +90,7 @@ class ConnectRequest(JuteRecord, frozen=True):
 
 
 class ConnectResponse(JuteRecord, frozen=True):
-    """Its answer; a `session_id` of 0 says that the session is no more."""
+    """The answer to a `ConnectRequest`; a `session_id` of 0 says that the session has ended."""
 
     protocol_version: Int
     timeout_ms: Int
@@ -208,24 +208,24 @@ class CreateTTLRequest(JuteRecord, frozen=True):
 
 
 class NoBody(JuteRecord, frozen=True):
-    """For requests that say it all by their kind."""
+    """A request without fields."""
 
 
 class PathRequest(JuteRecord, frozen=True):
-    """For requests that name a path and nothing else."""
+    """A request with a path alone."""
 
     path: str
 
 
 class PathWatchRequest(JuteRecord, frozen=True):
-    """For reads that may leave a watch behind."""
+    """A read that may set a watch."""
 
     path: str
     watch: bool
 
 
 class PathVersionRequest(JuteRecord, frozen=True):
-    """For `delete` and `check`."""
+    """The request of `delete` and `check`."""
 
     path: str
     version: Int
@@ -271,7 +271,7 @@ class PathModeRequest(JuteRecord, frozen=True):
 
 
 class PathResponse(JuteRecord, frozen=True):
-    """For `create` and `sync`."""
+    """The response to `create` and `sync`."""
 
     path: str
 
@@ -284,7 +284,7 @@ class Create2Response(JuteRecord, frozen=True):
 
 
 class StatResponse(JuteRecord, frozen=True):
-    """For `exists`, `setData` and `setACL`."""
+    """The response to `exists`, `setData` and `setACL`."""
 
     stat: StatRecord
 
@@ -304,7 +304,7 @@ class GetACLResponse(JuteRecord, frozen=True):
 
 
 class TextsResponse(JuteRecord, frozen=True):
-    """For `getChildren` and `getEphemerals`."""
+    """The response to `getChildren` and `getEphemerals`."""
 
     texts: tuple[str, ...]
 
@@ -317,7 +317,7 @@ class GetChildren2Response(JuteRecord, frozen=True):
 
 
 class NumberResponse(JuteRecord, frozen=True):
-    """For `getAllChildrenNumber`; an error code in `addWatch` and in rows of `multi`."""
+    """The response to `getAllChildrenNumber`; an error code in `addWatch` and in rows of `multi`."""
 
     number: Int
 

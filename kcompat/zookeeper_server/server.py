@@ -31,7 +31,7 @@ T = TypeVar("T")
 MAX_UNSENT: Final = 16 << 20
 """Bytes that may wait for a client that takes none; one that owes more is hung up on."""
 CLOSE_S: Final = 5.0
-"""How long a client may take for its last answers."""
+"""Seconds that a client may take for its last answers."""
 
 
 class ZooKeeperServer:

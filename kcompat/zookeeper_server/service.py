@@ -33,7 +33,7 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     max_client_cnxns: int = 60
     """Connections of one address; 0 for any number."""
     sessionless_timeout_ms: int = 10_000
-    """How long a connection may take to say what it wants."""
+    """Seconds that a connection may take for its first request."""
     data_dir: str = ""
 
 
@@ -76,7 +76,7 @@ class ConnectedClient(Hashable, Protocol):
     identities: tuple[Identity, ...]
     statistics: Statistics
     since_ms: int
-    """When it was made."""
+    """Time in ms when the connection was made."""
     last_operation: str
     last_xid: int
 

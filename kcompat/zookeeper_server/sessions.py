@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 TICK_MS: Final = 200
-"""How finely silence is measured: a session ends within two ticks after its timeout."""
+"""Period in ms of the check for silent clients: a session ends within two ticks after its timeout."""
 
 PASSWORD_BYTES: Final = 16
 
@@ -114,7 +114,7 @@ class ClientSessions:
         self.touch(session)
 
     def touch(self, session: ClientSession) -> None:
-        """Its client has been heard: its timeout begins anew."""
+        """Begin the timeout of a session anew: its client was heard."""
         if session.is_ending:
             return
         due = self._tick + 1 - -session.timeout_ms // TICK_MS

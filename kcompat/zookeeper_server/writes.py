@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from kcompat.zookeeper_server.jute import JuteReader, JuteRecord
 
 CONFIG_PATH: Final = "/zookeeper/config"
-"""Where an ensemble keeps its members."""
+"""Node in which an ensemble keeps its members."""
 SYSTEM_PATHS: Final = ("/zookeeper", "/zookeeper/quota", CONFIG_PATH)
 """Nodes that every ZooKeeper has, and nobody deletes."""
 
@@ -52,7 +52,7 @@ _EPHEMERAL: Final = 1
 _SEQUENTIAL: Final = 2
 _SERVED_FLAGS: Final = range(4)
 _KNOWN_FLAGS: Final = range(7)
-"""From 4 on they are containers and nodes that live for a time."""
+"""Flags that ZooKeeper knows; those from 4 on make containers and nodes that live for a time."""
 
 
 def is_path(text: str) -> bool:

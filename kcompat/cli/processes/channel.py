@@ -28,11 +28,11 @@ class OwnStore(msgspec.Struct, frozen=True):
 
 
 class Job(msgspec.Struct, frozen=True, tag=True):
-    """Be this broker. Without a store of its own its configuration says where the store is."""
+    """The job of a process: the broker to run. Without an own store, its configuration names the store."""
 
     broker_id: int
     brokers: int
-    """How many the cluster has."""
+    """Number of brokers of the cluster."""
     config: dict[str, str]
     log_level: str | None
     store: OwnStore | None = None
@@ -47,7 +47,7 @@ class Started(msgspec.Struct, frozen=True, tag=True):
 
     address: str
     zookeeper_port: int | None
-    """Where its store is served, if it has one."""
+    """Address at which the broker serves its store; None without one."""
     listeners: tuple[ServedListener, ...] = ()
 
 

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from kcompat.node.environment import Environment
 
 PATIENCE_S = 10.0
-"""How long a clean end may take when the command has ended: nobody is left who would end this process."""
+"""Seconds that a clean end may take when the command has ended: nobody is left who would end this process."""
 
 
 def run(end: socket.socket) -> int:
-    """Be the broker that is asked for at the other end of the channel; the exit code."""
+    """Run the broker of the job that comes through the channel; return the exit code."""
     with asyncio.Runner(loop_factory=spinning_loop) as runner:
         return runner.run(_live(end))
 

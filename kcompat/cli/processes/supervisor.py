@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind", Started, SeesAll)
 
 ANY_PORT = ("127.0.0.1", 0)
-"""Where the store is served unless somebody says where: to this machine, at a port that is free."""
+"""Default address of the store: on this machine, at a free port."""
 
 STORELESS_PATIENCE_S = 10.0
-"""How long brokers may take to end when the store has ended before them."""
+"""Seconds that brokers may take to end when the store has ended before them."""
 
 
 class BrokerFailedError(Exception):
@@ -129,7 +129,7 @@ class ProcessCluster:
 
     @property
     def zookeeper(self) -> tuple[str, int]:
-        """Where the store is served, once the brokers run."""
+        """Address at which the store is served, once the brokers run."""
         return self._served_at
 
     async def start(self) -> None:

@@ -39,7 +39,7 @@ PATIENCE = 0.2
 """The part of a session's timeout after which another connection is tried where a server says nothing."""
 
 _STOP_S = 5.0
-"""How long the end of a client is waited for. One whose server is silent ends by itself, later."""
+"""Seconds to wait for the end of a client. One whose server is silent ends by itself, later."""
 
 _log = logging.getLogger(__name__)
 _kazoo_log = logging.getLogger(f"{__name__}.kazoo")
@@ -85,7 +85,7 @@ class EnsembleConnection:
 
     @property
     def problem(self) -> OSError | None:
-        """Why the last attempt to reach a server failed; None where it did not."""
+        """Reason why the last attempt to reach a server failed; None where it did not."""
         return self._handler.problem
 
     def start(self) -> None:

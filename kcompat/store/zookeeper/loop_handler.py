@@ -42,7 +42,7 @@ class LoopHandler:
         self._posted: deque[Callable[[], object]] = deque()
         self._is_woken = False
         self.problem: OSError | None = None
-        """Why the last attempt to connect failed; None where it did not."""
+        """Reason why the last attempt to connect failed; None where it did not."""
         threads = SequentialThreadingHandler()
         self._select = threads.select
         self.create_socket_pair = threads.create_socket_pair
@@ -51,7 +51,7 @@ class LoopHandler:
         self.rlock_object = threads.rlock_object
         self.spawn = threads.spawn
         self.completion_queue = self
-        """Where kazoo puts the callbacks of answers."""
+        """Queue into which kazoo puts the callbacks of answers."""
 
     def put(self, callback: Callable[[], object]) -> None:
         """Call this on the loop after all that was put before. From any thread."""
@@ -70,8 +70,8 @@ class LoopHandler:
         return AsyncResult(self)
 
     def select(self, read: list[Any], write: list[Any], other: list[Any], timeout: float) -> Any:
-        """As `select.select`. kazoo waits for one socket in the middle of an exchange, and would wait as long
-        as a session lasts: one that reaches a server just when it starts may never be answered.
+        """Wait as `select.select`. kazoo waits for one socket in the middle of an exchange, and would wait as
+        long as a session lasts: one that reaches a server just when it starts may never be answered.
 
         What comes in one record of TLS is decrypted as one: of an answer and a watch in it, the kernel has
         nothing more once the first is read.

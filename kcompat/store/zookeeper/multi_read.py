@@ -37,7 +37,7 @@ class MultiRead(Struct, frozen=True):
 
     @classmethod
     def deserialize(cls, data: bytes, offset: int) -> list[Any]:
-        """For each path kazoo's (data, stat), None where there is no node, or the exception."""
+        """Return for each path kazoo's (data, stat), None where there is no node, or the exception."""
         results: list[Any] = []
         while True:
             kind, is_last, _ = multiheader_struct.unpack_from(data, offset)

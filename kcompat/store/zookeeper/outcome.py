@@ -44,7 +44,7 @@ class Found(Struct, frozen=True):
     nodes: Mapping[str, Node]
     """At least those that `paths_to_read` names."""
     numbered: Mapping[str, Mapping[str, tuple[bytes, Stat]]] = {}
-    """For each sequential path asked for: the nodes whose names are that path and a number."""
+    """Nodes by sequential path: those whose names are that path and a number."""
 
 
 class Made(Struct, frozen=True):

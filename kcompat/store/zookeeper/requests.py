@@ -75,7 +75,7 @@ class Requests:
         return answer.results if isinstance(answer, Made) else self._translation.results(ops, answer)
 
     def open(self) -> None:
-        """There is a connection."""
+        """Send the requests that wait: there is a connection."""
         if self._lost:
             self._recovery = asyncio.create_task(self._recover(), name="zookeeper-recovery")
         else:
@@ -83,7 +83,7 @@ class Requests:
             self._let_out()
 
     def suspend(self) -> None:
-        """There is none."""
+        """Keep requests waiting: there is no connection."""
         self._is_open = False
         if self._recovery is not None:
             self._recovery.cancel()

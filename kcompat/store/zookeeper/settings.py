@@ -1,4 +1,4 @@
-"""How a ZooKeeper ensemble is reached: what Kafka's `zookeeper.*` keys say, checked."""
+"""The checked settings of connections to a ZooKeeper ensemble, from Kafka's `zookeeper.*` keys."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ZooKeeperTls(Struct, frozen=True):
     keystore: str | None = None
     keystore_password: str | None = None
     versions: Sequence[str] = ("TLSv1.2",)
-    """From the lowest of these to the highest."""
+    """Allowed versions of TLS, from the lowest of these to the highest."""
     cipher_suites: Sequence[str] = ()
     checks_host_name: bool = True
     checks_revocation: bool = False
@@ -86,7 +86,7 @@ class ZooKeeperTls(Struct, frozen=True):
 
 
 class ZooKeeperSettings(Struct, frozen=True):
-    """Where the ensemble is and how it is used. Times in ms."""
+    """The servers of the ensemble, and the settings of sessions. Times in ms."""
 
     servers: str
     """`host:port` of each, separated by commas."""

@@ -53,7 +53,7 @@ class Watches:
             node.has_missed = True
 
     def resume(self) -> None:
-        """There is a connection again."""
+        """Set all watches again on a new connection."""
         self._is_connected = True
         for node in list(self._nodes.values()):
             if self.is_wanted(node):
