@@ -75,15 +75,8 @@ def _is_classic(member: ConsumerMember) -> bool:
 
 
 def _expire(turn: GroupTurn, key: Key, delay_ms: int, is_due: Callable[[ConsumerMember], bool]) -> None:
-    """Take the member that a key names out after this time, if it is still there and `is_due` says so."""
-    _, group_id, member_id = key
+    expire(turn, key, delay_ms, ConsumerRoster, _fence, is_due)
 
-    def take_out(turn: GroupTurn) -> bool:
-        group: object = turn.shard.groups.get(group_id)
-        member = group.members.get(member_id) if isinstance(group, ConsumerRoster) else None
-        if not isinstance(group, ConsumerRoster) or member is None or not is_due(member):
-            return False
-        leaving.fence(turn, group, [member])
-        return True
 
-    expire(turn, key, delay_ms, take_out)
+def _fence(turn: GroupTurn, group: ConsumerRoster, member: ConsumerMember) -> None:
+    leaving.fence(turn, group, [member])

@@ -29,15 +29,6 @@ def fence(turn: GroupTurn, group: ShareRoster, member: ShareMember) -> None:
 
 
 def keep_alive(turn: GroupTurn, group_id: str, member_id: str) -> None:
-    """A member gave a sign of life: it is out unless it gives another within its session timeout."""
-
-    def take_out(turn: GroupTurn) -> bool:
-        group: object = turn.shard.groups.get(group_id)
-        member = group.members.get(member_id) if isinstance(group, ShareRoster) else None
-        if not isinstance(group, ShareRoster) or member is None:
-            return False
-        fence(turn, group, member)
-        return True
-
+    """Begin the session of a member anew: it is out unless it heartbeats within its session timeout."""
     timeout_ms = settings_of(turn.shard, turn.shard.config.share, group_id).session_timeout_ms
-    expire(turn, session_key(group_id, member_id), timeout_ms, take_out)
+    expire(turn, session_key(group_id, member_id), timeout_ms, ShareRoster, fence)

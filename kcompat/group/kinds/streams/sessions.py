@@ -16,11 +16,10 @@ from kcompat.group.modern.own_settings import settings_of
 from kcompat.group.presence import session_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from kcompat.group.base import GroupTurn
     from kcompat.group.kinds.streams.member import StreamsMember
-    from kcompat.group.modern.expiry import Key
 
 
 def fence(turn: GroupTurn, group: StreamsRoster, member: StreamsMember) -> None:
@@ -34,14 +33,15 @@ def fence(turn: GroupTurn, group: StreamsRoster, member: StreamsMember) -> None:
 def keep_alive(turn: GroupTurn, group_id: str, member_id: str) -> None:
     """A member gave a sign of life: it is out unless it gives another within its session timeout."""
     timeout_ms = settings_of(turn.shard, turn.shard.config.streams, group_id).session_timeout_ms
-    _expire(turn, session_key(group_id, member_id), timeout_ms, lambda _member: True)
+    expire(turn, session_key(group_id, member_id), timeout_ms, StreamsRoster, fence)
 
 
 def watch_revocation(turn: GroupTurn, group_id: str, member: StreamsMember) -> None:
     """Give a member its rebalance timeout to give tasks up, or stop waiting if it has."""
     key, epoch = revocation_key(group_id, member.member_id), member.member_epoch
     if member.state is StreamsMemberState.UNREVOKED_TASKS:
-        _expire(turn, key, member.rebalance_timeout_ms, lambda member: member.member_epoch == epoch)
+        timeout_ms = member.rebalance_timeout_ms
+        expire(turn, key, timeout_ms, StreamsRoster, fence, lambda member: member.member_epoch == epoch)
     else:
         turn.shard.timers.cancel(key)
 
@@ -61,18 +61,3 @@ def delay_key(group_id: str) -> tuple[str, str]:
 def _cancel(turn: GroupTurn, group_id: str, member_id: str) -> None:
     turn.shard.timers.cancel(session_key(group_id, member_id))
     turn.shard.timers.cancel(revocation_key(group_id, member_id))
-
-
-def _expire(turn: GroupTurn, key: Key, delay_ms: int, is_due: Callable[[StreamsMember], bool]) -> None:
-    """Take the member that a key names out after this time, if it is still there and `is_due` says so."""
-    _, group_id, member_id = key
-
-    def take_out(turn: GroupTurn) -> bool:
-        group: object = turn.shard.groups.get(group_id)
-        member = group.members.get(member_id) if isinstance(group, StreamsRoster) else None
-        if not isinstance(group, StreamsRoster) or member is None or not is_due(member):
-            return False
-        fence(turn, group, member)
-        return True
-
-    expire(turn, key, delay_ms, take_out)
