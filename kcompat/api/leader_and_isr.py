@@ -41,7 +41,7 @@ def handle(
     context: RequestContext, request: LeaderAndIsrRequest
 ) -> LeaderAndIsrResponse | Promise[LeaderAndIsrResponse]:
     """Take the roles."""
-    news = leader_and_isr.news_of(request, context.services.server.config.inter_broker_listener)
+    news = leader_and_isr.control_request_of(request, context.services.server.config.inter_broker_listener)
 
     illegal = {
         (each.topic, each.index): ErrorCode.INVALID_TOPIC_EXCEPTION

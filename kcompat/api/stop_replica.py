@@ -37,7 +37,7 @@ def handle(
     context: RequestContext, request: StopReplicaRequest
 ) -> StopReplicaResponse | Promise[StopReplicaResponse]:
     """Stop the replicas."""
-    news = stop_replica.news_of(request)
+    news = stop_replica.control_request_of(request)
     refused = refusal(context, request.broker_epoch)
     if not refused:
         return give(context, news).map(partial(_response, news.partitions))

@@ -39,7 +39,7 @@ def handle(
     if refused:
         return update_metadata.response_of(Reply(refused))
     try:
-        news = update_metadata.news_of(request)
+        news = update_metadata.control_request_of(request)
     except ValueError:
         return update_metadata.response_of(Reply(ErrorCode.INVALID_REQUEST))
     return give(context, news).map(update_metadata.response_of)

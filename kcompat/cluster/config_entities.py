@@ -7,15 +7,15 @@ from urllib.parse import quote, unquote
 TOPICS = "topics"
 BROKERS = "brokers"
 GROUPS = "groups"
-"""The kind of entities that are groups. Kafka with ZooKeeper has none: their node is made with the first."""
+"""Kind of the entities that are groups. Kafka with ZooKeeper has none; the node is created with the first."""
 
 KINDS = (TOPICS, BROKERS, GROUPS)
 """Kinds of entities whose configs brokers obey."""
 
 
 def entity_path(kind: str, name: str) -> str:
-    """The path of an entity below `/config`. The id of a group may be any text, so it is sanitized as Kafka
-    does with the names of users and clients, and is not taken for `.` or `..`.
+    """Return the path of an entity below `/config`. A group id may be any text, so it is sanitized as Kafka
+    does with the names of users and clients, and is never `.` or `..`.
     """
     if kind != GROUPS:
         return f"{kind}/{name}"
@@ -24,6 +24,6 @@ def entity_path(kind: str, name: str) -> str:
 
 
 def entity_of(path: str) -> tuple[str, str]:
-    """Kind and name of an entity, from its path below `/config`."""
+    """Return kind and name of an entity from its path below `/config`."""
     kind, _, name = path.partition("/")
     return kind, unquote(name) if kind == GROUPS else name

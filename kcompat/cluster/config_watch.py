@@ -1,9 +1,10 @@
-"""Notifications of changed dynamic configs, by whichever broker or tool they were changed.
+"""Notifications of changed dynamic configs, which any broker or tool may have changed.
 
-Who changes the configs of an entity leaves a numbered notification under `/config/changes`. Every broker
-watches that node, and reads the configs that new notifications name. At its start, and when it may have
-missed some, it reads all configs. Whoever reads notifications removes those that are older than 15 minutes.
-Kafka's counterparts: `ZkConfigManager`, `ZkNodeChangeNotificationListener`.
+A broker or tool that changes the configs of an entity leaves a numbered notification under `/config/changes`.
+Every broker watches that node and reads the configs that new notifications name. At its start, and when it
+may have missed some, it reads all configs. A broker that reads notifications removes those older than 15
+minutes. Kafka's counterparts: `ZkConfigManager`,
+`ZkNodeChangeNotificationListener`.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ class ConfigWatch:
         self._listening: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Hear of all configs that there are, and from then on of every change. Raises the store's errors."""
+        """Apply all configs, and from then on every change. Raises the store's errors."""
         self._watch = self._store.watch(znodes.CONFIG_CHANGES, self._told)
         await self._read_everything()
         self._listening = asyncio.create_task(self._listen(), name="config-watch")
 
     async def stop(self) -> None:
-        """Hear nothing more, and end the changes that this broker has begun."""
+        """Stop watching, and end the changes that this broker has begun."""
         self.abandon()
         if self._listening is not None:
             with suppress(asyncio.CancelledError):
@@ -59,7 +60,7 @@ class ConfigWatch:
         await self._configs.stop()
 
     def abandon(self) -> None:
-        """Hear nothing more, from now on."""
+        """Stop watching at once."""
         if self._watch is not None:
             self._watch.cancel()
         if self._listening is not None:

@@ -1,8 +1,8 @@
-"""Control requests, by which a broker hears of the controller's decisions, and its replies. Pure.
+"""Control requests: what the controller has decided for a broker, and the broker's reply. Pure.
 
-A control request is the same value whether the controller of this process gives it, a controller elsewhere
-sends it, or a watch of the store finds it out. All but `UpdateConfigs` are requests of Kafka and have their
-names; they carry the epoch of the controller that decided, and a broker refuses a smaller one than it knows.
+A control request is the same value whether the controller of this process makes it, a controller elsewhere
+sends it, or a watch on the store leads to it. All but `UpdateConfigs` are Kafka's requests and have their
+names. They carry the epoch of the controller that decided; a broker refuses a smaller epoch than it knows.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import BrokerInfo, PartitionInfo
 
 NO_LEADER_EPOCH = -1
-"""The leader epoch of a replica to stop, where nobody knows one."""
+"""Leader epoch of a replica to stop when the epoch is unknown."""
 
 LEADER_EPOCH_DURING_DELETION = -2
-"""The leader epoch of a replica to stop because its topic is being deleted."""
+"""Leader epoch of a replica to stop because its topic is deleted."""
 
 
 class Role(Struct, frozen=True, gc=False):
@@ -52,7 +52,9 @@ class AssignedPartition(Struct, frozen=True, gc=False):
 
 
 class LeaderAndIsr(Struct, frozen=True):
-    """Take these roles; create the logs that are missing. `live_leaders` are the brokers that lead them."""
+    """Request to take these roles, and to create missing logs. `live_leaders` are the brokers that lead the
+    partitions.
+    """
 
     controller_id: int
     controller_epoch: int
@@ -61,8 +63,8 @@ class LeaderAndIsr(Struct, frozen=True):
 
 
 class StoppedPartition(Struct, frozen=True, gc=False):
-    """One partition of a StopReplica. A broker that knows a newer `leader_epoch` refuses; negative ones, the
-    two above, are never refused.
+    """One partition of a StopReplica. A broker that knows a newer `leader_epoch` refuses; the two negative
+    epochs above are never refused.
     """
 
     topic: str
@@ -72,7 +74,9 @@ class StoppedPartition(Struct, frozen=True, gc=False):
 
 
 class StopReplica(Struct, frozen=True):
-    """Stop following the leaders of these partitions; of those to `delete` keep nothing."""
+    """Request to stop following the leaders of these partitions, and to delete the logs
+    of those to `delete`.
+    """
 
     controller_id: int
     controller_epoch: int
@@ -80,7 +84,7 @@ class StopReplica(Struct, frozen=True):
 
 
 class UpdatedPartition(Struct, frozen=True, gc=False):
-    """One partition of an UpdateMetadata; the leader `LEADER_DURING_DELETION` takes it out of the picture."""
+    """One partition of an UpdateMetadata; the leader `LEADER_DURING_DELETION` removes it from the image."""
 
     topic: str
     topic_id: bytes
@@ -89,8 +93,8 @@ class UpdatedPartition(Struct, frozen=True, gc=False):
 
 
 class UpdateMetadata(Struct, frozen=True):
-    """Show clients this controller, these brokers and no others, and these partitions; partitions not named
-    stay as they are.
+    """Metadata update: the controller, all live brokers, and changed partitions; partitions not named stay as
+    they are.
     """
 
     controller_id: int
@@ -98,11 +102,11 @@ class UpdateMetadata(Struct, frozen=True):
     brokers: Mapping[int, BrokerInfo]
     partitions: Sequence[UpdatedPartition] = ()
     presumed_dead: Mapping[int, BrokerInfo] = {}
-    """Brokers that are not alive and that clients are told of all the same: see `ClusterImage`."""
+    """Brokers that have failed and that clients still see: `ClusterImage.presumed_dead`."""
 
 
 class UpdateConfigs(Struct, frozen=True):
-    """Obey and show these dynamic configs of entities, each complete; a topic's come before its roles."""
+    """Update of dynamic configs by (kind, name), each complete; a topic's configs come before its roles."""
 
     changed: Mapping[tuple[str, str], Mapping[str, str]]
 
@@ -121,10 +125,10 @@ Answered = Callable[[Reply], object]
 
 
 class BrokerPort(Protocol):
-    """A broker, as the controller reaches it."""
+    """Port through which the controller reaches a broker."""
 
     def give(self, control: ControlRequest, answered: Answered) -> None:
-        """Take one request; call `answered` when it is done, before or after this returns."""
+        """Execute one request; call `answered` with the reply when it is done, maybe before this returns."""
 
     def close(self) -> None:
-        """Nothing more will be given, and answers are nobody's any more."""
+        """Close the port: no more requests come, and later replies are ignored."""

@@ -1,7 +1,8 @@
-"""The dynamic configs of topics, brokers and groups, as any broker reads and changes them in the store.
+"""Dynamic configs of topics, brokers and groups, which any broker reads and changes in the store.
 
-A change is one transaction: the entity's node, on condition that it is as it was read, and a notification
-that every broker hears of (`config_watch`). Kafka's counterparts: `AdminZkClient`, `ZkAdminManager`.
+A change is one transaction: it sets the entity's node on condition that it is unchanged since it was read,
+and adds a notification for all brokers (`config_watch`). Kafka's counterparts: `AdminZkClient`,
+`ZkAdminManager`.
 """
 
 from __future__ import annotations
@@ -44,11 +45,9 @@ _log = logging.getLogger(__name__)
 
 
 class EntityConfigs:
-    """The dynamic configs of the cluster, read and changed by one broker.
-
-    A caller whose read or change is done can rely on it: the broker obeys the configs by then.
-
-    Nothing is read while something is changed, so that what the broker hears never goes back.
+    """Dynamic configs of the cluster, read and changed by one broker. When a read or a change is done, its
+    configs are in force on this broker. Reads and changes run one after another, so that no older configs
+    replace newer ones.
     """
 
     def __init__(self, store: MetadataStore, cluster: MetadataCache) -> None:
@@ -60,18 +59,15 @@ class EntityConfigs:
     def replace(
         self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
     ) -> Promise[ErrorCode]:
-        """Replace all configs of an entity, which the caller has validated.
-
-        With a `basis`, INVALID_UPDATE_VERSION where others are stored; the broker has heard of those then.
-        REQUEST_TIMED_OUT says that nobody knows whether it was done.
+        """Replace all configs of an entity; the caller has validated them. With a `basis`, answer
+        INVALID_UPDATE_VERSION if other configs are stored; those are in force here then. REQUEST_TIMED_OUT
+        means that the outcome is unknown.
         """
         return self._tasks.run(self._replace((kind, name), configs, basis))
 
     def ensure(self, topics: Collection[str]) -> Promise[None]:
-        """Have this broker hear of the configs of these topics, before it takes roles for them.
-
-        Those of topics that it shows are not read again. What it knows of another may be of an earlier topic
-        of that name: a topic is created and deleted without a notification.
+        """Read the configs of these entities and put them in force. The configs of a removed topic go with
+        it.
         """
         image = self._cluster.image
         unsure = [
@@ -87,7 +83,7 @@ class EntityConfigs:
             await self._read(list(entities))
 
     async def read_all(self) -> None:
-        """Read those of all entities, but not of topics that are being deleted."""
+        """Read the configs of all entities, except of topics that are being deleted."""
         async with self._alone:
             deleted = {("topics", name) for name in await self._store.children(znodes.DELETE_TOPICS)}
             entities = [entity for kind in KINDS for entity in await self._entities(kind)]
@@ -101,7 +97,7 @@ class EntityConfigs:
         return [entity_of(f"{kind}/{name}") for name in names]
 
     async def stop(self) -> None:
-        """End what was begun."""
+        """Cancel running reads and changes."""
         await self._tasks.stop()
 
     async def _read(self, entities: list[Entity]) -> None:
@@ -164,7 +160,7 @@ class EntityConfigs:
 
 
 def _decoded(entity: Entity, node: tuple[bytes, Stat] | None) -> dict[str, str] | None:
-    """The configs in an entity's node. None where there is no node, or one that no Kafka writes."""
+    """Return the configs in an entity's node; None if there is no node or its payload is damaged."""
     if node is None:
         return None
     try:

@@ -1,7 +1,7 @@
-"""Features of the cluster whose level can be changed while it runs (KIP-584, KIP-1022): which there are, and
-how `/feature` and the registrations of brokers have them. Pure.
+"""Features whose level can be changed while the cluster runs (KIP-584, KIP-1022): the features there are, and
+their form in `/feature` and in registrations. Pure.
 
-A broker says which levels it supports. The level that is finalized holds for the whole cluster; a feature
+A broker registers the levels that it supports. The finalized level holds for the whole cluster; a feature
 that is not finalized is at level 0. Kafka's counterparts: `BrokerFeatures`, `FeatureZNode`.
 """
 
@@ -23,7 +23,7 @@ SHARE_VERSION: Final = "share.version"
 STREAMS_VERSION: Final = "streams.version"
 
 FIRST_LEVEL: Final = 1
-"""The lowest that can be finalized."""
+"""Lowest level that can be finalized."""
 
 _OLDEST_FORM, _NEWEST_FORM = 1, 2
 _DISABLED, _ENABLED = 0, 1
@@ -51,7 +51,7 @@ HIGHEST_LEVELS: Final[Mapping[str, int]] = {name: levels.highest for name, level
 
 
 def are_supported(finalized: Mapping[str, int], supported: Mapping[str, Levels]) -> bool:
-    """Whether a broker that supports these can be in a cluster with those."""
+    """Return whether a broker with the supported levels can join a cluster with the finalized ones."""
     return all(name in supported and level in supported[name] for name, level in finalized.items())
 
 
@@ -59,13 +59,13 @@ def are_supported(finalized: Mapping[str, int], supported: Mapping[str, Levels])
 
 
 def encode_finalized(levels: Mapping[str, int]) -> bytes:
-    """`/feature`, version 2, of a cluster whose features can be raised (status 1): the level of each."""
+    """Encode `/feature`, version 2, of a cluster whose features can be raised (status 1)."""
     features = {name: {"max_version_level": level} for name, level in levels.items()}
     return msgspec.json.encode({"version": _NEWEST_FORM, "status": _ENABLED, "features": features})
 
 
 def decode_finalized(data: bytes) -> dict[str, int] | None:
-    """The levels by feature; None where features are disabled, as by brokers before 2.7."""
+    """Return the levels by feature; None if features are disabled, as by brokers before 2.7."""
     payload = json_object(data)
     if not _OLDEST_FORM <= field(payload, "version", int) <= _NEWEST_FORM:
         raise DamagedZnodeError("its version is not known")
@@ -83,8 +83,8 @@ def decode_finalized(data: bytes) -> dict[str, int] | None:
 
 
 def supported_payload(supported: Mapping[str, Levels]) -> dict[str, dict[str, int]]:
-    """The levels by feature. Level 0, which means that a feature is not finalized, is left out, as brokers
-    before 3.9 cannot read it.
+    """Return the payload of the supported levels. Level 0, which means "not finalized", is left out, as
+    brokers before 3.9 cannot read it.
     """
     return {
         name: {"min_version": max(levels.lowest, FIRST_LEVEL), "max_version": levels.highest}

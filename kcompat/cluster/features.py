@@ -33,28 +33,32 @@ class FinalizedFeatures:
         self._watch: Watch | None = None
         self._reading: set[asyncio.Task[None]] = set()
         self.epoch = NO_EPOCH
-        """Higher with each change; `NO_EPOCH` where the cluster has no finalized features at all."""
+        """Version of the finalized features, higher after each change; `NO_EPOCH` if
+        there are none at all.
+        """
         self.levels: Mapping[str, int] = {}
         """Finalized level by feature; features that are not finalized are missing."""
 
     def level(self, feature: str) -> int:
-        """The level that is in force; 0 where the feature is not finalized."""
+        """Return the level in force; 0 if the feature is not finalized."""
         return self.levels.get(feature, 0)
 
     async def start(self) -> None:
-        """Read them, and again after every change. Raises the store's errors."""
+        """Read the features, now and after every change. Raises the store's errors."""
         self._watch = self._store.watch(znodes.FEATURE, lambda _: self.read_again())
         await self._read()
 
     def stop(self) -> None:
-        """Hear of nothing more."""
+        """Stop watching the node, and cancel reads under way."""
         if self._watch is not None:
             self._watch.cancel()
         for reading in self._reading:
             reading.cancel()
 
     def read_again(self) -> Promise[None]:
-        """Find out what the store says; done when that is in force here, or it could not be read."""
+        """Read the node again. The promise is completed when its content is in force here, or could not be
+        read.
+        """
         promise: Promise[None] = Promise()
         reading = asyncio.ensure_future(self._read_if_possible())
         self._reading.add(reading)

@@ -1,9 +1,9 @@
-"""The cluster image: what a broker is shown of brokers, topics, partitions and dynamic configs.
+"""The cluster image: the brokers, topics, partitions and dynamic configs that a broker knows of.
 
-It is an immutable picture. The controller decides on more than this (`kcompat.controller.state`).
+An image is immutable. The controller decides on a larger state (`kcompat.controller.state`).
 
-Readers take the picture in force and need no lock. A change makes a new picture that shares every topic and
-config it did not touch, at the price of one shallow copy of a dict per change, however many topics it makes.
+Readers take the image in force and need no lock. A change makes a new image that shares every topic and
+config it did not touch; it costs one shallow copy of a dict per change, however many topics it makes.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class BrokerInfo(Struct, frozen=True, gc=False):
-    """A live broker: (host, port) by listener name.
+    """A live broker, with (host, port) by listener name.
 
-    `security_protocols` are those of its listeners; of one that is not named it is PLAINTEXT.
+    `security_protocols` are by listener name; the default is PLAINTEXT.
     """
 
     id: int
@@ -52,7 +52,7 @@ class PartitionInfo(Struct, frozen=True, gc=False):
 
 
 class TopicImage(Struct, frozen=True, gc=False):
-    """A topic and its partitions by index, ascending; some may not be known yet."""
+    """A topic and its partitions by ascending index; some may be unknown yet."""
 
     name: str
     topic_id: bytes
@@ -80,37 +80,39 @@ class ClusterImage(Struct, frozen=True):
     topic_names: Mapping[bytes, str] = {}
     entity_configs: Mapping[tuple[str, str], Mapping[str, str]] = {}
     presumed_dead: Mapping[int, BrokerInfo] = {}
-    """Brokers whose processes have ended and whose sessions have not. They do nothing in the cluster, but
-    Metadata and DescribeCluster list them until their sessions end, as those of Kafka do: librdkafka from
-    2.10 on forgets a request to a coordinator whose broker disappears from Metadata.
+    """Brokers whose processes have ended and whose sessions have not. They take no part in the cluster, but
+    Metadata and DescribeCluster list them until their sessions end, as in Kafka: librdkafka from 2.10 on
+    forgets a request to a coordinator whose broker disappears from Metadata.
     """
 
     @property
     def is_told(self) -> bool:
-        """Whether a controller has said who and what is there. A broker that has just started shows itself
-        and no topic until then.
+        """Whether a first metadata update has come from a controller. Until then a starting broker knows
+        itself alone and no topic.
         """
         return self.controller_id != NO_CONTROLLER
 
     def topic_by_id(self, topic_id: bytes) -> TopicImage | None:
-        """The topic of a 16-byte id. Topics of Kafka before 2.8 have none and are found by name alone."""
+        """Return the topic of a 16-byte id. Topics made by Kafka before 2.8 have no id and are found by name
+        alone.
+        """
         name = self.topic_names.get(topic_id)
         return None if name is None else self.topics[name]
 
     def partition(self, topic: str, index: int) -> PartitionInfo | None:
-        """One partition, if topic and index are known."""
+        """Return a partition, or None if topic or index are unknown."""
         image = self.topics.get(topic)
         return None if image is None else image.partitions.get(index)
 
     def configs(self, kind: str, name: str) -> Mapping[str, str]:
-        """Dynamic configs of an entity: `kind` "topics", "brokers" or "groups", `name` of a broker may be
-        "<default>"; empty where none are set.
+        """Return the dynamic configs of an entity, empty if none are set. `kind` is "topics", "brokers" or
+        "groups"; the `name` of a broker may be "<default>".
         """
         return self.entity_configs.get((kind, name), _NOTHING)
 
     def with_topics(self, changed: Iterable[TopicImage], removed: Collection[str] = ()) -> ClusterImage:
-        """This picture with topics added or replaced, and others removed together with their configs, which
-        may be known of a topic that was never shown.
+        """Return this image with topics added or replaced, and others removed together with their configs.
+        Configs of a removed topic may be known even if the topic itself is not.
         """
         topics, names = dict(self.topics), dict(self.topic_names)
         for topic in changed:
@@ -129,11 +131,13 @@ class ClusterImage(Struct, frozen=True):
         return replace(self, topics=topics, topic_names=names, entity_configs=configs)
 
     def with_configs(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> ClusterImage:
-        """This picture with the configs of some (kind, name) replaced."""
+        """Return this image with the configs of some (kind, name) replaced."""
         return replace(self, entity_configs={**self.entity_configs, **changed})
 
     def check_invariants(self) -> None:
-        """Names and ids map both ways; leaders are replicas, ISRs are subsets of the replicas."""
+        """Assert that names and ids map both ways, that leaders are replicas and ISRs subsets of the
+        replicas.
+        """
         assert {name: topic_id for topic_id, name in self.topic_names.items()} == {
             name: topic.topic_id for name, topic in self.topics.items() if topic.topic_id != ZERO_UUID
         }

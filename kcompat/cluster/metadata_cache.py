@@ -1,4 +1,4 @@
-"""The cluster image in force on a broker, how news change it, and who is told of the next one."""
+"""The cluster image in force on a broker, the metadata updates that change it, and its listeners."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class MetadataCache:
-    """Holds the cluster image in force on this broker. Kafka's counterpart: `MetadataCache`.
+    """Holder of the cluster image in force on this broker. Kafka's counterpart: `MetadataCache`.
 
-    Who acts on a change of configs or on a deletion is told which it was: to find that out from two pictures
-    would take the longer the more topics there are, for each topic that is made.
+    Listeners of configs and of deletions get the change itself: finding it by comparing two images would take
+    time in proportion to all topics, for each topic created.
     """
 
     def __init__(self, cluster_id: str) -> None:
@@ -40,28 +40,27 @@ class MetadataCache:
         )
 
     def subscribe(self, listener: Listener) -> None:
-        """Call `listener(old, new)` after each replacement; what is unchanged is the same object in both. One
-        that raises is logged, and the others hear of the picture all the same.
+        """Call `listener(old, new)` after each replacement; unchanged parts are the same object in both. A
+        listener that raises is logged, and the others are called all the same.
         """
         self._listeners.append(listener)
 
     def subscribe_to_configs(self, listener: Callable[[Configs], object]) -> None:
-        """Call `listener` with the configs of entities that are other than they were, or known only now, by
-        (kind, name) and each complete; the picture shows them by then. Configs that go with their topic are
-        not told.
+        """Call `listener` with changed or newly known configs, by (kind, name) and each complete, after the
+        image has them. Configs removed with their topic are not reported.
         """
         self._configs.add(None, listener)
 
     def subscribe_to_deletions(self, listener: Callable[[frozenset[str]], object]) -> None:
-        """Call `listener` with the names of topics that are shown no more."""
+        """Call `listener` with the names of topics removed from the image."""
         self._deletions.add(None, listener)
 
     def begin_with(self, own: BrokerInfo) -> None:
-        """Show this broker, until the controller says who is there."""
+        """Put this broker alone into the image, until the first metadata update."""
         self.update(replace(self.image, brokers={own.id: own}))
 
     def apply(self, update: UpdateMetadata | UpdateConfigs) -> None:
-        """Change the picture by what the controller says."""
+        """Apply a metadata update to the image."""
         match update:
             case UpdateMetadata(controller_id, _, brokers, partitions, presumed_dead):
                 old = self.image
@@ -79,7 +78,7 @@ class MetadataCache:
                     self._configs.tell(None, other)
 
     def forget(self, topics: Collection[str]) -> None:
-        """Show these topics no more."""
+        """Remove these topics from the image."""
         self.update(self.image.with_topics((), topics))
         self._tell_deleted(topics)
 
@@ -89,7 +88,7 @@ class MetadataCache:
             self._deletions.tell(None, deleted)
 
     def update(self, image: ClusterImage) -> None:
-        """Replace the picture."""
+        """Replace the image, and call the listeners."""
         old, self.image = self.image, image
         for listener in self._listeners:
             with contained("a part of the broker that was shown a new cluster image"):
@@ -97,8 +96,8 @@ class MetadataCache:
 
 
 def merged(image: ClusterImage, shown: Iterable[UpdatedPartition]) -> ClusterImage:
-    """A picture with partitions added, replaced or, where they are being deleted, removed. A topic is
-    known as long as one of its partitions is; with another id it is another topic.
+    """Return an image with partitions added, replaced or, if they are being deleted, removed. A topic exists
+    as long as one of its partitions does; another topic id means another topic.
     """
     topics: dict[str, tuple[bytes, dict[int, PartitionInfo]]] = {}
     for name, of_topic in groupby(shown, key=attrgetter("topic")):
@@ -124,6 +123,6 @@ def merged(image: ClusterImage, shown: Iterable[UpdatedPartition]) -> ClusterIma
 
 
 def _known(image: ClusterImage, name: str) -> tuple[bytes, dict[int, PartitionInfo]]:
-    """The id of a topic and its partitions, for the caller to change; none of an unknown one."""
+    """Return the id of a topic and a copy of its partitions; empty for an unknown topic."""
     topic = image.topics.get(name)
     return (ZERO_UUID, {}) if topic is None else (topic.topic_id, dict(topic.partitions))

@@ -1,8 +1,8 @@
-"""Topics that were deleted while this broker was not registered, and which it would show for ever.
+"""Removal of topics that were deleted while this broker was not registered.
 
-A controller tells those brokers of a deletion that are registered, and shows a broker that registers what
-there is, not what there is no more. A process that starts shows nothing yet; one whose session has ended has
-its picture still. So it asks the store which of the topics that it showed are left.
+A controller sends deletions to registered brokers. A broker that registers gets all that exists, but not what
+was deleted meanwhile. A process that starts has an empty image; a broker whose session has ended still has
+its image. So it asks the store which topics of its image still exist.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ChildrenReader(Protocol):
     """The part of a `MetadataStore` that is used here."""
 
     async def children(self, path: str) -> list[str]:
-        """The names of a node's children."""
+        """Return the names of a node's children."""
 
 
 class MissedDeletions:
@@ -44,14 +44,14 @@ class MissedDeletions:
         self._epochs = registration.subscribe(self._registered)
 
     async def stop(self) -> None:
-        """Ask no more."""
+        """Stop looking, and wait for the read under way."""
         self.abandon()
         if self._asking is not None:
             with suppress(asyncio.CancelledError):
                 await self._asking
 
     def abandon(self) -> None:
-        """Ask no more, from now on."""
+        """Stop looking at once."""
         self._epochs.cancel()
         if self._asking is not None:
             self._asking.cancel()

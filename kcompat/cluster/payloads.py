@@ -1,4 +1,4 @@
-"""JSON payloads of znodes, read with care: what no Kafka writes is `DamagedZnodeError`."""
+"""JSON payloads of znodes. Content that no Kafka version writes raises `DamagedZnodeError`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class DamagedZnodeError(StoreError):
 
 
 def json_object(data: bytes) -> dict[str, Any]:
-    """The object that this is."""
+    """Return the JSON object in the payload."""
     try:
         return msgspec.json.decode(data, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -27,20 +27,20 @@ def json_object(data: bytes) -> dict[str, Any]:
 
 
 def field(payload: Mapping[str, Any], name: str, kind: type[T]) -> T:
-    """A field that has to be there, as this type; numbers may be texts."""
+    """Return a required field, converted to this type; numbers may be strings."""
     if name not in payload:
         raise DamagedZnodeError(f"lacks {name!r}")
     return converted(payload[name], kind)
 
 
 def optional_field(payload: Mapping[str, Any], name: str, kind: type[T], default: T) -> T:
-    """A field, or `default` where it is absent or null."""
+    """Return a field, or `default` if it is absent or null."""
     value = payload.get(name)
     return default if value is None else converted(value, kind)
 
 
 def converted(value: object, kind: type[T]) -> T:
-    """A value as this type; numbers may be texts."""
+    """Return a value converted to this type; numbers may be strings."""
     try:
         return msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as error:

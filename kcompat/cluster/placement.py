@@ -1,7 +1,7 @@
 """Placement of the replicas of new partitions on brokers. Kafka's counterpart:
 `AdminUtils.assignReplicasToBrokers`.
 
-Leaders go round the brokers from a start index; followers keep a distance to their leader that grows by one
+Leaders go round the brokers from a start index. Followers keep a distance to their leader that grows by one
 with every round, so that the partitions of one leader have their followers on different brokers. With racks,
 the brokers are first dealt out rack by rack, and no rack gets a second replica while another has none.
 """
@@ -56,7 +56,7 @@ def place_replicas(
 
 
 def _dealt_by_rack(racks: Mapping[int, str]) -> list[int]:
-    """One broker of each rack in turn, racks by name, brokers of a rack ascending."""
+    """Return the brokers with one of each rack in turn: racks by name, brokers of a rack ascending."""
     queues = [
         sorted(broker for broker in racks if racks[broker] == rack) for rack in sorted(set(racks.values()))
     ]
@@ -71,7 +71,7 @@ def _dealt_by_rack(racks: Mapping[int, str]) -> list[int]:
 def _replicas(
     brokers: Sequence[int], racks: Mapping[int, str], first: int, shift: int, replication_factor: int
 ) -> tuple[int, ...]:
-    """Replicas of one partition: the leader at index `first`, the others by distance."""
+    """Return the replicas of one partition: the leader at index `first`, followers by distance."""
     count, first = len(brokers), first % len(brokers)
     chosen = [brokers[first]]
     if not racks:

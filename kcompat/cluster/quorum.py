@@ -1,4 +1,4 @@
-"""The metadata store as DescribeQuorum shows it: a quorum whose only voter and leader is the controller.
+"""The state of the metadata store for DescribeQuorum: a quorum whose only voter and leader is the controller.
 
 Kafka's counterpart in a KRaft cluster: the metadata log and the `KafkaRaftClient` that replicates it.
 """
@@ -30,18 +30,18 @@ class QuorumState(NamedTuple):
 
 
 class MetadataQuorum:
-    """The metadata store as one broker reads it."""
+    """Reader of the quorum state for one broker."""
 
     def __init__(self, store: MetadataStore) -> None:
         self._store = store
         self._tasks = PromisedTasks("quorum")
 
     def read(self) -> Promise[QuorumState | None]:
-        """Read the state now in the store; None if there is no controller, or the store does not say."""
+        """Read the state now in the store; None if there is no controller or the store cannot be read."""
         return self._tasks.run(self._read())
 
     def stop(self) -> None:
-        """Cancel what is being read."""
+        """Cancel the reads under way."""
         self._tasks.cancel()
 
     async def _read(self) -> QuorumState | None:

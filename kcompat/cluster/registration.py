@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from kcompat.store.interface import MetadataStore, Watch
 
 SPOKEN_AMONG_BROKERS = "PLAINTEXT"
-"""The security protocol of brokers among each other; the listener's name where nothing else is said."""
+"""Security protocol among brokers; also the listener name if none is configured."""
 RETRY_MS = 1000
-"""After an attempt to register anew that failed."""
+"""Pause in ms after a failed attempt to register anew."""
 
 _log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ class SessionMemory(Protocol):
         """Return the ids that were written last."""
 
     def write(self, session_ids: Iterable[int]) -> None:
-        """Keep these, and no others."""
+        """Replace the stored ids."""
 
 
 class Forgetful:
@@ -110,7 +110,7 @@ class Registration:
     ) -> None:
         """Register, now and with every later session. `among_brokers` is the name of the listener by which
         this broker reaches the others. Raises `BrokerIdInUseError`, `AddressInUseError`,
-        `NoCommonListenerError`, the store's errors.
+        `NoCommonListenerError` and the store's errors.
         """
         self._broker = broker
         await self._look_at_others(among_brokers)
@@ -118,14 +118,14 @@ class Registration:
         self._states = self._store.subscribe(self._session_changed)
 
     async def stop(self) -> None:
-        """Register no more. The node goes with the session."""
+        """Stop registering. The node is removed with the session."""
         self.abandon()
         if self._renewing is not None:
             with suppress(asyncio.CancelledError):
                 await self._renewing
 
     def abandon(self) -> None:
-        """Register no more, from now on."""
+        """Stop registering at once."""
         if self._states is not None:
             self._states.cancel()
         if self._renewing is not None:
@@ -177,7 +177,7 @@ class Registration:
             )
 
     async def _make_node(self) -> int:
-        """The czxid of this session's node."""
+        """Create this session's node and return its czxid."""
         path = znodes.broker_path(self._broker_id)
         data = znodes.encode_broker(self._broker, self._clock.now_ms())
         while True:
@@ -224,8 +224,8 @@ def _insist_on_common_listener(other: int, theirs: znodes.BrokerRegistration, na
 
 
 async def generate_broker_id(store: MetadataStore, most_reserved: int) -> int:
-    """An id that no broker was given before, above `most_reserved` (`reserved.broker.max.id`): the version of
-    `/brokers/seqid`, one higher each time.
+    """Return a broker id that was never given before: `most_reserved` (`reserved.broker.max.id`) plus the
+    version of `/brokers/seqid`, which each call raises by one.
     """
     while True:
         try:

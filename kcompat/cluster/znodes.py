@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEFAULT_ENTITY = "<default>"
-"""The name under which an entity type keeps the defaults of all its entities; clients name it with the
-empty string."""
+"""Name of the node with the defaults of an entity type; clients name it with the empty string."""
 
 CLUSTER_ID = "/cluster/id"
 CONTROLLER = "/controller"
@@ -67,7 +66,7 @@ PERSISTENT_PATHS = (
     PRODUCER_ID_BLOCK,
     FEATURE,
 )
-"""Nodes that a broker makes sure of when it starts, parents first."""
+"""Nodes that a broker creates at its start if they are missing, parents first."""
 
 PRODUCER_ID_BLOCK_SIZE = 1000
 
@@ -131,7 +130,7 @@ def topic_path(topic: str) -> str:
 
 
 def partition_path(topic: str, partition: int) -> str:
-    """The parent of a partition's state."""
+    """Return the path of the parent of a partition's state."""
     return f"{TOPICS}/{topic}/partitions/{partition}"
 
 
@@ -146,7 +145,7 @@ def config_path(kind: str, name: str) -> str:
 
 
 def delete_topic_path(topic: str) -> str:
-    """The mark that a topic is to be deleted."""
+    """Return the path of the mark that a topic is to be deleted."""
     return f"{DELETE_TOPICS}/{topic}"
 
 
@@ -283,7 +282,7 @@ def encode_log_dir_event(broker_id: int) -> bytes:
 
 
 def decode_log_dir_event(data: bytes) -> int:
-    """The broker that `/log_dir_event_notification/log_dir_event_<n>` speaks of."""
+    """Return the broker in `/log_dir_event_notification/log_dir_event_<n>`."""
     return field(json_object(data), "broker", int)
 
 
@@ -322,7 +321,9 @@ def encode_config_change(entity_path: str) -> bytes:
 
 
 def decode_config_change(data: bytes) -> str:
-    """The path of the entity in a notification of version 2, or of version 1, which has kind and name."""
+    """Return the path of the entity in a notification of version 2, or of version 1,
+    which has kind and name.
+    """
     payload = json_object(data)
     if field(payload, "version", int) == 1:
         return f"{field(payload, 'entity_type', str)}/{field(payload, 'entity_name', str)}"

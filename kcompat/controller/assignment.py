@@ -1,4 +1,6 @@
-"""Replicas of new partitions: the client's assignment, checked, or one made here. Messages are Kafka's."""
+"""Replicas of new partitions: the assignment that a client gives, checked, or one computed here. Error
+messages are Kafka's.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ Replicas = tuple[tuple[int, ...], ...]
 def replicas_of_new_topic(
     spec: TopicSpec, state: ControllerState, config: BrokerConfig, random: Random
 ) -> Replicas:
-    """Replicas of each partition of a new topic, or a `TopicRefusedError`."""
+    """Return the replicas of each partition of a new topic, or a `TopicRefusedError`."""
     if spec.assignments:
         return _manual_topic(spec, state)
     if spec.replication_factor < USE_DEFAULT or spec.replication_factor == 0:
@@ -45,7 +47,7 @@ def replicas_of_new_topic(
 def replicas_of_more_partitions(
     spec: PartitionsSpec, topic: ControlledTopic, state: ControllerState
 ) -> Replicas:
-    """Replicas of the partitions that `topic` gets in addition, or a `TopicRefusedError`. Placing starts at
+    """Return the replicas of the partitions added to `topic`, or a `TopicRefusedError`. Placement starts at
     the broker that is the first replica of partition 0.
     """
     existing, additional = len(topic.partitions), spec.count - len(topic.partitions)
@@ -112,8 +114,8 @@ def _manual_topic(spec: TopicSpec, state: ControllerState) -> Replicas:
 
 
 def _unusable(replicas: Sequence[int], state: ControllerState) -> list[int]:
-    """The brokers that a partition of a new topic cannot have. Others may be down, or be yet to come, as long
-    as one is there to lead.
+    """Return the brokers that make the assignment of a new topic's partition invalid: negative ids, or all of
+    them if none is live. Some may be down or not registered yet.
     """
     impossible = [broker for broker in replicas if broker < 0]
     return impossible or ([] if state.brokers.keys() & set(replicas) else list(replicas))

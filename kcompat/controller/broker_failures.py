@@ -1,9 +1,9 @@
-"""Brokers whose processes have ended, seen before their sessions have. Pure.
+"""Brokers whose processes have ended although their sessions have not. Pure.
 
-Such a broker is registered until its session ends, but its port refuses. It is done without at once: that is
-as safe as after the end of its session, because leaders and ISRs are conditional writes, so that a leader
-which has been deposed unawares can have nothing acknowledged by its ISR. One that is there after all is taken
-back. It is forgotten when its registration goes, or is another.
+Such a broker stays registered until its session ends, but its port refuses connections. The controller treats
+it as failed at once. That is as safe as to wait for the end of the session: leaders and ISRs are conditional
+writes, so a leader that was replaced without knowing it cannot have its ISR acknowledge anything. A broker
+that answers again is taken back. The failure is forgotten when the registration is removed or renewed.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 
 
 class DetectFailures(Protocol):
-    """Has somebody watch over the processes of brokers."""
+    """Port to the failure detector, called with the brokers to watch."""
 
     def __call__(self, brokers: Mapping[int, RegisteredBroker], /) -> object:
-        """Watch over these, by id, and no others."""
+        """Watch the processes of these brokers, by id, and of no others."""
 
 
 def detect_no_failures(_: Mapping[int, RegisteredBroker]) -> None:
-    """Leave it to the sessions of brokers to show that they have ended."""
+    """Watch no broker: only the end of its session shows that it has failed."""
 
 
 class FailuresDetected(Struct, frozen=True):
-    """The ports of these brokers refuse, and of no other observed brokers: broker epochs by id."""
+    """Failed brokers among those watched, by id with their broker epochs; all others are alive."""
 
     gone: Mapping[int, int]
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Do without them, as if their registrations had gone, and take back all others."""
+        """Treat these brokers as if their registrations had gone, and take back those that answer again."""
         registered = {**state.brokers, **state.presumed_dead}
         presumed = {
             each: broker
@@ -52,4 +52,4 @@ class FailuresDetected(Struct, frozen=True):
         return BrokersSeen(registered).decide(replace(state, presumed_dead=presumed))
 
     def refused(self, error: ErrorCode) -> None:
-        """Nobody waits for an answer."""
+        """Do nothing: no caller waits for an answer."""

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 
 
 class Failover(Struct, frozen=True):
-    """This controller begins, with what it has read from the store."""
+    """Start of a controller's term, with the state that it has read from the store."""
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Tell every broker its roles and everything else, elect leaders, and go on with what was begun."""
+        """Send every broker its roles and the whole metadata image, elect leaders, and resume deletions and
+        reassignments.
+        """
         draft = Draft(state)
         _welcome(draft, state.brokers)
         elect_offline(draft)
@@ -42,18 +44,18 @@ class Failover(Struct, frozen=True):
         return draft.decision(None)
 
     def refused(self, error: ErrorCode) -> None:
-        """Nobody waits for an answer."""
+        """Do nothing: no caller waits for an answer."""
 
 
 class BrokersSeen(Struct, frozen=True):
-    """All brokers that are registered now. Those that are presumed dead (`processes`) do not count, but
-    clients are told of them as long as they are registered.
+    """The brokers registered now. Those presumed dead (`broker_failures`) do not count as live, but clients
+    see them as long as they are registered.
     """
 
     brokers: Mapping[int, RegisteredBroker]
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Take those that are gone for dead, welcome those that are new, and tell everybody."""
+        """Fail the brokers that are gone, start those that are new, and propagate the brokers to all."""
         presumed = {
             each: broker
             for each, broker in state.presumed_dead.items()
@@ -79,26 +81,26 @@ class BrokersSeen(Struct, frozen=True):
         return draft.decision(None)
 
     def refused(self, error: ErrorCode) -> None:
-        """Nobody waits for an answer."""
+        """Do nothing: no caller waits for an answer."""
 
 
 class LogDirectoriesFailed(Struct, frozen=True):
-    """These brokers say that a log directory of theirs is offline, but not which partitions are in it."""
+    """Brokers with an offline log directory; they do not say which partitions it holds."""
 
     brokers: Collection[int]
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Tell them all their roles: they answer which they cannot take."""
+        """Send these brokers all their roles: their replies name the replicas they cannot serve."""
         draft = Draft(state)
         _tell_all_roles(draft, frozenset(self.brokers))
         return draft.decision(None)
 
     def refused(self, error: ErrorCode) -> None:
-        """Nobody waits for an answer."""
+        """Do nothing: no caller waits for an answer."""
 
 
 def _bury(draft: Draft, lost: AbstractSet[int]) -> None:
-    """Do without these brokers."""
+    """Take these brokers' replicas offline, and elect other leaders."""
     state = draft.state
     draft.state = replace(
         state,
@@ -111,8 +113,8 @@ def _bury(draft: Draft, lost: AbstractSet[int]) -> None:
 
 
 def _welcome(draft: Draft, started: Collection[int]) -> None:
-    """Show these brokers everything and tell them their roles. What is being deleted they may still show, as
-    they had it before their session ended.
+    """Send these brokers the whole metadata image and their roles, and the removal of topics being deleted,
+    which they may have from before their session ended.
     """
     for broker_id in started:
         draft.propagate_all_to(broker_id)
@@ -126,7 +128,7 @@ def _tell_all_roles(draft: Draft, brokers: AbstractSet[int]) -> None:
 
 
 def _replicas_on(draft: Draft, is_meant: Callable[[int], bool]) -> list[tuple[int, str, int]]:
-    """The replicas on certain brokers, by broker, topic and index."""
+    """Return the replicas on these brokers as (broker, topic, index)."""
     return [
         (broker_id, topic, index)
         for topic, index, partition in draft.partitions()

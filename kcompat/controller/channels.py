@@ -1,9 +1,7 @@
-"""How requests of the controller reach brokers: an ordered queue for each of them, and answers that come back
-as events.
+"""Ordered queues of control requests, one for each broker, and the events made from the replies.
 
-A broker is given one request at a time, and the next once it has answered. What it does wrong (it raises, it
-answers twice or never) stays in its own queue. Kafka's counterpart:
-`ControllerChannelManager`.
+A broker gets one request at a time, and the next once it has answered. A fault of one broker (its port
+raises, answers twice or never) affects its own queue alone. Kafka's counterpart: `ControllerChannelManager`.
 """
 
 from __future__ import annotations
@@ -41,14 +39,14 @@ class BrokerChannel:
         self._is_sending = False
 
     def put(self, control: ControlRequest, answered: Answered) -> None:
-        """Queue a request; `answered` is called at most once, and never after `close`. What waits already may
-        be folded with it, and is answered together then.
+        """Queue a request; `answered` is called at most once, and never after `close`. The request may be
+        folded into one that waits; the reply then answers both.
         """
         self._waiting.put(control, answered)
         self._send()
 
     def close(self) -> None:
-        """Forget what waits; an answer that comes later is ignored."""
+        """Drop the waiting requests; ignore later replies."""
         self._waiting.clear()
         self._in_hand = None
         self._port.close()
@@ -82,13 +80,13 @@ class BrokerChannels:
     """The queues of all brokers that are registered, one for each broker epoch."""
 
     def __init__(self, port_of: Callable[[RegisteredBroker], BrokerPort]) -> None:
-        """`port_of` leads to a broker."""
+        """`port_of` returns the port to a registered broker."""
         self._port_of = port_of
         self._channels: dict[int, tuple[RegisteredBroker, BrokerChannel]] = {}
 
     def follow(self, brokers: Mapping[int, RegisteredBroker]) -> None:
-        """Have queues for these brokers alone. One that has registered anew, or listens elsewhere, gets
-        another queue: what it was told before is forgotten.
+        """Keep queues for these brokers alone. A broker that has registered anew, or listens elsewhere, gets
+        a new queue: its new process knows nothing of earlier requests.
         """
         for broker_id, (known, channel) in list(self._channels.items()):
             if brokers.get(broker_id) != known:
@@ -108,9 +106,9 @@ class BrokerChannels:
 
 
 def failures(reply: Reply) -> dict[tuple[str, int], ErrorCode]:
-    """The partitions that failed. None has if the request was refused as a whole: it was meant for a former
-    process of the broker, or comes from a former controller. Nor has a replica that refuses a leader epoch,
-    as it knows this one or a newer one: a new controller tells everybody the roles that they have.
+    """Return the partitions that failed. There are none if the whole request was refused: it was meant for a
+    former process of the broker, or came from a former controller. Replicas that refuse a stale leader epoch
+    do not count either: they have that role or a newer one, as a new controller sends all roles again.
     """
     if reply.error:
         return {}
@@ -119,8 +117,8 @@ def failures(reply: Reply) -> dict[tuple[str, int], ErrorCode]:
 
 
 class OfRegistration(Struct, frozen=True):
-    """An event about a broker as it was registered when it answered. A process that has started since has
-    been told its roles anew, and what the former one could not do says nothing of it.
+    """An event about one registration of a broker. It is dropped when the broker has registered anew since:
+    the new process got its roles anew, and failures of the former one do not concern it.
     """
 
     broker_id: int
@@ -150,8 +148,8 @@ def event_of_reply(broker_id: int, control: ControlRequest, reply: Reply) -> Eve
 
 
 def _is_of_deleted_topic(stopped: StoppedPartition) -> bool:
-    """Whether this log goes with its whole topic. One that a reassignment moves elsewhere is deleted too, but
-    in a leader epoch of its partition, and says nothing of the broker's other logs of the topic.
+    """Return whether this log is deleted with its whole topic. A replica moved by a reassignment is deleted
+    too, but with the leader epoch of its partition; that ends no deletion of a topic.
     """
     return stopped.delete and stopped.leader_epoch == LEADER_EPOCH_DURING_DELETION
 

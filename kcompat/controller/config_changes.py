@@ -1,4 +1,4 @@
-"""The event of dynamic configs that have changed. Pure."""
+"""Event: dynamic configs have changed. Pure."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 class ConfigsChanged(Struct, frozen=True):
-    """The controller's broker obeys these configs of topics and brokers now, each complete. Where a topic
-    does not say, unclean leaders are elected or not.
+    """Configs of topics and brokers now in force on the controller's broker, each complete.
+    `elects_uncleanly` is the default for topics without `unclean.leader.election.enable`.
     """
 
     changed: Mapping[tuple[str, str], Mapping[str, str]]
     elects_uncleanly: bool
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Elect leaders where one may be elected only now."""
+        """Elect leaders of the partitions that may only now be led by a replica out of sync."""
         known = {
             (kind, name): configs
             for (kind, name), configs in self.changed.items()
@@ -45,7 +45,7 @@ class ConfigsChanged(Struct, frozen=True):
         return draft.decision(None)
 
     def refused(self, error: ErrorCode) -> None:
-        """Nobody waits for an answer."""
+        """Do nothing: no caller waits for an answer."""
 
 
 def _topics(configs: Mapping[tuple[str, str], object]) -> list[str]:

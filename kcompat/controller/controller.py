@@ -68,9 +68,7 @@ _log = logging.getLogger(__name__)
 
 
 class Controller:
-    """Controller of a cluster, active while its broker's session owns `/controller`. `start` begins a term,
-    `resign` and `stop` end it.
-    """
+    """Controller of a cluster, active while its broker's session owns `/controller`."""
 
     def __init__(
         self,
@@ -110,11 +108,11 @@ class Controller:
 
     @property
     def is_active(self) -> bool:
-        """Whether a term goes on."""
+        """Whether this broker is the controller now."""
         return self._running is not None
 
     async def start(self, elected: Controllership, ended: Callable[[], object]) -> None:
-        """Begin a term: load the cluster, give every broker its roles, then serve events. Done when the
+        """Begin a term: load the cluster, send every broker its roles, then serve events. Returns when the
         broker beside has taken its roles, or the term is over. `ended` is called when it ends other than by
         `stop`. Raises the store's errors and `DamagedZnodeError`.
         """
@@ -133,8 +131,8 @@ class Controller:
             self._end()
 
     async def stop(self) -> None:
-        """Stop after the event in hand and the answers that have come. Waiting events are refused with
-        NOT_CONTROLLER; those that wait for a broker's answer end with REQUEST_TIMED_OUT.
+        """Stop after the current event and the replies received so far. Waiting events are refused with
+        NOT_CONTROLLER; those that wait for a broker's reply end with REQUEST_TIMED_OUT.
         """
         running = self._running
         if running is not None:
@@ -149,7 +147,7 @@ class Controller:
                 break
 
     async def _begin(self, elected: Controllership, begun: asyncio.Future[None]) -> None:
-        """Watch before reading: what changes meanwhile is looked at again."""
+        """Begin the term. Watches are set before reading, so that changes meanwhile are read again."""
         self._watches = ControllerWatches(self._store, self._look)
         state = await loading.load(self._store, self._broker_id, elected.epoch, elected.epoch_version)
         await drop_notifications(self._store, state)
@@ -207,7 +205,9 @@ class Controller:
             self._put(_FOUND, event, None)
 
     def failures_detected(self, gone: Mapping[int, int]) -> None:
-        """Take note that the processes of these observed brokers have ended: broker epochs by id."""
+        """Queue the detected failures: broker epochs by id, of all watched brokers whose processes have
+        ended.
+        """
         self._gone = gone
         self.report(FailuresDetected(gone))
 
@@ -277,7 +277,7 @@ class Controller:
         return True
 
     async def _found(self, what: _ToLook) -> Event[Any] | None:
-        """Look into the store, and return the event that has to be decided, or None."""
+        """Read the store and return the event to decide, or None."""
         assert self._state is not None
         self._looks.discard(what.path)
         try:

@@ -1,8 +1,9 @@
-"""This broker as a candidate for the controller's office (the elections of `KafkaController`).
+"""Election of the controller among the brokers (`KafkaController.elect`).
 
-Every broker is one. It watches `/controller` and tries to become the controller whenever nobody is. It
-resigns when another has been elected, when a write of its own shows that the epoch has moved on, and as soon
-as its session with the store is cut off or ends: others may have elected another by then.
+Every broker takes part. It watches `/controller` and tries to become the controller whenever there is none.
+It resigns when another broker has been elected, when one of its writes shows that the controller epoch has
+grown, and as soon as its session with the store is suspended or expired: others may have elected a controller
+by then.
 """
 
 from __future__ import annotations
@@ -29,13 +30,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 RETRY_MS = 1000
-"""After a failed attempt to look who is the controller, or to become it."""
+"""Pause in ms after a failed attempt to read the current controller or to become it."""
 
 _log = logging.getLogger(__name__)
 
 
 class ControllerElection:
-    """Knows where the controller is, and starts and ends the terms of this broker's own."""
+    """This broker's part in the election: it knows the current controller, and starts and ends terms of its
+    own.
+    """
 
     def __init__(
         self,
@@ -45,8 +48,8 @@ class ControllerElection:
         clock: Clock,
         detect_failures: DetectFailures = detect_no_failures,
     ) -> None:
-        """`controller` is what takes office here. `detect_failures` is told, while it is elsewhere, of whose
-        process `failures_detected` is to tell.
+        """`controller` begins a term when this broker is elected. While another broker is the controller,
+        `detect_failures` gets that broker to watch; its failure is reported by `failures_detected`.
         """
         self._broker_id = broker_id
         self._store = store
@@ -55,7 +58,7 @@ class ControllerElection:
         self._detect_failures = detect_failures
         self._gone: Mapping[int, int] = {}  # a controller elsewhere whose process has ended, and its epoch
         self.controller_id: int | None = None
-        """The broker that is the controller, this one included; None while nobody knows."""
+        """Id of the current controller, maybe this broker; None while it is not known."""
         self._look = asyncio.Event()
         self._looked: asyncio.Future[None] | None = None
         self._running: asyncio.Task[None] | None = None
@@ -68,8 +71,8 @@ class ControllerElection:
         return self._controller.is_active
 
     async def start(self) -> None:
-        """Stand for election. Done when the office is taken, here or elsewhere: if here, this broker has
-        taken its roles. Raises the store's errors and `DamagedZnodeError`.
+        """Take part in the election. Returns when there is a controller; if it is this broker, its roles are
+        taken by then. Raises the store's errors and `DamagedZnodeError`.
         """
         self._subscriptions = [
             self._store.subscribe(self._session_changed),
@@ -81,7 +84,7 @@ class ControllerElection:
         await self._looked
 
     async def stop(self) -> None:
-        """Stand for election no more; a term that goes on here ends as `Controller.stop` says."""
+        """Leave the election; a term of this broker ends as by `Controller.stop`."""
         running = self._running
         self._stand_no_more()
         if running is not None:
@@ -91,7 +94,7 @@ class ControllerElection:
         self.controller_id = None
 
     def abandon(self) -> None:
-        """Stand for election no more, and end a term without another word."""
+        """Leave the election at once and end a term as `kill -9` would: nothing is written or sent."""
         self._stand_no_more()
         self._detect_failures({})
         self._controller.resign()
@@ -107,11 +110,11 @@ class ControllerElection:
             self._running = None
 
     def submit(self, event: Event[T]) -> Promise[T]:
-        """Have the controller of this process decide an event. NOT_CONTROLLER where it is elsewhere."""
+        """Submit an event to this broker's controller; NOT_CONTROLLER while another is the controller."""
         return self._controller.submit(event)
 
     def report(self, event: Event[None]) -> None:
-        """Tell the controller of this process of something that it would not hear of otherwise."""
+        """Report an event that no caller waits for to this broker's controller; ignored outside a term."""
         self._controller.report(event)
 
     def failures_detected(self, gone: Mapping[int, int]) -> None:
@@ -153,14 +156,14 @@ class ControllerElection:
                     self._looked.set_result(None)
 
     async def _pause(self) -> None:
-        """Leave the office to others for a while, and look again then."""
+        """Pause, and read the current controller again."""
         over = asyncio.Event()
         self._retry = self._clock.call_later(RETRY_MS, over.set)
         await over.wait()
         self._look.set()
 
     async def _attend(self) -> None:
-        """Look who is the controller, and try to be it if nobody is."""
+        """Read the current controller, and try to become it if there is none."""
         if self._store.state is not SessionState.CONNECTED:
             return
         found = await controllership.current_controller(self._store)
@@ -178,7 +181,7 @@ class ControllerElection:
             await self._detect_failure_of(found.broker_id)
 
     async def _detect_failure_of(self, broker_id: int) -> None:
-        """See that the process of the controller does not end unseen, or make room for another if it has."""
+        """Have the failure detector watch the controller's process; remove `/controller` if it has ended."""
         brokers = await loading.registered(self._store, [broker_id])
         if broker_id in brokers and self._gone.get(broker_id) == brokers[broker_id].epoch:
             _log.info("the process of broker %d, the controller, has ended", broker_id)

@@ -30,14 +30,16 @@ if TYPE_CHECKING:
 
 
 class CurrentController(Struct, frozen=True):
-    """The current controller: its broker id, and whether this session made it the controller."""
+    """The broker that is the controller, and whether this session made it so."""
 
     broker_id: int
     is_mine: bool
 
 
 class Controllership(Struct, frozen=True):
-    """A term of office: its epoch, and the version of `/controller_epoch` that guards its writes."""
+    """One term as the controller: its epoch, and the version of `/controller_epoch`,
+    which guards its writes.
+    """
 
     epoch: int
     epoch_version: int
@@ -55,8 +57,8 @@ async def current_controller(store: MetadataStore) -> CurrentController | None:
 async def elect(
     store: MetadataStore, broker_id: int, now_ms: int, *, is_held: bool = False
 ) -> Controllership | None:
-    """Become the controller; None where another was faster. Where `/controller` is this session's already
-    (`is_held`), that of a term which is over, a new epoch is enough.
+    """Try to become the controller; return None if another broker won. With `is_held`, `/controller` already
+    belongs to this session from an earlier term, so only the epoch is raised.
     """
     if await store.exists(znodes.CONTROLLER_EPOCH) is None:
         with suppress(NodeExistsError):
@@ -77,8 +79,8 @@ async def elect(
 
 
 async def depose(store: MetadataStore, broker_id: int) -> None:
-    """Make room for another controller where this broker is it, which has ended and does not know. One that
-    was elected meanwhile stays.
+    """Remove `/controller` of a broker whose process has ended, so that another can be elected. A controller
+    elected meanwhile stays.
     """
     _, stat = await read(store, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
     found = await current_controller(store)
@@ -88,7 +90,7 @@ async def depose(store: MetadataStore, broker_id: int) -> None:
 
 
 async def step_down(store: MetadataStore) -> None:
-    """Make room for another controller, unless there is one already."""
+    """Remove this session's `/controller`; one of another session stays."""
     _, stat = await read(store, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
     found = await current_controller(store)
     if found is not None and found.is_mine:

@@ -61,7 +61,7 @@ class CreateTopics(Struct, frozen=True):
     random: Random
 
     def decide(self, state: ControllerState) -> Decision[list[TopicResult]]:
-        """All topics that can be made, in one decision."""
+        """Create all valid topics in one decision."""
         if self._partitions_asked() > MAX_PARTITIONS_PER_REQUEST:
             return Decision(state, self._all(ErrorCode.POLICY_VIOLATION, TOO_MANY_PARTITIONS))
         made: dict[str, ControlledTopic] = {}
@@ -92,11 +92,11 @@ class CreateTopics(Struct, frozen=True):
         return [TopicResult(spec.name, error, message) for spec in self.specs]
 
     def _partitions_asked(self) -> int:
-        """How many partitions the request would make; a bound on the work of one event."""
+        """Return how many partitions the request would create; this bounds the work of one event."""
         return sum(len(spec.assignments) or max(spec.num_partitions, 1) for spec in self.specs)
 
     def _metric_names(self, state: ControllerState) -> dict[str, str]:
-        """Known topics by the name their metrics go by; empty where no new topic can share one."""
+        """Return the known topics by metric name; empty if no new topic can collide with one."""
         if all(_metric_name(spec.name) == spec.name and "_" not in spec.name for spec in self.specs):
             return {}
         return {_metric_name(name): name for name in state.topics}
@@ -152,7 +152,7 @@ class CreatePartitions(Struct, frozen=True):
     validate_only: bool
 
     def decide(self, state: ControllerState) -> Decision[dict[str, TopicOutcome]]:
-        """All topics that can grow, in one decision."""
+        """Grow all topics that can, in one decision."""
         grown: dict[str, ControlledTopic] = {}
         outcomes = {}
         for spec in self.specs:
@@ -184,7 +184,9 @@ class CreatePartitions(Struct, frozen=True):
 
 
 def _metric_name(topic: str) -> str:
-    """Metrics cannot tell "." from "_", so topics that differ in nothing else may not live together."""
+    """Return the name of a topic in metrics, where "." becomes "_"; topics with equal metric names may not
+    coexist.
+    """
     return topic.replace(".", "_")
 
 
@@ -239,8 +241,8 @@ def _grown(spec: PartitionsSpec, state: ControllerState) -> ControlledTopic:
 
 
 def _new_partition(replicas: tuple[int, ...], state: ControllerState) -> ControlledPartition:
-    """The first live replica leads, all live ones are in sync, epochs start at 0. A broker that shuts down
-    has left every ISR, and comes into a new one only where nobody else is.
+    """Return a new partition: its first live replica leads, all live ones form the ISR, epochs start at 0. A
+    broker that shuts down is in the ISR only if no other replica is live.
     """
     there = tuple(broker for broker in replicas if broker in state.brokers)
     live = tuple(broker for broker in there if broker not in state.shutting_down) or there

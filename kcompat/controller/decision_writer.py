@@ -1,8 +1,8 @@
-"""How a decision becomes durable: conditional writes, guarded by the controller's epoch.
+"""Conditional writes that make a decision durable, guarded by the controller's epoch.
 
-Each transaction first checks the version of `/controller_epoch`. If that fails, another broker is the
-controller. If the guard holds and something else does not, somebody else has written what the decision is
-about: it is read again, and the event is decided anew on what is there.
+Each transaction first checks the version of `/controller_epoch`. If that check fails, another broker is the
+controller. If another condition fails, some other writer has changed the nodes of the decision: they are read
+again, and the event is decided anew.
 """
 
 from __future__ import annotations
@@ -30,28 +30,30 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_TRANSACTION_BYTES: Final = 512 * 1024
-"""A ZooKeeper server takes requests up to `jute.maxbuffer`, 1 MiB unless it is told otherwise."""
+"""Bytes of one transaction at most, well below ZooKeeper's default of `jute.maxbuffer`, 1 MiB."""
 
 _OVERHEAD: Final = 60
-"""Bytes of an operation beside its path and its data, about."""
+"""Approximate bytes of an operation beside its path and data."""
 
 ATTEMPTS: Final = 5
-"""How often an event is decided, where others keep writing what it is about."""
+"""Most attempts to decide one event while other writers keep changing its nodes."""
 
 
 class ControllerMovedError(StoreError):
-    """Another broker has been elected since."""
+    """Error of a write with a stale controller epoch: another broker has been elected since."""
 
 
 class DecisionWriter:
-    """Decides one event and writes what follows."""
+    """Writer of one event's decision: decides the event, and writes what follows to the store."""
 
     def __init__(self, store: MetadataStore, state: ControllerState) -> None:
         self._store = store
         self._state = state
 
     async def carry_out(self, event: Event[T]) -> Decision[T]:
-        """The decision, when it is durable. Raises `ControllerMovedError` and the store's errors."""
+        """Decide the event, and return the decision once its writes are durable. Raises
+        `ControllerMovedError` and the store's errors.
+        """
         for attempt in range(ATTEMPTS):
             decision = event.decide(self._state)
             try:
@@ -78,7 +80,7 @@ class DecisionWriter:
 
 
 def _parts(ops: Sequence[Op]) -> Iterator[list[Op]]:
-    """The operations in order, in transactions that are not too large."""
+    """Split the operations, in order, into transactions of at most `MAX_TRANSACTION_BYTES`."""
     part: list[Op] = []
     size = 0
     for op in ops:

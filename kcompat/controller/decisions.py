@@ -1,8 +1,8 @@
-"""The requests of a broker to the controller, without knowledge of where the controller is.
+"""Requests of a broker to the controller, wherever it is.
 
-Handlers hold a `Decisions`, which gives events to `submit`: the controller of this process. While that is not
-in office it answers NOT_CONTROLLER, and the client looks for the controller anew. What the broker wants of
-its own accord goes to whoever is the controller.
+Handlers submit events through `Decisions` to the controller of this process. Outside a term that controller
+refuses them with NOT_CONTROLLER, and the client looks for the current controller again. Requests that the
+broker makes for itself go to the current controller.
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ _log = logging.getLogger(__name__)
 
 
 class Submit(Protocol):
-    """Takes an event to the controller."""
+    """Function that submits an event to the controller."""
 
     def __call__(self, event: Event[T], /) -> Promise[T]:
-        """The event's answer, or what `event.refused` says where nobody can decide it."""
+        """Return the answer of the event, or of `event.refused` if it could not be decided."""
 
 
 class OtherController(Protocol):
-    """The controller in another process, as far as a broker asks it of its own accord."""
+    """The current controller in another process, for requests that this broker makes for itself."""
 
     def ensure_topics(self, names: Sequence[str]) -> Promise[dict[str, ErrorCode]]:
-        """Have missing internal topics created; this broker's image may have them a little later."""
+        """Create missing internal topics; this broker's image may get them a little later."""
 
     def make_topics(self, specs: Sequence[TopicSpec]) -> Promise[list[TopicResult]]:
-        """Have topics created; this broker's image may have them a little later."""
+        """Create topics; this broker's image may get them a little later."""
 
     def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
-        """Have a block of producer ids allocated to this broker; None where that failed."""
+        """Allocate a block of producer ids to this broker; None if that failed."""
 
 
 class Decisions:
-    """The requests of one broker. Each promise is completed once this broker acts on the decision and shows
-    it, so a client that is told of its new topic can use it.
+    """The requests of one broker. Each promise is completed once this broker has acted on the decision and
+    has the new image, so a client that learns of its new topic can use it.
     """
 
     def __init__(
@@ -70,7 +70,9 @@ class Decisions:
         random: Random,
         elsewhere: Callable[[], OtherController | None] = lambda: None,
     ) -> None:
-        """`random` places replicas and draws topic ids. `elsewhere()`: None where the controller is here."""
+        """`random` places replicas and draws topic ids. `elsewhere()` returns the controller of another
+        process, or None if the controller is in this one.
+        """
         self._submit = submit
         self._broker_id = broker_id
         self._config = config
@@ -87,8 +89,8 @@ class Decisions:
         return self._submit(CreateTopics(specs, validate_only, self._config.current, self._random))
 
     def ensure_topics(self, names: Sequence[str]) -> Promise[dict[str, ErrorCode]]:
-        """Create those of `names` that do not exist, with the broker's defaults, or as Kafka makes its
-        internal topics. NONE stands for a topic that is there afterwards.
+        """Create the missing ones of `names`, with the broker's defaults or Kafka's settings of internal
+        topics. The result of a topic that exists afterwards is NONE.
         """
         other = self._elsewhere()
         if other is not None:
@@ -133,7 +135,7 @@ class Decisions:
         return self._submit(CreatePartitions(specs, validate_only))
 
     def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
-        """A fresh block of producer ids; None when it cannot be had now."""
+        """Allocate a block of producer ids to this broker; None if none can be had now."""
         other = self._elsewhere()
         if other is not None:
             return other.allocate_producer_ids()
@@ -144,15 +146,15 @@ class Decisions:
     def allocate_block(
         self, broker_id: int, broker_epoch: int | None = None
     ) -> Promise[ProducerIdBlock | ErrorCode]:
-        """A fresh block of producer ids for some broker, whose epoch is checked if it is given."""
+        """Allocate a block of producer ids to any broker; its epoch is checked if given."""
         return self._submit(AllocateProducerIds(broker_id, broker_epoch))
 
     def alter_partition(self, proposed: AlterPartition) -> Promise[IsrAnswers]:
-        """Other ISRs, as the broker that leads the partitions proposes them."""
+        """Change ISRs as the leader of the partitions proposes (AlterPartition)."""
         return self._submit(proposed)
 
     def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> Promise[StillLed]:
-        """Have others lead what a broker leads that is about to stop."""
+        """Move the leaderships away from a broker that is about to stop."""
         return self._submit(ControlledShutdown(broker_id, broker_epoch))
 
     def elect_leaders(
@@ -162,14 +164,16 @@ class Decisions:
         return self._submit(ElectLeaders(kind, partitions))
 
     def update_features(self, wanted: UpdateFeatures) -> Promise[dict[str, TopicOutcome] | ErrorCode]:
-        """Change finalized features; an outcome by the name of each, or the error of the whole."""
+        """Change finalized features. Returns an outcome by feature name, or the error of
+        the whole request.
+        """
         return self._submit(wanted)
 
     def reassign(
         self, wanted: Mapping[tuple[str, int], tuple[int, ...] | None], *, keeps_size: bool = False
     ) -> Promise[dict[tuple[str, int], TopicOutcome] | ErrorCode]:
-        """Begin to move partitions to these replicas; None calls a reassignment off. With `keeps_size` their
-        number stays as it is (KIP-860). The outcomes, or the error of the whole.
+        """Start to move partitions to these replicas; None cancels a reassignment. With `keeps_size` their
+        number stays the same (KIP-860). Returns the outcomes, or the error of the whole request.
         """
         return self._submit(Reassign(wanted, keeps_size))
 

@@ -1,7 +1,7 @@
-"""Events that the controller could not decide because the store took no write, kept for the next attempt.
+"""Events that the controller could not decide because the store refused the write, kept for another attempt.
 
-Nobody tells the controller a second time that logs are deleted, replicas failed or brokers came and went.
-Were it lost, a deletion would stay half done until the next term of office.
+They are reports that come only once: logs are deleted, replicas failed, brokers came or went. If such an
+event were lost, a deletion would stay incomplete until the next term.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class DeferredEvents(Generic[T]):
         self._timer: Timer | None = None
 
     def put(self, what: T) -> None:
-        """Try this again later."""
+        """Keep an item for the next attempt."""
         self._waiting.append(what)
         if self._timer is None:
             self._timer = self._clock.call_later(PAUSE_MS, self.retry)
 
     def retry(self) -> None:
-        """Try everything again now."""
+        """Hand all waiting items to `again` now."""
         waiting = self._waiting
         self.clear()
         for what in waiting:

@@ -1,9 +1,10 @@
 """Events that delete topics. Pure.
 
-Deletion has two steps, as in Kafka: mark the topics under `/admin/delete_topics`, hide them and have their
-replicas stopped; once every broker that has replicas has answered that its logs are gone, remove the znodes
-and the marks. A crash in between resumes from the marks. A topic whose logs could not be deleted, or have a
-dead broker, stays marked: its name cannot be used, and the broker is asked again when it has started.
+Deletion has two steps, as in Kafka. First the topics are marked under `/admin/delete_topics`, hidden from
+clients, and their replicas stopped. When every broker with replicas has replied that its logs are gone, the
+znodes and the marks are removed. After a crash in between, the marks let a new controller resume. A topic
+whose logs could not be deleted, or that has a replica on a dead broker, stays marked: its name cannot be
+used, and the broker gets the request again when it has restarted.
 """
 
 from __future__ import annotations
@@ -87,18 +88,18 @@ class DeletionsMarked(Struct, frozen=True):
         return draft.decision(None)
 
     def refused(self, error: ErrorCode) -> None:
-        """Nobody waits for an answer."""
+        """Do nothing: no caller waits for an answer."""
 
 
 class ReplicasStopped(Struct, frozen=True):
-    """A broker has answered StopReplica: the logs are gone, but for those that `failed`."""
+    """Reply of a broker to StopReplica: it has deleted the logs, except those that `failed`."""
 
     broker_id: int
     partitions: Sequence[tuple[str, int]]
     failed: AbstractSet[tuple[str, int]]
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Remove what the store has of the topics that wait for no broker any more."""
+        """Remove the znodes of the topics that wait for no broker any more."""
         stuck = {topic for topic, _ in self.failed}
         deleting = dict(state.deleting)
         writes: list[Op] = []
@@ -120,11 +121,11 @@ class ReplicasStopped(Struct, frozen=True):
         return Decision(after, None, writes)
 
     def refused(self, error: ErrorCode) -> None:
-        """Nobody waits for an answer."""
+        """Do nothing: no caller waits for an answer."""
 
 
 def start_deletions(draft: Draft, topics: Collection[ControlledTopic]) -> None:
-    """Hide these topics, and have their logs deleted by all brokers that have some."""
+    """Hide these topics, and send StopReplica to every broker with a replica of them."""
     if not topics:
         return
     state = draft.state
@@ -137,7 +138,7 @@ def start_deletions(draft: Draft, topics: Collection[ControlledTopic]) -> None:
 
 
 def resume_deletions(draft: Draft, brokers: Collection[int], names: Iterable[str] | None = None) -> None:
-    """Have these brokers delete what they have of topics that are being deleted: `names`, or all if None."""
+    """Send StopReplica to these brokers for the topics being deleted: for `names`, or for all if None."""
     deleting = draft.state.deleting
     for deletion in deleting.values() if names is None else [deleting[name] for name in names]:
         for broker_id in sorted(deletion.waits_for.intersection(brokers)):
@@ -162,7 +163,7 @@ def drop_empty_marks(draft: Draft) -> None:
 
 
 def forget(name: str, entity_configs: dict[tuple[str, str], Mapping[str, str]]) -> list[Op]:
-    """Remove a topic's configs, from `entity_configs` as well, and its mark."""
+    """Remove a topic's configs, in the store and in `entity_configs`, and its mark."""
     writes: list[Op] = []
     if entity_configs.pop(("topics", name), None) is not None:
         writes.append(Delete(config_path("topics", name)))

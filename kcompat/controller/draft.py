@@ -1,11 +1,12 @@
-"""The changes of one decision, put together step by step. Pure.
+"""The changes of one decision, collected step by step. Pure.
 
 An event makes a `Draft` of the state, changes it, and turns it into a `Decision`. However many steps change a
-partition, it is written once, in one new leader epoch. Requests come in this order for each broker: the
-brokers that are there, if that changed; roles; the picture; replicas to stop. So a broker knows the leader
-that it shall follow, has taken its roles before clients are shown them, and hides a topic before its logs go.
-One that has just registered is shown everything first, as it was before the decision: until then it can tell
-its clients nothing.
+partition, it is written once, with one new leader epoch.
+
+Each broker gets its requests in this order: the live brokers, if they changed; roles; the metadata update;
+replicas to stop. So a broker knows the leader that it shall follow, has taken its roles before clients learn
+of them, and hides a topic before its logs are deleted. A newly registered broker first gets the whole
+metadata image as it was before the decision: until then it can answer no client.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ T = TypeVar("T")
 
 
 class Draft:
-    """A state on its way to another."""
+    """A state under change, with the store writes and control requests that the change needs."""
 
     def __init__(self, state: ControllerState) -> None:
         self.state = state
-        """The state as changed so far, but for partitions: those are `partition`'s to tell."""
+        """The state with all changes so far, except those of partitions: ask `partition` for them."""
         self.writes: list[Op] = []
-        """Writes beside those of partition states, which go before them."""
+        """Writes that go before those of partition states."""
         self.last_writes: dict[str, Op] = {}
         """Writes that go after all others, by path."""
         self._partitions: dict[TopicPartition, ControlledPartition] = {}
@@ -62,11 +63,11 @@ class Draft:
     # -- looking -----------------------------------------------------------------------------------------
 
     def partition(self, topic: str, index: int) -> ControlledPartition:
-        """A partition as it is so far."""
+        """Return a partition with the changes so far."""
         return self._partitions.get((topic, index)) or self.state.topics[topic].partitions[index]
 
     def partitions(self) -> Iterator[tuple[str, int, ControlledPartition]]:
-        """All partitions as they are so far."""
+        """Yield all partitions with the changes so far."""
         changed = self._partitions
         for name, topic in self.state.topics.items():
             for index, partition in enumerate(topic.partitions):
@@ -75,7 +76,7 @@ class Draft:
     # -- changing partitions -----------------------------------------------------------------------------
 
     def elect(self, topic: str, index: int, result: ElectionResult) -> None:
-        """Give a partition a leader and an ISR, in a new leader epoch, and tell its replicas."""
+        """Give a partition a leader and an ISR in a new leader epoch, and send the role to its replicas."""
         changed = replace(
             self.partition(topic, index),
             leader=result.leader,
@@ -87,7 +88,9 @@ class Draft:
     def lead_anew(
         self, topic: str, index: int, partition: ControlledPartition, brokers: Iterable[int] | None = None
     ) -> None:
-        """Put a changed partition into a new leader epoch, and tell `brokers`: its replicas, if None."""
+        """Raise the leader epoch of a changed partition, and send the role to `brokers`: its replicas, if
+        None.
+        """
         key = (topic, index)
         if key not in self._is_led_anew:
             self._is_led_anew.add(key)
@@ -96,19 +99,19 @@ class Draft:
         self.send_roles(topic, index, partition.replicas if brokers is None else brokers)
 
     def alter(self, topic: str, index: int, partition: ControlledPartition) -> None:
-        """Store a changed partition in its leader epoch; its replicas are not told."""
+        """Store a changed partition in its leader epoch; its replicas get no request."""
         self._store((topic, index), partition)
 
     def assign(self, topic: str, index: int, partition: ControlledPartition) -> None:
-        """Change the replicas of a partition. Assignments are written last: only there the replicas stand
-        that a reassignment removes, and a crash before that leaves it to be resumed.
+        """Change the replicas of a partition. Assignments are written last: until then the znode has the
+        replicas that the reassignment removes, so after a crash it can be resumed.
         """
         self._partitions[topic, index] = partition
         self._propagated[topic, index] = None
         self._assigned_anew[topic] = None
 
     def _store(self, key: TopicPartition, partition: ControlledPartition) -> None:
-        """A partition's znode is set once, so its version grows by one."""
+        """Note a changed partition. Its znode is written once, so the partition epoch grows by one."""
         stored = self.state.topics[key[0]].partitions[key[1]].partition_epoch
         if stored == ABSENT:
             partition = replace(partition, leader_epoch=0)
@@ -119,35 +122,35 @@ class Draft:
     # -- telling brokers ---------------------------------------------------------------------------------
 
     def send_roles(self, topic: str, index: int, brokers: Iterable[int]) -> None:
-        """Tell these brokers, as far as they are there, what they are to a partition."""
+        """Send the role in a partition to these brokers, as far as they are live."""
         for broker_id in brokers:
             if broker_id in self.state.brokers:
                 self._roles.setdefault(broker_id, {})[topic, index] = None
 
     def is_new(self, topic: str, index: int) -> None:
-        """The logs of this partition are to be made."""
+        """Mark a partition as new: its replicas may create their logs."""
         self._new.add((topic, index))
 
     def propagate(self, topic: str, index: int) -> None:
-        """Show everybody a partition that has not changed."""
+        """Send the metadata of an unchanged partition to all brokers."""
         self._propagated[topic, index] = None
 
     def propagate_deleted(self, partitions: Iterable[UpdatedPartition]) -> None:
-        """Take partitions out of everybody's picture."""
+        """Send all brokers the removal of these partitions from their images."""
         self._deleted.extend(partitions)
 
     def stop(self, broker_id: int, topic: str, index: int, leader_epoch: int, *, delete: bool) -> None:
-        """Have a broker stop a replica, if it is there."""
+        """Stop a replica, if its broker is live."""
         if broker_id in self.state.brokers:
             stopped = StoppedPartition(topic, index, leader_epoch, delete)
             self._stops.setdefault(broker_id, {})[topic, index] = stopped
 
     def propagate_brokers(self) -> None:
-        """Tell everybody first which brokers are there."""
+        """Send all brokers the live brokers, before other requests."""
         self._propagates_brokers = True
 
     def propagate_all_to(self, broker_id: int) -> None:
-        """Show everything to a broker that has just registered, first of all."""
+        """Send the whole metadata image to a newly registered broker, before other requests."""
         self._newly_registered.add(broker_id)
 
     # -- the decision ------------------------------------------------------------------------------------

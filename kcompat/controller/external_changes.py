@@ -1,4 +1,4 @@
-"""Events for topics, partitions and ISRs that others have written into the store. Pure."""
+"""Events for changes that other brokers or tools have written into the store. Pure."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class TopicsFound(Struct, frozen=True):
-    """Topics that this controller did not make, with their configs, and the names of those that are gone."""
+    """Topics that another writer has created, with their configs, and the names of topics that it removed."""
 
     topics: Sequence[ControlledTopic]
     configs: Mapping[str, Mapping[str, str]] = {}
     gone: AbstractSet[str] = frozenset()
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Elect leaders for the new ones and tell their roles; show no more what is gone."""
+        """Elect leaders of the new topics and send their roles; remove the others from the images."""
         known = state.topics.keys() | state.deleting.keys()
         new = [topic for topic in self.topics if topic.name not in known]
         gone = [state.topics[name] for name in sorted(self.gone) if name in state.topics]
@@ -47,16 +47,16 @@ class TopicsFound(Struct, frozen=True):
         return replace(decision, requests=[*to_all(after, update), *decision.requests])
 
     def refused(self, error: ErrorCode) -> None:
-        """Nobody waits for an answer."""
+        """Do nothing: no caller waits for an answer."""
 
 
 class PartitionsFound(Struct, frozen=True):
-    """A topic to which another has added partitions."""
+    """A topic to which another writer has added partitions."""
 
     topic: ControlledTopic
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Elect leaders for them and tell their roles."""
+        """Elect leaders of the new partitions, and send their roles."""
         known = state.topics.get(self.topic.name)
         if known is None:
             return Decision(state, None)
@@ -67,16 +67,16 @@ class PartitionsFound(Struct, frozen=True):
         return draft.decision(None)
 
     def refused(self, error: ErrorCode) -> None:
-        """Nobody waits for an answer."""
+        """Do nothing: no caller waits for an answer."""
 
 
 class IsrsChanged(Struct, frozen=True):
-    """States of partitions as the store has them, with the versions of their znodes."""
+    """Stored states of partitions, with the versions of their znodes."""
 
     states: Mapping[tuple[str, int], tuple[PartitionState, int]]
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Take over what is newer than what is known, and show it."""
+        """Take over the states that are newer than the known ones, and propagate them."""
         changed: dict[str, ControlledTopic] = {}
         newer = []
         for (name, index), (stored, version) in self.states.items():
@@ -105,11 +105,11 @@ class IsrsChanged(Struct, frozen=True):
         return replace(draft.decision(None), next=ReplicasCaughtUp(newer))
 
     def refused(self, error: ErrorCode) -> None:
-        """Nobody waits for an answer."""
+        """Do nothing: no caller waits for an answer."""
 
 
 def _take_up(draft: Draft, topic: ControlledTopic, first: int) -> None:
-    """Elect leaders for partitions from `first` on, and tell the roles of those that have one already."""
+    """Elect leaders of the partitions from `first` on, and send the roles of those that have a leader."""
     for index in range(first, len(topic.partitions)):
         partition = topic.partitions[index]
         if partition.partition_epoch != ABSENT:

@@ -1,7 +1,7 @@
-"""Changes of the finalized features that clients ask for (UpdateFeatures, KIP-584). Pure.
+"""Changes of the finalized features that clients request (UpdateFeatures, KIP-584). Pure.
 
-Kafka's counterpart: `KafkaController.processFeatureUpdates`. A release with ZooKeeper supports no feature, so
-what it refuses is all that can be seen of its rules there.
+Kafka's counterpart: `KafkaController.processFeatureUpdates`. Kafka releases with ZooKeeper support no
+feature, so only their refusals can be compared.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class UpgradeType(IntEnum):
-    """How far an update may go, by Kafka's codes."""
+    """Kinds of an update, by Kafka's codes: upgrade, safe or unsafe downgrade."""
 
     UNKNOWN = 0
     UPGRADE = 1
@@ -36,7 +36,7 @@ class UpgradeType(IntEnum):
 
 
 class FeatureUpdate(Struct, frozen=True):
-    """The level that a feature is to have; a downgrade to less than the first one removes it."""
+    """Requested level of a feature; a level below 1 removes the feature."""
 
     feature: str
     level: int
@@ -44,7 +44,7 @@ class FeatureUpdate(Struct, frozen=True):
 
     @property
     def removes(self) -> bool:
-        """Whether the feature is to be finalized no more."""
+        """Whether the update removes the feature from the finalized ones."""
         return self.level < FIRST_LEVEL and self.kind is not UpgradeType.UPGRADE
 
 
@@ -75,7 +75,7 @@ class UpdateFeatures(Struct, frozen=True):
         return Decision(after, outcomes, [_write(levels, state.features_version)])
 
     def refused(self, error: ErrorCode) -> dict[str, TopicOutcome] | ErrorCode:
-        """The error of the whole."""
+        """Return `error` as that of the whole request."""
         return error
 
 

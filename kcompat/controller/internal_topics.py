@@ -1,7 +1,7 @@
-"""Topics that brokers create without a request to do so: auto-created and internal topics. Pure.
+"""Topics that brokers create for themselves: auto-created topics and Kafka's internal topics. Pure.
 
-Kafka's counterpart is `AutoTopicCreationManager`. A topic is refused with INVALID_REPLICATION_FACTOR while
-fewer brokers are up than it is to have replicas.
+Kafka's counterpart: `AutoTopicCreationManager`. A topic is refused with INVALID_REPLICATION_FACTOR while
+fewer brokers are live than its replication factor.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ FACTOR_KEYS: Final = {
     TRANSACTION_STATE: "transaction.state.log.replication.factor",
     SHARE_GROUP_STATE: "share.coordinator.state.topic.replication.factor",
 }
-"""The broker key that says how many replicas each internal topic gets."""
+"""Config key of the replication factor, by internal topic."""
 
 
 class EnsureTopics(Struct, frozen=True):
-    """Create those topics that do not exist, as the broker configuration says."""
+    """Event: create the missing ones of these topics, as the broker configuration says."""
 
     names: Sequence[str]
     config: BrokerConfig
     random: Random
 
     def decide(self, state: ControllerState) -> Decision[dict[str, ErrorCode]]:
-        """The decision of CreateTopics; a topic that is there already is no error."""
+        """Decide as CreateTopics does; a topic that exists already is no error."""
         specs = [spec_of_automatic_topic(name, self.config) for name in self.names]
         made = CreateTopics(specs, False, self.config, self.random).decide(state)
         return Decision(made.state, _errors(made.answer), made.writes, made.requests)
@@ -59,7 +59,7 @@ def _errors(results: Iterable[TopicResult]) -> dict[str, ErrorCode]:
 
 
 def spec_of_automatic_topic(name: str, config: BrokerConfig) -> TopicSpec:
-    """How the broker's configuration says to make a topic."""
+    """Return the specification of a topic from the broker's configuration."""
     if name == CONSUMER_OFFSETS:
         return _offsets(config)
     if name == TRANSACTION_STATE:
@@ -116,11 +116,11 @@ def _share_state(config: BrokerConfig) -> TopicSpec:
 
 
 def warn_of_small_topics(state: ControllerState, config: BrokerConfig) -> None:
-    """Log each internal topic that has fewer replicas than its replication factor says and the number of
-    brokers that are up allows, with the command that gives it more.
+    """Warn of each internal topic that has fewer replicas than its replication factor and the live brokers
+    allow. The warning names the command that adds replicas.
 
-    Such a topic was made while the factor was smaller, or by a version of kcompat that gave it as many
-    replicas as brokers were up.
+    Such a topic was created while the factor was smaller, or by a version of kcompat that used as many
+    replicas as brokers were live.
     """
     for name, key in FACTOR_KEYS.items():
         topic = state.topics.get(name)

@@ -1,9 +1,9 @@
 """ISRs that leaders propose (AlterPartition, KIP-497). Pure.
 
-The leader epoch stays, as its replicas need not be told; the partition epoch grows. A proposal that is in
-force already is accepted again: its answer may have been lost. A leader that proposes something else, from an
-older partition epoch, is told what is in force in a new leader epoch. Kafka lets it wait, for ever if nothing
-else happens to the partition.
+The leader epoch stays, since the replicas need no request; the partition epoch grows. A proposal that is in
+force already is accepted again: its answer may have been lost. A leader that proposes another ISR from an
+older partition epoch gets the state in force, in a new leader epoch. Kafka would leave that leader waiting
+until something else happens to the partition.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class IsrAnswers(Struct, frozen=True):
 
 
 class AlterPartition(Struct, frozen=True):
-    """A broker proposes ISRs for partitions that it leads. `knows_ineligible` says that it understands
-    INELIGIBLE_REPLICA (KIP-841); others are told OPERATION_NOT_ATTEMPTED.
+    """Proposals of one broker for partitions that it leads. If it does not know the error INELIGIBLE_REPLICA
+    (`knows_ineligible`, KIP-841), it gets OPERATION_NOT_ATTEMPTED instead.
     """
 
     broker_id: int
@@ -65,7 +65,9 @@ class AlterPartition(Struct, frozen=True):
     knows_ineligible: bool = True
 
     def decide(self, state: ControllerState) -> Decision[IsrAnswers]:
-        """Accept each that comes from the leader of this epoch and names brokers that are there to stay."""
+        """Accept each proposal of the leader in its current epoch whose members are live and not shutting
+        down.
+        """
         broker = state.brokers.get(self.broker_id)
         if broker is None or broker.epoch != self.broker_epoch:
             return Decision(state, IsrAnswers(ErrorCode.STALE_BROKER_EPOCH))
@@ -88,11 +90,11 @@ class AlterPartition(Struct, frozen=True):
         return replace(decision, next=ReplicasCaughtUp(caught_up)) if caught_up else decision
 
     def refused(self, error: ErrorCode) -> IsrAnswers:
-        """The error of them all."""
+        """Return `error` for all proposals."""
         return IsrAnswers(error)
 
     def _judge(self, draft: Draft, topic: str, proposal: ProposedIsr) -> ErrorCode:
-        """Why a proposal is not accepted, in Kafka's order."""
+        """Return the error of a proposal, checked in Kafka's order, or None."""
         state = draft.state
         known = state.topics.get(topic)
         if known is None or not 0 <= proposal.index < len(known.partitions):
@@ -121,8 +123,8 @@ class AlterPartition(Struct, frozen=True):
 
     @staticmethod
     def _is_eligible(state: ControllerState, topic: str, index: int, broker_id: int, epoch: int) -> bool:
-        """Whether a replica may be in sync: a broker that has bounced is not the one that caught up
-        (KIP-903).
+        """Return whether a replica may join the ISR. A broker that has restarted since is not the one that
+        caught up (KIP-903).
         """
         return state.is_live(broker_id, topic, index) and epoch in (
             UNKNOWN_BROKER_EPOCH,
@@ -130,8 +132,8 @@ class AlterPartition(Struct, frozen=True):
         )
 
     def _enlighten(self, draft: Draft, topic: str, index: int) -> None:
-        """Tell a leader that has missed a change of its partition what is in force. It learns that only in a
-        new leader epoch, and its ISR could never change again.
+        """Raise the leader epoch of a partition whose leader has missed a change, and send the role again.
+        Otherwise the leader would never learn the state in force, and its ISR could never change again.
         """
         current = draft.partition(topic, index)
         if current.leader == self.broker_id:

@@ -1,4 +1,4 @@
-"""Elections that somebody asks for, and those that bring leaderships back to the preferred replicas. Pure."""
+"""Elections of partition leaders on request (ElectLeaders), and preferred leader rebalance. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ElectLeaders(Struct, frozen=True):
 
     kind: ElectionType
     partitions: Sequence[TopicPartition] | None
-    """None for all."""
+    """Partitions by topic and index; None for all."""
 
     def decide(self, state: ControllerState) -> Decision[Outcomes]:
         """Elect where it is needed and possible."""
@@ -43,31 +43,32 @@ class ElectLeaders(Struct, frozen=True):
 
 
 class ElectPreferred(Struct, frozen=True):
-    """A tool of old wants the preferred replicas of these partitions to lead."""
+    """Preferred leader elections of these partitions, requested by an old tool through the store."""
 
     partitions: Sequence[TopicPartition]
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Elect them where they can lead."""
+        """Elect the preferred replicas that can lead."""
         draft = Draft(state)
         for key in self.partitions:
             _elect(draft, ElectionType.PREFERRED, *key)
         return draft.decision(None)
 
     def refused(self, error: ErrorCode) -> None:
-        """Nobody waits for an answer."""
+        """Do nothing: no caller waits for an answer."""
 
 
 class BalanceLeaders(Struct, frozen=True):
-    """Bring leaderships back to brokers that lead too few of the partitions they are preferred for.
-
-    `tolerated` is the share of them, in percent, that others may lead.
+    """Preferred leader rebalance for brokers that lead too few of the partitions they are preferred for.
+    `tolerated` is the percentage of those partitions that other brokers may lead.
     """
 
     tolerated: int
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Elect the preferred replicas of those brokers, where they can lead and nothing moves."""
+        """Elect the preferred replicas of those brokers if they can lead, except in partitions under
+        reassignment.
+        """
         preferred: dict[int, int] = {}
         elsewhere: dict[int, list[TopicPartition]] = {}
         draft = Draft(state)
@@ -85,7 +86,7 @@ class BalanceLeaders(Struct, frozen=True):
         return draft.decision(None)
 
     def refused(self, error: ErrorCode) -> None:
-        """Nobody waits for an answer."""
+        """Do nothing: no caller waits for an answer."""
 
 
 def _elect(draft: Draft, kind: ElectionType, topic: str, index: int) -> TopicOutcome:
@@ -115,7 +116,7 @@ def _elect(draft: Draft, kind: ElectionType, topic: str, index: int) -> TopicOut
 
 
 def _is_led(state: ControllerState, kind: ElectionType, partition: ControlledPartition) -> bool:
-    """Whether there is nothing to elect."""
+    """Return whether the partition needs no election of this kind."""
     if kind is ElectionType.PREFERRED:
         return partition.leader == partition.replicas[0]
     return partition.leader != NO_LEADER and partition.leader in state.live_brokers

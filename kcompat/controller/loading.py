@@ -1,5 +1,5 @@
-"""Reading from the store: the nodes that must be there (made if not), the cluster's id, and the state that a
-controller decides on, at its beginning and where others may have written.
+"""Reads of the store: its root nodes (created if missing), the cluster id, and the controller's state, at the
+start of a term and after writes of others.
 """
 
 from __future__ import annotations
@@ -39,9 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 async def prepare(store: MetadataStore, features: Mapping[str, int] = MappingProxyType({})) -> None:
-    """Create the nodes above all others, as far as they are missing. A new cluster begins with these levels
-    of features.
-    """
+    """Create the missing root nodes. A new cluster starts with these feature levels."""
     contents = {znodes.FEATURE: encode_finalized(features)}
     while missing := await _missing(store, znodes.PERSISTENT_PATHS):
         with suppress(NodeExistsError):  # another broker starts at the same time: look again
@@ -55,8 +53,8 @@ async def _missing(store: MetadataStore, paths: Sequence[str]) -> list[str]:
 
 
 async def cluster_id(store: MetadataStore, proposed: str, *, claims: bool) -> str:
-    """The cluster's id: the one that the store knows, else `proposed`, which is written there if it `claims`
-    to be the id. Another broker may be faster.
+    """Return the id of the cluster: the stored one, else `proposed`, which is stored if it `claims` to be the
+    id. If another broker stores one first, that one counts.
     """
     if claims:
         with suppress(NodeExistsError):
@@ -98,7 +96,7 @@ async def load(store: MetadataStore, broker_id: int, epoch: int, epoch_version: 
 
 
 async def load_brokers(store: MetadataStore, finalized: Mapping[str, int]) -> dict[int, RegisteredBroker]:
-    """All brokers that are registered and can do what is finalized."""
+    """Return all registered brokers that support the finalized features."""
     brokers = await registered(store, map(int, await store.children(znodes.BROKER_IDS)))
     able = {each: found for each, found in brokers.items() if are_supported(finalized, found.features)}
     if able.keys() != brokers.keys():
@@ -120,9 +118,8 @@ async def registered(store: MetadataStore, broker_ids: Iterable[int]) -> dict[in
 async def load_topics(
     store: MetadataStore, names: Iterable[str]
 ) -> tuple[dict[str, ControlledTopic], dict[TopicPartition, int]]:
-    """Load the existing ones of these topics, and the transaction that last wrote each partition's state.
-
-    A partition that nobody has given a state yet gets the nodes above it.
+    """Return the existing ones of these topics, and the id of the transaction that last wrote each
+    partition's state. The parent nodes of missing states are created.
     """
     assignments = await _load_all(
         store, {name: znodes.topic_path(name) for name in names}, znodes.decode_topic
@@ -144,7 +141,7 @@ async def load_topics(
 
 
 async def load_topic_configs(store: MetadataStore, names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """The configs of those of these topics that have some."""
+    """Return the configs of these topics, as far as they have some."""
     paths = {name: znodes.config_path("topics", name) for name in names}
     return {
         name: values for name, (values, _) in (await _load_all(store, paths, znodes.decode_config)).items()
@@ -154,7 +151,7 @@ async def load_topic_configs(store: MetadataStore, names: Iterable[str]) -> dict
 async def load_states(
     store: MetadataStore, keys: Sequence[TopicPartition]
 ) -> dict[TopicPartition, tuple[znodes.PartitionState, Stat]]:
-    """The states of those of these partitions that have one."""
+    """Return the states of these partitions, as far as they are stored."""
     paths = {key: znodes.partition_state_path(*key) for key in keys}
     return await _load_all(store, paths, znodes.decode_partition_state)
 
@@ -162,7 +159,7 @@ async def load_states(
 def partition_of(
     assignment: znodes.TopicAssignment, index: int, found: tuple[znodes.PartitionState, Stat] | None
 ) -> ControlledPartition:
-    """A partition as its assignment and its state, if there is one, say."""
+    """Return a partition made of its assignment and its state, if it has one."""
     adding, removing = assignment.adding.get(index, ()), assignment.removing.get(index, ())
     replicas = assignment.replicas[index]
     if found is None:
@@ -181,7 +178,7 @@ def partition_of(
 
 
 async def make_room(store: MetadataStore, topic: ControlledTopic) -> None:
-    """Make the nodes above the states of those partitions that have none."""
+    """Create the parent nodes of the states of partitions that have none."""
     absent = [index for index, each in enumerate(topic.partitions) if each.partition_epoch == ABSENT]
     parents = [znodes.partition_path(topic.name, index) for index in absent]
     for path in [f"{znodes.topic_path(topic.name)}/partitions", *parents] if absent else ():
@@ -190,7 +187,7 @@ async def make_room(store: MetadataStore, topic: ControlledTopic) -> None:
 
 
 async def load_producer_ids(store: MetadataStore) -> tuple[int, int]:
-    """The last id handed out and the version of the node."""
+    """Return the last allocated producer id and the version of its node."""
     (node,) = await store.get_many([znodes.PRODUCER_ID_BLOCK])
     if node is None:
         return -1, ABSENT
@@ -202,8 +199,8 @@ async def load_producer_ids(store: MetadataStore) -> tuple[int, int]:
 
 
 async def load_features(store: MetadataStore) -> tuple[dict[str, int], int]:
-    """The levels that are finalized, and the version of the node. One that says nothing of them, or cannot be
-    read, is written over when they are changed.
+    """Return the finalized feature levels and the version of their node. A node without levels, or an
+    unreadable one, is overwritten when they change.
     """
     (node,) = await store.get_many([znodes.FEATURE])
     if node is None:
@@ -216,7 +213,7 @@ async def load_features(store: MetadataStore) -> tuple[dict[str, int], int]:
 
 
 async def refresh(store: MetadataStore, state: ControllerState, paths: Iterable[str]) -> ControllerState:
-    """A state that knows what these nodes hold, because somebody else has written some of them."""
+    """Return the state with these nodes read again, since another writer has changed some of them."""
     names, entities = set(), {}
     for path in paths:
         parts = path.split("/")
@@ -288,7 +285,7 @@ def _deposed(
     written: Mapping[TopicPartition, int],
     brokers: Mapping[int, RegisteredBroker],
 ) -> Iterable[TopicPartition]:
-    """The partitions whose leader has registered after their state was written."""
+    """Return the partitions whose leader has registered after their state was written."""
     for (name, index), zxid in written.items():
         leader = brokers.get(topics[name].partitions[index].leader)
         if leader is not None and leader.epoch > zxid:

@@ -1,7 +1,7 @@
-"""Reports of a broker's failed log directories to the controller, in this process or in another.
+"""Reports of a broker's failed log directories to the controller.
 
-The controller beside it is told which replicas are lost. One elsewhere finds a notification in the store and
-asks for them (Kafka's `KafkaZkClient.propagateLogDirEvent`).
+A controller in this process gets the failed replicas. A controller elsewhere finds a notification in the
+store, and asks the broker which replicas failed (Kafka's `KafkaZkClient.propagateLogDirEvent`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kcompat.store.interface import MetadataStore
 
 RETRY_MS = 1000
-"""After a notification that could not be left."""
+"""Pause in ms before a notification is written again after a failed attempt."""
 
 _log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class LogDirReports:
     def __init__(
         self, broker_id: int, store: MetadataStore, controller_election: ControllerElection, clock: Clock
     ) -> None:
-        """`controller_election` knows whether the controller is here."""
+        """`controller_election` says whether the controller is in this process."""
         self._broker_id = broker_id
         self._store = store
         self._controller_election = controller_election
@@ -42,20 +42,20 @@ class LogDirReports:
         self._retry: Timer | None = None
 
     def replicas_failed(self, partitions: Sequence[tuple[str, int]]) -> None:
-        """This broker cannot serve these partitions any more: their log directory is offline."""
+        """Report that this broker cannot serve these partitions any more: their log directory is offline."""
         if self._controller_election.is_here:
             self._controller_election.report(ReplicasFailed(self._broker_id, frozenset(partitions)))
         elif self._leaving is None:
             self._notify()
 
     async def stop(self) -> None:
-        """Tell nobody any more."""
+        """Stop reporting, and wait for the notification under way."""
         self.abandon()
         if self._leaving is not None:
             await asyncio.wait([self._leaving])
 
     def abandon(self) -> None:
-        """Tell nobody any more, from now on; what is under way ends by itself."""
+        """Stop reporting at once; the notification under way ends by itself."""
         if self._retry is not None:
             self._retry.cancel()
         if self._leaving is not None:

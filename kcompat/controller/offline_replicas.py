@@ -1,8 +1,9 @@
-"""Leaders and replicas that come and go: Kafka's two state machines, as steps of a draft. Pure.
+"""Replicas that go offline and partitions without a leader: Kafka's state machines, as steps of a draft.
+Pure.
 
-A partition is online while its leader is live; else a leader is elected as soon as a replica may lead. A
-replica that goes offline leaves the ISR, but for the last one, which stays in it. `ReplicasFailed`: a broker
-could not take replicas, or lost them (a log directory is offline).
+A partition is online while its leader is live; otherwise a leader is elected as soon as a replica may lead. A
+replica that goes offline leaves the ISR, except the last one, which stays in it. `ReplicasFailed`: a broker
+could not take replicas, or lost them to an offline log directory.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def elect_offline(draft: Draft, among: Iterable[TopicPartition] | None = None) -> None:
-    """Elect a leader where none is live and one can be had, `among` these partitions or among all."""
+    """Elect leaders of the partitions without a live leader, `among` these or among all."""
     state = draft.state
     keys = draft.partitions() if among is None else ((*key, draft.partition(*key)) for key in among)
     for topic, index, partition in keys:
@@ -47,7 +48,7 @@ def elect_offline(draft: Draft, among: Iterable[TopicPartition] | None = None) -
 
 
 def take_offline(draft: Draft, replicas: Iterable[Replica]) -> None:
-    """Have these replicas stopped, as far as their brokers are there, and take them out of their ISRs."""
+    """Stop these replicas if their brokers are live, and remove them from their ISRs."""
     for broker_id, topic, index in replicas:
         partition = draft.partition(topic, index)
         draft.stop(broker_id, topic, index, partition.leader_epoch, delete=False)
@@ -61,13 +62,13 @@ def take_offline(draft: Draft, replicas: Iterable[Replica]) -> None:
 
 
 class ReplicasFailed(Struct, frozen=True):
-    """A broker has no working log for these partitions."""
+    """Partitions for which a broker has no working log."""
 
     broker_id: int
     partitions: AbstractSet[tuple[str, int]]
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Let others lead and be in sync."""
+        """Elect other leaders, and shrink the ISRs."""
         failed = [
             (self.broker_id, topic, index)
             for topic, index in sorted(self.partitions)
@@ -82,7 +83,7 @@ class ReplicasFailed(Struct, frozen=True):
         return draft.decision(None)
 
     def refused(self, error: ErrorCode) -> None:
-        """Nobody waits for an answer."""
+        """Do nothing: no caller waits for an answer."""
 
 
 def _has_replica(state: ControllerState, topic: str, index: int, broker_id: int) -> bool:

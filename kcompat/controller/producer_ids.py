@@ -34,16 +34,15 @@ MAX_WAITING = 10_000
 
 
 class AllocateProducerIds(Struct, frozen=True):
-    """Take the next block of producer ids for a broker; no id is handed out twice while the cluster lives.
-
-    The controller's own broker needs no `broker_epoch`.
+    """Event: allocate the next block of producer ids to a broker. No id is allocated twice in the life of a
+    cluster. The controller's own broker needs no `broker_epoch`.
     """
 
     broker_id: int
     broker_epoch: int | None = None
 
     def decide(self, state: ControllerState) -> Decision[ProducerIdBlock | ErrorCode]:
-        """The block behind the last one; UNKNOWN_SERVER_ERROR when the ids are used up."""
+        """Allocate the block after the last one; UNKNOWN_SERVER_ERROR when the ids are used up."""
         if self.broker_epoch is not None:
             broker = state.brokers.get(self.broker_id)
             if broker is None:
@@ -64,12 +63,12 @@ class AllocateProducerIds(Struct, frozen=True):
         return Decision(after, block, [write])
 
     def refused(self, error: ErrorCode) -> ErrorCode:
-        """The error itself."""
+        """Return `error` itself."""
         return error
 
 
 class ProducerIds:
-    """The block in use and those who wait for the next."""
+    """The current block of producer ids, and the promises of those who wait for the next."""
 
     def __init__(self, allocate: Callable[[], Promise[ProducerIdBlock | None]]) -> None:
         self._allocate = allocate
@@ -78,7 +77,7 @@ class ProducerIds:
         self._waiting: deque[Promise[int | None]] = deque()
 
     def next(self) -> Promise[int | None]:
-        """A producer id; None when none can be had now and the client should try again."""
+        """Return a producer id; None if none can be had now and the client should try again."""
         if self._next <= self._last:
             return Promise.resolved(self._take())
         promise: Promise[int | None] = Promise()
@@ -106,7 +105,7 @@ class ProducerIds:
             self._ask()
 
     def _failed(self, error: Exception) -> None:
-        """Each of those who wait is told, and the next to come asks anew."""
+        """Fail each waiting promise; the next call allocates again."""
         waiting, self._waiting = self._waiting, deque()
         for promise in waiting:
             promise.fail(error)

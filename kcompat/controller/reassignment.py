@@ -1,8 +1,8 @@
-"""Partitions that move to other replicas (KIP-455). Pure.
+"""Reassignment of partitions to other replicas (KIP-455). Pure.
 
-A reassignment begins with the wanted replicas before those that shall go, and stays so in the topic's znode
-until all wanted ones are in sync. Then the rest leaves the ISR, a wanted one leads, and the znode is written
-last. Whoever is the controller by then can tell from the znode how far it is.
+A reassignment starts by writing the target replicas, followed by those to remove, into the topic's znode.
+When all target replicas are in sync, the others leave the ISR, a target replica leads, and the znode is
+written last. So any controller can tell the progress from the znode.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
 
 class Reassign(Struct, frozen=True):
-    """Move partitions to these replicas; None calls a reassignment off. With `keeps_size` as many as before
-    (KIP-860).
+    """Move partitions to these replicas; None cancels a reassignment. With `keeps_size` the number of
+    replicas must stay the same (KIP-860).
     """
 
     wanted: Wanted
     keeps_size: bool = False
 
     def decide(self, state: ControllerState) -> Decision[dict[TopicPartition, TopicOutcome] | ErrorCode]:
-        """Begin, replace or call off each; those that cannot be done do not stop the others."""
+        """Start, replace or cancel each reassignment; refused ones do not stop the others."""
         draft = Draft(state)
         outcomes = {}
         for (topic, index), replicas in self.wanted.items():
@@ -58,12 +58,12 @@ class Reassign(Struct, frozen=True):
         return draft.decision(outcomes)
 
     def refused(self, error: ErrorCode) -> dict[TopicPartition, TopicOutcome] | ErrorCode:
-        """The error of the whole."""
+        """Return `error` as that of the whole request."""
         return error
 
 
 class ListReassignments(Struct, frozen=True):
-    """Which partitions are being reassigned, among these or among all if None."""
+    """Query for the partitions under reassignment, among these or among all if None."""
 
     partitions: Sequence[TopicPartition] | None = None
 
@@ -80,7 +80,7 @@ class ListReassignments(Struct, frozen=True):
         return Decision(state, found)
 
     def refused(self, error: ErrorCode) -> Mapping[TopicPartition, ControlledPartition] | ErrorCode:
-        """The error itself."""
+        """Return `error` itself."""
         return error
 
 
@@ -90,7 +90,7 @@ class ReassignByTool(Struct, frozen=True):
     wanted: Mapping[TopicPartition, tuple[int, ...]]
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Begin what is not begun yet; what cannot be done or is done leaves the znode."""
+        """Start the reassignments not started yet; those refused or complete leave the znode."""
         draft = Draft(replace(state, wanted_by_tool=dict(self.wanted)))
         for (topic, index), replicas in self.wanted.items():
             if _is_wanted_already(state, topic, index, replicas):
@@ -108,27 +108,27 @@ class ReassignByTool(Struct, frozen=True):
         return draft.decision(None)
 
     def refused(self, error: ErrorCode) -> None:
-        """Nobody waits for an answer."""
+        """Do nothing: no caller waits for an answer."""
 
 
 class ReplicasCaughtUp(Struct, frozen=True):
-    """The ISRs of these partitions have grown."""
+    """Event: the ISRs of these partitions have grown."""
 
     partitions: Collection[TopicPartition]
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """End the reassignments whose wanted replicas are in sync by now."""
+        """Complete the reassignments whose target replicas are all in sync."""
         draft = Draft(state)
         resume_reassignments(draft, [key for key in self.partitions if key[0] in state.topics])
         return draft.decision(None)
 
     def refused(self, error: ErrorCode) -> None:
-        """Nobody waits for an answer."""
+        """Do nothing: no caller waits for an answer."""
 
 
 def resume_reassignments(draft: Draft, among: Iterable[TopicPartition] | None = None) -> None:
-    """End the reassignments that are complete, `among` these partitions or among all. The others go on by
-    themselves: their replicas have been told their roles.
+    """Complete the reassignments that can be, `among` these partitions or among all. The others continue:
+    their replicas have their roles.
     """
     keys = [(topic, index) for topic, index, _ in draft.partitions()] if among is None else among
     for topic, index in keys:
@@ -141,7 +141,7 @@ def resume_reassignments(draft: Draft, among: Iterable[TopicPartition] | None = 
 def _planned(
     state: ControllerState, topic: str, index: int, replicas: tuple[int, ...] | None
 ) -> ControlledPartition:
-    """A partition with its replicas on the way to what is wanted, or a `TopicRefusedError`."""
+    """Return a partition with the replicas of the reassignment, or a `TopicRefusedError`."""
     known = state.topics.get(topic)
     partition = known.partitions[index] if known is not None and 0 <= index < len(known.partitions) else None
     if replicas is None:
@@ -179,7 +179,7 @@ def _insist_on_size(planned: ControlledPartition) -> None:
 
 
 def _is_wanted_already(state: ControllerState, topic: str, index: int, replicas: tuple[int, ...]) -> bool:
-    """Whether a partition has these replicas or is on its way to them."""
+    """Return whether a partition has these replicas or is being moved to them."""
     known = state.topics.get(topic)
     if known is None or not 0 <= index < len(known.partitions):
         return False
@@ -206,7 +206,7 @@ def _check(state: ControllerState, partition: ControlledPartition | None, replic
 
 
 def _is_complete(state: ControllerState, topic: str, index: int, partition: ControlledPartition) -> bool:
-    """Whether all wanted replicas are in sync, and one of them can lead."""
+    """Return whether all target replicas are in sync, and one of them can lead."""
     if not partition.is_reassigned or partition.partition_epoch == ABSENT:
         return True
     target = partition.target
@@ -214,7 +214,7 @@ def _is_complete(state: ControllerState, topic: str, index: int, partition: Cont
 
 
 def _reassign(draft: Draft, topic: str, index: int, planned: ControlledPartition) -> None:
-    """Give a partition the replicas it shall have now: all of them, or if it is complete the wanted ones."""
+    """Give a partition its replicas of now: all of them, or the target alone once that is complete."""
     state, before = draft.state, draft.partition(topic, index)
     after = planned
     if _is_complete(state, topic, index, planned):

@@ -1,10 +1,10 @@
-"""The requests that wait for a broker, folded: superseded ones are dropped, related ones become one.
+"""Queue of the requests for one broker, folded: superseded ones are dropped, related ones become one.
 
-A broker that does not answer for a while would else be sent every step of the way later, and one that never
-does would fill the memory. Requests are folded into one of their kind that waits already, which may mean to
-overtake others. That is safe where the others say nothing of the same partitions, and for a picture also
-where they are roles: clients are then sent to a leader a little before it is one, and ask again. Roles do not
-overtake a picture, for it may show the broker that they make a leader.
+Without folding, a broker that is slow to answer would later get every intermediate step, and one that never
+answers would fill the memory. A request is folded into a waiting one of its kind, and may so overtake others.
+That is safe if the others concern other partitions. A metadata update may also overtake roles: clients are
+then sent to a leader a little before it leads, and try again. Roles do not overtake a metadata update, as it
+may name the broker that they make a leader.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class RequestQueue:
         return len(self._waiting)
 
     def put(self, control: ControlRequest, answered: Answered) -> None:
-        """Fold a request into one that waits, or put it behind all."""
+        """Fold a request into a waiting one, or append it."""
         for pending in reversed(self._waiting):
             if pending.take(control):
                 pending.waiting.append(answered)
@@ -53,16 +53,16 @@ class RequestQueue:
         self._waiting.append(pending)
 
     def pop(self) -> QueuedRequest:
-        """Take the next one out."""
+        """Remove and return the next request."""
         return self._waiting.pop(0)
 
     def clear(self) -> None:
-        """Forget them all."""
+        """Drop all requests."""
         self._waiting.clear()
 
 
 class QueuedRequest(ABC):
-    """One request, perhaps of several that were put."""
+    """A waiting request, maybe folded from several."""
 
     def __init__(self) -> None:
         self.waiting: list[Answered] = []
@@ -76,20 +76,20 @@ class QueuedRequest(ABC):
     @property
     @abstractmethod
     def partitions(self) -> Collection[TopicPartition]:
-        """The partitions that the update is about."""
+        """Keys of the partitions that the request names."""
 
     @abstractmethod
     def take(self, control: ControlRequest) -> bool:
-        """Fold later news of the same kind in; False if that would change what they mean."""
+        """Fold a later request of the same kind in; return False if that would change the meaning."""
 
     def lets_pass(self, control: ControlRequest) -> bool:
-        """Whether later news may go before it."""
+        """Return whether a later request may overtake this one."""
         return isinstance(control, LeaderAndIsr | StopReplica | UpdateMetadata) and not any(
             (each.topic, each.index) in self.partitions for each in control.partitions
         )
 
     def answered(self, reply: Reply) -> None:
-        """Tell all who wait."""
+        """Call every callback with the reply."""
         for each in self.waiting:
             each(reply)
 
@@ -190,7 +190,7 @@ class _Stops(QueuedRequest):
 
 
 class _Alone(QueuedRequest):
-    """News that are neither folded nor overtaken."""
+    """A request that is neither folded nor overtaken."""
 
     def __init__(self, control: ControlRequest) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The control requests to brokers after a decision, made from the controller's state. Pure."""
+"""Control requests for brokers, made from the controller's state after a decision. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def to_all(state: ControllerState, control: ControlRequest) -> list[Request]:
 
 
 def roles(state: ControllerState, assigned: Iterable[AssignedPartition]) -> list[Request]:
-    """One LeaderAndIsr for each live broker that has a replica of these partitions."""
+    """Return one LeaderAndIsr for each live broker that has a replica of these partitions."""
     by_broker: dict[int, list[AssignedPartition]] = {}
     for partition in assigned:
         for broker_id in partition.role.replicas:
@@ -37,14 +37,14 @@ def roles(state: ControllerState, assigned: Iterable[AssignedPartition]) -> list
 
 
 def leader_and_isr(state: ControllerState, partitions: Sequence[AssignedPartition]) -> LeaderAndIsr:
-    """These roles, and the brokers that lead."""
+    """Return the LeaderAndIsr with these partitions and the brokers that lead them."""
     leaders = {partition.role.leader for partition in partitions}
     live = [broker.info for broker_id, broker in state.brokers.items() if broker_id in leaders]
     return LeaderAndIsr(state.broker_id, state.epoch, partitions, live)
 
 
 def assigned(topic: ControlledTopic, index: int, *, is_new: bool) -> AssignedPartition:
-    """One partition with its role."""
+    """Return the row of one partition in a LeaderAndIsr."""
     partition = topic.partitions[index]
     role = Role(
         partition.leader,
@@ -73,7 +73,7 @@ def metadata_update(
 def updated_partitions(
     state: ControllerState, topics: Iterable[ControlledTopic]
 ) -> Iterator[UpdatedPartition]:
-    """All partitions of these topics, as clients find them."""
+    """Yield the rows of all partitions of these topics for a metadata update."""
     infos: dict[ControlledPartition, PartitionInfo] = {}  # new partitions are alike
     for topic in topics:
         for index, partition in enumerate(topic.partitions):
@@ -84,12 +84,12 @@ def updated_partitions(
 
 
 def updated_partition(state: ControllerState, topic: ControlledTopic, index: int) -> UpdatedPartition:
-    """One partition, as clients find it."""
+    """Return the row of one partition for a metadata update."""
     return UpdatedPartition(topic.name, topic.topic_id, index, _info(state, topic, index))
 
 
 def deleted_partitions(topics: Iterable[ControlledTopic]) -> Iterator[UpdatedPartition]:
-    """All partitions of these topics, as those of topics that are being deleted."""
+    """Yield rows that remove all partitions of these topics from the images."""
     for topic in topics:
         for index, partition in enumerate(topic.partitions):
             info = PartitionInfo(
@@ -99,7 +99,7 @@ def deleted_partitions(topics: Iterable[ControlledTopic]) -> Iterator[UpdatedPar
 
 
 def topic_configs(configs: Mapping[str, Mapping[str, str]]) -> UpdateConfigs:
-    """The configs of these topics, by name."""
+    """Return the update with the configs of these topics, by name."""
     return UpdateConfigs({("topics", name): values for name, values in configs.items()})
 
 

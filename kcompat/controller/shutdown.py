@@ -1,4 +1,4 @@
-"""Brokers that want to stop hand their leaderships over first (ControlledShutdown). Pure."""
+"""Controlled shutdown: a broker that is about to stop hands its leaderships over. Pure."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ UNKNOWN_BROKER_EPOCH = -1
 
 
 class StillLed(Struct, frozen=True):
-    """An error, or the partitions with other replicas that the broker leads all the same, and that it may
-    wait for others to lead.
+    """An error, or the partitions with other replicas that the broker still leads; it may wait for them to
+    get other leaders.
     """
 
     error: ErrorCode = ErrorCode.NONE
@@ -32,13 +32,13 @@ class StillLed(Struct, frozen=True):
 
 
 class ControlledShutdown(Struct, frozen=True):
-    """A broker is about to stop. It is in no new ISR from now on, until it has registered anew."""
+    """Event: a broker is about to stop. It joins no ISR from now on, until it has registered anew."""
 
     broker_id: int
     broker_epoch: int = UNKNOWN_BROKER_EPOCH
 
     def decide(self, state: ControllerState) -> Decision[StillLed]:
-        """Let others lead what it leads, and take it out of the ISRs that it is in."""
+        """Move leaderships away from the broker, and take it out of all ISRs."""
         broker = state.brokers.get(self.broker_id)
         if broker is None:
             return Decision(state, StillLed(ErrorCode.BROKER_NOT_AVAILABLE))

@@ -1,11 +1,10 @@
 """The controller's state and its decisions. Pure.
 
-An event is decided against the state and gives a `Decision`: store operations for one transaction, the state
-once they are durable, requests to brokers in order, and the answer for whoever asked. Kafka's rule for every
-decision about a leader or an ISR: the leader epoch grows by one (in ZooKeeper mode, for all but
-AlterPartition).
+Deciding an event on a state gives a `Decision`: store operations, the state once they are durable, ordered
+requests to brokers, and the answer for the caller. Kafka's rule for every decision about a leader or an ISR:
+the leader epoch grows by one (in ZooKeeper mode, for all but AlterPartition).
 
-What brokers are shown is another type, `kcompat.cluster.image`; `requests` makes the one from the other.
+Brokers get another type, `kcompat.cluster.image`; `requests` makes it from this state.
 """
 
 from __future__ import annotations
@@ -45,15 +44,15 @@ class RegisteredBroker(Struct, frozen=True, gc=False):
     info: BrokerInfo
     epoch: int
     features: Mapping[str, Levels] = {}
-    """The levels of features that it supports."""
+    """Supported levels by feature."""
 
 
 class ControlledPartition(Struct, frozen=True, gc=False):
-    """The state of a partition as stored; `partition_epoch` is the version of its znode, ABSENT while there
-    is none because no replica was live yet.
+    """The stored state of a partition. `partition_epoch` is the version of its znode, ABSENT while there is
+    none because no replica has been live yet.
 
-    While a reassignment goes on, `replicas` are the wanted ones, then those in `removing`; those in `adding`
-    are the wanted ones that are new.
+    During a reassignment `replicas` are the target ones, then those in `removing`; `adding` are the new ones
+    of the target.
     """
 
     leader: int
@@ -72,7 +71,7 @@ class ControlledPartition(Struct, frozen=True, gc=False):
 
     @property
     def target(self) -> tuple[int, ...]:
-        """The replicas that are wanted."""
+        """Replicas of the partition after its reassignment."""
         return tuple(each for each in self.replicas if each not in self.removing)
 
     @property
@@ -95,13 +94,13 @@ class ControlledTopic(Struct, frozen=True, gc=False):
 
     @property
     def brokers(self) -> frozenset[int]:
-        """All that have replicas of it."""
+        """Ids of all brokers that have replicas of the topic."""
         return frozenset(broker_id for partition in self.partitions for broker_id in partition.replicas)
 
 
 class TopicDeletion(Struct, frozen=True, gc=False):
-    """A topic marked for deletion, hidden from clients; `waits_for` are the brokers that have logs of it,
-    the dead ones too.
+    """A topic marked for deletion and hidden from clients; `waits_for` are the brokers that still have logs
+    of it, also dead ones.
     """
 
     topic: ControlledTopic
@@ -109,13 +108,13 @@ class TopicDeletion(Struct, frozen=True, gc=False):
 
 
 class ControllerState(Struct, frozen=True):
-    """Everything the controller decides on. Do not change what the mappings hold."""
+    """Everything that the controller decides on. The mappings must not be changed."""
 
     broker_id: int
     """The broker that is the controller."""
     epoch: int
     epoch_version: int
-    """Version of `/controller_epoch` since our election: the guard of every write."""
+    """Version of `/controller_epoch` since this controller's election: the guard of every write."""
     brokers: Mapping[int, RegisteredBroker] = {}
     """Registered brokers that are not presumed dead, also those that are shutting down."""
     topics: Mapping[str, ControlledTopic] = {}
@@ -125,13 +124,13 @@ class ControllerState(Struct, frozen=True):
     last_producer_id: int = -1
     producer_ids_version: int = ABSENT
     shutting_down: frozenset[int] = frozenset()
-    """Brokers that have asked to be relieved of their leaderships; they are in no new ISR."""
+    """Brokers in controlled shutdown; they join no ISR."""
     wanted_by_tool: Mapping[tuple[str, int], tuple[int, ...]] = {}
     """Unfinished reassignments that older tools have put in `/admin/reassign_partitions`."""
     failed: frozenset[tuple[int, str, int]] = frozenset()
     """Replicas whose disk has failed, by broker, topic and index."""
     marked: frozenset[str] = frozenset()
-    """Topics that others have marked for deletion."""
+    """Topics that other brokers or tools have marked for deletion."""
     deposed: frozenset[tuple[str, int]] = frozenset()
     """Partitions whose leader has registered anew since it was elected, and leads no more."""
     elects_uncleanly: bool = False
@@ -139,11 +138,13 @@ class ControllerState(Struct, frozen=True):
     presumed_dead: Mapping[int, RegisteredBroker] = {}
     """Brokers that are registered, and whose processes have ended."""
     finalized: Mapping[str, int] = {}
-    """The levels of the features that are finalized."""
+    """Finalized levels by feature."""
     features_version: int = ABSENT
 
     def is_live(self, broker_id: int, topic: str, index: int) -> bool:
-        """Whether a replica may lead or be in sync: its broker is there to stay, and its disk works."""
+        """Return whether a replica may lead or be in sync: its broker is live and not shutting down, its disk
+        works.
+        """
         return (
             broker_id in self.brokers
             and broker_id not in self.shutting_down
@@ -152,33 +153,35 @@ class ControllerState(Struct, frozen=True):
 
     @property
     def live_brokers(self) -> frozenset[int]:
-        """The brokers that are there to stay."""
+        """Ids of the brokers that are live and not shutting down."""
         return frozenset(self.brokers) - self.shutting_down
 
     def may_elect_uncleanly(self, topic: str) -> bool:
-        """Whether a replica out of sync may lead where none in sync is live."""
+        """Return whether a replica out of sync may lead if no replica of the ISR is live."""
         own = self.configs("topics", topic).get("unclean.leader.election.enable")
         return self.elects_uncleanly if own is None else own == "true"
 
     def configs(self, kind: str, name: str) -> Mapping[str, str]:
-        """Dynamic configs of an entity; empty where none are set."""
+        """Return the dynamic configs of an entity; empty if none are set."""
         return self.entity_configs.get((kind, name), _NOTHING)
 
     def with_topics(
         self, changed: Iterable[ControlledTopic], removed: Collection[str] = ()
     ) -> ControllerState:
-        """This state with topics added or replaced, and others removed."""
+        """Return this state with topics added or replaced, and others removed."""
         topics = {**self.topics, **{topic.name: topic for topic in changed}}
         for name in removed:
             del topics[name]
         return replace(self, topics=topics)
 
     def with_configs(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> ControllerState:
-        """This state with the configs of some (kind, name) replaced."""
+        """Return this state with the configs of some (kind, name) replaced."""
         return replace(self, entity_configs={**self.entity_configs, **changed})
 
     def check_invariants(self) -> None:
-        """Leaders are in sync, ISRs are subsets of the replicas; a topic is either there or being deleted."""
+        """Assert that leaders are in sync, that ISRs are subsets of the replicas, and that no topic is both
+        there and being deleted.
+        """
         assert not self.deleting.keys() & self.topics.keys()
         for topic in self.topics.values():
             for partition in topic.partitions:
@@ -191,7 +194,7 @@ class ControllerState(Struct, frozen=True):
 
 
 Request = tuple[int, "ControlRequest"]
-"""A broker's id, and the control request for it."""
+"""A broker's id and the control request for it."""
 
 
 class Decision(Struct, Generic[T], frozen=True):
@@ -202,19 +205,19 @@ class Decision(Struct, Generic[T], frozen=True):
     writes: Sequence[Op] = ()
     requests: Sequence[Request] = ()
     revise: Callable[[ControllerState], T] | None = None
-    """Where the answer depends on what the brokers reply: makes it from the state after their replies."""
+    """Function that makes the answer from the state after the brokers' replies, if it depends on them."""
     next: Event[None] | None = None
-    """The event to decide after this one, before any request that waits."""
+    """Event to decide next, before those that wait."""
 
 
 class Event(Protocol[T]):
-    """A change that happened, or a request, on which the controller decides."""
+    """A change or a request on which the controller decides."""
 
     def decide(self, state: ControllerState) -> Decision[T]:
-        """The consequences. Pure: the same state and event give the same decision."""
+        """Return what follows from the event. Pure: the same state and event give the same decision."""
 
     def refused(self, error: ErrorCode) -> T:
-        """The answer when the controller could not act on the event."""
+        """Return the answer for a caller whose event could not be decided."""
 
 
 def assignment_of(topic: ControlledTopic) -> TopicAssignment:
@@ -229,7 +232,7 @@ def assignment_of(topic: ControlledTopic) -> TopicAssignment:
 
 
 def encode_state(partition: ControlledPartition, controller_epoch: int) -> bytes:
-    """The payload of a partition's state znode."""
+    """Return the payload of a partition's state znode."""
     return encode_partition_state(
         PartitionState(
             partition.leader,

@@ -18,8 +18,8 @@ USE_DEFAULT = -1
 
 
 class TopicSpec(Struct, frozen=True):
-    """A topic to create. `assignments` are (partition index, broker ids) as the client sent them, empty to
-    have the controller choose.
+    """A topic to create. `assignments` are (partition index, broker ids) as the client sent them; if empty,
+    the controller chooses.
     """
 
     name: str
@@ -42,8 +42,8 @@ class TopicResult(Struct, frozen=True):
 
 
 class PartitionsSpec(Struct, frozen=True):
-    """A topic that shall have `count` partitions; `assignments` the replicas of the new ones, None to have
-    the controller choose.
+    """A topic that shall have `count` partitions. `assignments` are the replicas of the new ones; if None,
+    the controller chooses.
     """
 
     name: str
@@ -59,14 +59,14 @@ class ElectionType(IntEnum):
 
 
 class TopicOutcome(Struct, frozen=True):
-    """The result of a request for one of its topics."""
+    """Result of a request for one topic or partition."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
 
 
 class TopicRefusedError(Exception):
-    """One topic of a request is refused with an error; the others go on."""
+    """Refusal of one topic of a request; the other topics are processed."""
 
     def __init__(self, error: ErrorCode, message: str | None) -> None:
         super().__init__(message)

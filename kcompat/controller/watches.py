@@ -1,7 +1,7 @@
-"""The watches of a controller on the store, and the events that it makes of changes there.
+"""The controller's watches on the store, and the events that changes there become.
 
-A watch is a hint. Whatever changed, the controller looks again at what that node is about, and makes an event
-of what it finds; one look serves all changes before it.
+A watch is a hint. The controller reads the watched node and what belongs to it again, and makes an event of
+the content; one read serves all changes before it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kcompat.store.interface import MetadataStore, Watch, WatchEvent
 
     Look = Callable[[MetadataStore, ControllerState], Awaitable[Event[Any] | None]]
-    """Reads from the store what has to be decided on."""
+    """Function that reads a part of the store and returns the event to decide, or None."""
 
 T = TypeVar("T")
 K = TypeVar("K", int, str)
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 class ControllerWatches:
-    """The watches of one term of office; `look(path, how)` is called for each change."""
+    """Watches of one term; `look(path, how)` is called for each change."""
 
     def __init__(self, store: MetadataStore, look: Callable[[str, Look], object]) -> None:
         self._store = store
@@ -48,7 +48,7 @@ class ControllerWatches:
         self._followed: ControllerState | None = None
 
     def follow(self, state: ControllerState) -> None:
-        """Watch the nodes of these brokers and topics too, and no others."""
+        """Watch the nodes of these brokers and topics, besides the fixed ones."""
         before, self._followed = self._followed, state
         if before is None or before.brokers is not state.brokers:
             _follow(self._brokers, state.brokers, self._watch_broker)
@@ -56,7 +56,7 @@ class ControllerWatches:
             _follow(self._topics, state.topics, self._watch_topic)
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Cancel all watches."""
         for watch in (*self._always, *self._brokers.values(), *self._topics.values()):
             watch.cancel()
 
@@ -75,7 +75,7 @@ class ControllerWatches:
 
 
 def _follow(watches: dict[K, Watch], wanted: Mapping[K, object], watch: Callable[[K], Watch]) -> None:
-    """Have a watch for each of those that are wanted, and for no others."""
+    """Keep a watch for each wanted key, and for no other."""
     for key in sorted(watches.keys() - wanted.keys()):
         watches.pop(key).cancel()
     for key in sorted(wanted.keys() - watches.keys()):
@@ -88,7 +88,7 @@ async def look_at_brokers(store: MetadataStore, state: ControllerState) -> Event
 
 
 async def look_at_topics(store: MetadataStore, state: ControllerState) -> Event[Any] | None:
-    """The topics that another has made or removed."""
+    """Find the topics that another writer has created or removed."""
     names = set(await store.children(znodes.TOPICS))
     new = names.difference(state.topics, state.deleting)
     found, _ = await loading.load_topics(store, sorted(new))
@@ -100,7 +100,7 @@ async def look_at_topics(store: MetadataStore, state: ControllerState) -> Event[
 
 
 async def look_at_topic(name: str, store: MetadataStore, state: ControllerState) -> Event[Any] | None:
-    """The partitions that another has added to a topic."""
+    """Find the partitions that another writer has added to a topic."""
     known = state.topics.get(name)
     if known is None:
         return None
@@ -115,13 +115,13 @@ async def look_at_topic(name: str, store: MetadataStore, state: ControllerState)
 
 
 async def look_at_deletions(store: MetadataStore, state: ControllerState) -> Event[Any] | None:
-    """The topics that another has marked for deletion."""
+    """Find the topics that another writer has marked for deletion."""
     marked = frozenset(await store.children(znodes.DELETE_TOPICS)) - state.deleting.keys()
     return DeletionsMarked(marked) if marked else None
 
 
 async def look_at_reassignments(store: MetadataStore, state: ControllerState) -> Event[Any] | None:
-    """Read the reassignments that a tool before KIP-455 asks for."""
+    """Read the reassignments that a tool before KIP-455 has requested."""
     try:
         wanted, _ = await loading.read(store, znodes.REASSIGN_PARTITIONS, znodes.decode_reassignments)
     except NoNodeError:
@@ -130,7 +130,7 @@ async def look_at_reassignments(store: MetadataStore, state: ControllerState) ->
 
 
 async def look_at_preferred_elections(store: MetadataStore, state: ControllerState) -> Event[Any] | None:
-    """Whom a tool of old wants to lead."""
+    """Read the preferred leader elections that an old tool has requested."""
     path = znodes.PREFERRED_REPLICA_ELECTION
     try:
         partitions, _ = await loading.read(store, path, znodes.decode_partitions)
@@ -141,7 +141,7 @@ async def look_at_preferred_elections(store: MetadataStore, state: ControllerSta
 
 
 async def look_at_isr_changes(store: MetadataStore, state: ControllerState) -> Event[Any] | None:
-    """The partitions whose leaders, of an older protocol, have written their state themselves."""
+    """Find the partitions whose leaders, of an older protocol, have written their ISR themselves."""
     named = await _notifications(store, state, znodes.ISR_CHANGES, znodes.decode_partitions)
     keys = dict.fromkeys(key for partitions in named for key in partitions)
     states = await loading.load_states(store, list(keys))
@@ -151,13 +151,13 @@ async def look_at_isr_changes(store: MetadataStore, state: ControllerState) -> E
 
 
 async def look_at_log_directories(store: MetadataStore, state: ControllerState) -> Event[Any] | None:
-    """The brokers that have lost a log directory."""
+    """Find the brokers that have lost a log directory."""
     brokers = await _notifications(store, state, znodes.LOG_DIR_EVENTS, znodes.decode_log_dir_event)
     return LogDirectoriesFailed(set(brokers)) if brokers else None
 
 
 async def drop_notifications(store: MetadataStore, state: ControllerState) -> None:
-    """Remove what a controller that begins need not be told, as it reads everything."""
+    """Remove the notifications of the time before the term: everything is read anyway."""
     for path in (znodes.ISR_CHANGES, znodes.LOG_DIR_EVENTS):
         await _remove(store, state, await _children(store, path))
 
@@ -165,9 +165,8 @@ async def drop_notifications(store: MetadataStore, state: ControllerState) -> No
 async def _notifications(
     store: MetadataStore, state: ControllerState, parent: str, decode: Callable[[bytes], T]
 ) -> list[T]:
-    """Read the notifications below a node, and remove them.
-
-    A damaged notification is logged and removed as well, so that the ones beside it are heard.
+    """Read and remove the notifications below a node. A damaged notification is logged and removed too, so
+    that the others are processed.
     """
     paths = await _children(store, parent)
     heard = []
@@ -204,7 +203,7 @@ LOOKS: dict[str, Look] = {
     znodes.ISR_CHANGES: look_at_isr_changes,
     znodes.LOG_DIR_EVENTS: look_at_log_directories,
 }
-"""Nodes that are watched in every term, each with the function that looks at it."""
+"""Nodes watched in every term, each with the function that reads it."""
 
 AT_THE_BEGINNING = (znodes.REASSIGN_PARTITIONS, znodes.PREFERRED_REPLICA_ELECTION)
-"""Where somebody may have left a request while there was no controller."""
+"""Nodes where requests may have been left while there was no controller."""

@@ -54,18 +54,16 @@ class AdoptedTopic(Struct, frozen=True):
 
     @property
     def partitions(self) -> range:
-        """All partitions there must have been, whether their directories are here or not."""
+        """Return the indexes up to the highest one found, whether their directories are here or not."""
         return range(max(self.epochs) + 1)
 
 
 async def adopt(
     store: MetadataStore, logs: Iterable[Log], cluster_id: str, config: BrokerConfig, random: Random
 ) -> None:
-    """Tell a new store its cluster and the topics that the logs hold; check that any other store is not
-    behind the logs.
-
-    One transaction, so that a crash leaves the store as new as it was. Raises LogDirectoryError when another
-    broker has led the partitions since.
+    """Write the cluster and the topics found in the logs into a new store; check that any other store is not
+    behind the logs. One transaction, so that after a crash the store is still new. Raises LogDirectoryError
+    if another broker has led the partitions since.
     """
     found = list(logs)
     if await store.exists(znodes.CLUSTER_ID) is not None:
@@ -112,7 +110,7 @@ async def _check_epochs(store: MetadataStore, logs: Iterable[Log]) -> None:
 
 
 async def _spend_producer_ids(store: MetadataStore, logs: Iterable[Log], broker_id: int) -> None:
-    """Hand out no id that a producer of these logs has: another broker may have given it away meanwhile."""
+    """Reserve all producer ids seen in these logs: another broker may have allocated them meanwhile."""
     ids = (entry.producer_id for log in logs for entry in log.producers)
     highest = max(filter(_is_handed_out, ids), default=NO_PRODUCER_ID)
     data, stat = await store.get(znodes.PRODUCER_ID_BLOCK)
@@ -123,9 +121,7 @@ async def _spend_producer_ids(store: MetadataStore, logs: Iterable[Log], broker_
 
 
 def topics_of(logs: Iterable[Log], config: BrokerConfig, random: Random) -> Iterator[AdoptedTopic]:
-    """The topics that these logs are partitions of, in the order of their names; `random` gives ids to those
-    without one.
-    """
+    """Return the topics of these logs, ordered by name; `random` draws ids for those without one."""
     by_topic: dict[str, list[Log]] = {}
     for log in logs:
         by_topic.setdefault(log.topic, []).append(log)
@@ -138,7 +134,9 @@ def topics_of(logs: Iterable[Log], config: BrokerConfig, random: Random) -> Iter
 
 
 def block_around(producer_id: int, broker_id: int) -> znodes.ProducerIdBlock:
-    """The block of ids that this one came from; others of it may be in use unseen, so all are spent."""
+    """Return the block of producer ids around this one; others of it may be in use
+    unseen, so all are spent.
+    """
     first = producer_id - producer_id % znodes.PRODUCER_ID_BLOCK_SIZE
     return znodes.ProducerIdBlock(broker_id, first, first + znodes.PRODUCER_ID_BLOCK_SIZE - 1)
 
@@ -151,7 +149,7 @@ def _configs(topic: str, config: BrokerConfig) -> Mapping[str, str]:
 
 
 def _is_handed_out(producer_id: int) -> bool:
-    """Whether a broker gave out this id. Clients may send any; larger ones they made up."""
+    """Return whether a broker may have allocated this id. Larger ids were made up by clients."""
     return producer_id <= LARGEST_PRODUCER_ID
 
 
@@ -179,7 +177,7 @@ def _nodes(topic: AdoptedTopic, broker_id: int) -> Iterator[Op]:
 
 
 def _announce(topics: Iterable[AdoptedTopic], cluster_id: str) -> None:
-    """Say what was adopted, and what is not as it was."""
+    """Log what was adopted and what has changed by it."""
     own = [topic.name for topic in topics if not is_internal(topic.name)]
     logger.warning(
         "the log directories hold topics of cluster %s that the metadata store does not know; adopted: %s. "

@@ -39,25 +39,26 @@ if TYPE_CHECKING:
     from kcompat.store.tree import StoredNode
 
     Found = tuple[bytes, Collection[str]]
-    """A node of ZooKeeper's: its data and the names of its children."""
+    """Data and child names of a ZooKeeper node."""
 
 NOTIFICATIONS = ("/config/changes/", "/isr_change_notification/", "/log_dir_event_notification/")
-"""Below these a node says that something changed just now: of no use to a broker that starts, and their
-numbers would be ahead of those that ZooKeeper gives."""
+"""Parents of notifications. A starting broker has no use for them, and their numbers would be ahead of those
+that ZooKeeper gives.
+"""
 
 SYSTEM = "/zookeeper"
-"""ZooKeeper's own nodes, which every ensemble has; the store has them once it was served on a port."""
+"""ZooKeeper's own nodes, present in every ensemble, and in our store once it was served on a port."""
 
 PARTITIONS_NAMED = 5
-"""How many partitions a warning names."""
+"""Most partitions that a warning names."""
 
 
 class HandOverRefusedError(StoreError):
-    """The directories cannot be handed over as they are, or not to this ZooKeeper; says why."""
+    """Refusal to hand the directories over as they are, or to this ZooKeeper; the message says why."""
 
 
 class DirectoryOwner(Struct, frozen=True):
-    """Whose the directories are: what Kafka's `broker.id` and `/cluster/id` must be."""
+    """Identity of the directories: Kafka's `broker.id` and `/cluster/id` must match it."""
 
     broker_id: int
     cluster_id: str
@@ -113,8 +114,7 @@ def required_nodes(nodes: Mapping[str, StoredNode]) -> RequiredNodes:
 def check_owner(
     registration: RequiredNodes, directories: Iterable[str], files: Files = FILES
 ) -> DirectoryOwner:
-    """See that all directories are those of one broker of the store's cluster, in ZooKeeper mode's format.
-
+    """Check that all directories belong to one broker of the store's cluster, in ZooKeeper mode's format.
     Raises HandOverRefusedError, OSError.
     """
     cluster_id = znodes.decode_cluster_id(registration.nodes[znodes.CLUSTER_ID])
@@ -154,10 +154,9 @@ def check_logs(
     heir: str = "Kafka",
     files: Files = FILES,
 ) -> list[str]:
-    """See that the store is not behind the logs of this broker; answers what else the user should know of
-    their `heir`, in sentences.
-
-    Raises HandOverRefusedError when another broker has written to the logs meanwhile, OSError.
+    """Check that the store is not behind the logs of this broker; return sentences with what else the user of
+    the `heir` should know. Raises HandOverRefusedError if another broker has written to the logs meanwhile,
+    OSError.
     """
     here = dict(_partitions_in(directories, files))
     assignments = registration.assignments
@@ -223,11 +222,10 @@ def _names(partitions: Iterable[tuple[str, int]]) -> str:
 
 
 def missing_nodes(registration: RequiredNodes, look: Callable[[str], Found | None]) -> list[str]:
-    """The paths that are still to be made, in the order to make them; none if all was done before.
-
-    `look` reads a node of ZooKeeper's, None where there is none. The cluster id is made last: until then no
-    broker with these directories can start there. Raises HandOverRefusedError when ZooKeeper holds anything
-    that we do not, which is never changed.
+    """Return the paths still to be created, in order; empty if all were created before. `look` reads a node
+    of ZooKeeper, None if there is none. The cluster id comes last: until then no broker with these
+    directories can start there. Raises HandOverRefusedError if ZooKeeper holds other content, which is never
+    changed.
     """
     ours = registration.nodes
     children: dict[str, set[str]] = {path: set() for path in ours}
@@ -246,7 +244,7 @@ def missing_nodes(registration: RequiredNodes, look: Callable[[str], Found | Non
 
 
 def _check_node(path: str, data: bytes, children: set[str], found: Found) -> None:
-    """See that a node of ZooKeeper's has our data and no children but ours."""
+    """Check that a ZooKeeper node has our data and no children but ours."""
     their_data, their_children = found
     others = sorted(set(their_children) - children)
     if path == znodes.CLUSTER_ID and their_data != data:

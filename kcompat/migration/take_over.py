@@ -30,7 +30,9 @@ TAKEN = frozenset(
         "log_dir_event_notification",
     )
 )
-"""Names of the nodes that a broker keeps below its root. Others may stand there, such as old consumers'."""
+"""Names of the nodes that Kafka keeps below its root; other nodes, such as those of old
+consumers, are left.
+"""
 
 
 class ReadNode(Struct, frozen=True):
@@ -41,7 +43,7 @@ class ReadNode(Struct, frozen=True):
 
 
 def to_read_below(path: str, node: ReadNode) -> list[str]:
-    """Which nodes to read after this one; the path of the root is empty."""
+    """Return the children of a node to read next; the path of the root is empty."""
     if f"{path}/" in NOTIFICATIONS:
         return []
     return [f"{path}/{name}" for name in sorted(node.children) if path or name in TAKEN]

@@ -1,9 +1,9 @@
-"""Asks another broker: many requests in flight on one connection, which is made when one is needed.
+"""Client to another broker: many requests in flight on one connection, which is made when one is needed.
 
-A request that finds no connection waits for the next attempt, and fails with it if that fails. So whoever
-asks again at once is kept to the pace of the attempts: the first at once, then after 50 ms and twice as long
-each time, up to a second. A request that is not answered in time takes its connection with it: what is behind
-it in order cannot be answered either. Kafka's counterparts: `NetworkClient`, `InterBrokerSendThread`.
+A request without a connection waits for the next attempt, and fails with it if that fails. So a caller that
+retries at once is kept to the pace of the attempts: the first at once, the next after 50 ms, then twice as
+long each time, up to a second. A request that is not answered in time takes its connection with it: later
+requests cannot be answered before it. Kafka's counterparts: `NetworkClient`, `InterBrokerSendThread`.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ class PeerSettings(Struct, frozen=True):
     """The settings of connections to other brokers."""
 
     release: Release
-    """No newer versions are sent: `inter.broker.protocol.version`."""
+    """Release whose request versions are the newest sent: `inter.broker.protocol.version`."""
     setup_timeout_ms: int
-    """Time for the first attempt to connect; it doubles with each one that fails, up to
+    """Timeout in ms of the first attempt to connect; it doubles with each failure, up to
     `setup_timeout_max_ms`.
     """
     setup_timeout_max_ms: int
     max_frame: int
-    """Bytes of the largest answer taken."""
+    """Bytes of the largest response accepted."""
     receive_buffer: int = -1
-    """Bytes; -1 leaves it to the system."""
+    """Socket receive buffer in bytes; -1 leaves it to the system."""
 
 
 class PeerClient:
-    """One connection to one broker, or none, and those who wait for answers."""
+    """At most one connection to one broker, and the calls that wait for responses."""
 
     def __init__(
         self,
@@ -64,8 +64,8 @@ class PeerClient:
         settings: Callable[[], PeerSettings],
         ports: tuple[Connect, Clock, Random],
     ) -> None:
-        """`name` is how the log calls the peer. `address` and `settings` are asked at each attempt; the
-        address is None while it is not known.
+        """`name` names the peer in the log. `address` and `settings` are read at each attempt; the address is
+        None while it is unknown.
         """
         self.name = name
         self._client_id = client_id
@@ -74,9 +74,9 @@ class PeerClient:
         self._connect, self._clock, self._random = ports
         self._exchange: Exchange | None = None
         self.is_ready = False
-        """Whether there is a connection that requests can be sent on."""
+        """Whether requests can be sent on a connection now."""
         self.is_closed = False
-        """Whether it can be asked no more."""
+        """Whether the client is closed: every call fails."""
         self._setup: Timer | None = None  # until the connection is ready
         self._pause: Timer | None = None  # before the next attempt
         self._failures = 0  # in a row, of connections that answered nothing and ended soon
@@ -88,9 +88,10 @@ class PeerClient:
         self._found: Callable[[], object] | None = None
 
     def call(self, request: Message, timeout_ms: float) -> Promise[Any]:
-        """The response to a request, in the newest version that both sides have; fails with `PeerError`.
+        """Send a request in the newest version that both sides have, and promise the response, or
+        `PeerError`.
 
-        Views in the response (`records`) are the caller's for as long as it keeps them.
+        Views in the response (`records`) stay valid as long as the caller keeps them.
         """
         return self.ask(ApiKey(request.api_key), lambda _: request, timeout_ms)
 
@@ -115,15 +116,15 @@ class PeerClient:
     def stay_connected(
         self, lost: Callable[[PeerFault], object], found: Callable[[], object] = lambda: None
     ) -> None:
-        """Connect now, and again whenever the connection is lost, until `close`; `found` hears of each
-        connection, `lost` of each loss and of each attempt that fails. So the end of the peer's process is
-        seen when it happens.
+        """Connect now, and again whenever the connection is lost, until `close`. `found` is called at each
+        connection, `lost` at each loss and each failed attempt; so the end of the peer's process is reported
+        when it happens.
         """
         self._lost, self._found = lost, found
         self._seek()
 
     def disconnect(self) -> None:
-        """Give the connection up, for one to whatever address is known then; those in flight fail."""
+        """Drop the connection and its calls, and reconnect to the address known then."""
         exchange = self._exchange
         self._forget_exchange()
         if exchange is not None:
@@ -136,7 +137,7 @@ class PeerClient:
             self._seek()
 
     def close(self) -> None:
-        """End everything; those who wait fail, and whoever asks later."""
+        """Close the client: waiting calls fail, and later ones too."""
         self.is_closed = True
         self._lost = self._found = None
         self._miss_waiting(PeerFault.ABANDONED)
@@ -145,7 +146,7 @@ class PeerClient:
     # Connecting
 
     def _seek(self) -> None:
-        """Have a connection, now or after the pause."""
+        """Connect, unless there is a connection or a pause."""
         if self._exchange is not None or self._pause is not None or self.is_closed:
             return
         address = self._address()
@@ -244,7 +245,7 @@ class PeerClient:
             self._setup = None
 
     def answered(self) -> None:
-        """A request of somebody was answered: the connection is a good one."""
+        """Note that a request was answered: the connection is a good one."""
         if self._exchange is not None:
             self._exchange.is_proven = True
 

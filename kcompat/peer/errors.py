@@ -24,10 +24,8 @@ class PeerFault(Enum):
 
     @property
     def shows_death(self) -> bool:
-        """Whether it is evidence that the peer's process is gone while its host lives.
-
-        It is no proof: a broker that is stopping refuses as well. Whoever acts on it must be safe if it is
-        wrong.
+        """Whether the fault indicates that the peer's process is gone while its host is up. This is no proof:
+        a broker that is stopping refuses as well. A caller that acts on it must be safe if it is wrong.
         """
         return self in (PeerFault.REFUSED, PeerFault.RESET)
 

@@ -1,7 +1,7 @@
-"""One connection to another broker at work: it learns the peer's versions, then carries requests and answers.
+"""One connection to another broker: it learns the peer's versions, then carries requests and responses.
 
-Answers come in the order of the requests; each names its request by the correlation id. What does not fit
-ends the connection, since nothing behind it could be trusted.
+Responses come in the order of the requests, and name the correlation id of the request. A response that does
+not match ends the connection, since nothing after it could be trusted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 FIRST_VERSIONS_VERSION: Final = 3
 """Version of ApiVersions that is asked first: brokers since 2.4 have it. Older ones answer with theirs."""
 SOFTWARE: Final = ("kcompat", "unknown")
-"""Name and version of this client, as the peer is told (KIP-511): neither may be empty."""
+"""Name and version of this client in ApiVersions (KIP-511); neither may be empty."""
 
 _LENGTH: Final = struct.Struct(">i").pack
 _CORRELATION_ID: Final = struct.Struct(">i").unpack_from
@@ -67,10 +67,12 @@ class ExchangeOwner(Protocol):
     """The owner of an exchange, which hears of its beginning and its end."""
 
     def ready(self) -> None:
-        """Requests can be sent."""
+        """Take note that requests can be sent."""
 
     def over(self, fault: PeerFault) -> None:
-        """The connection is no more; those in flight are told next. Not called after `Exchange.close`."""
+        """Take note that the connection has ended; the calls in flight get the fault next. Not called after
+        `Exchange.close`.
+        """
 
 
 class _Sent(Struct):
@@ -80,10 +82,10 @@ class _Sent(Struct):
 
 
 class Exchange:
-    """A connection from `open` to its end. It is the connection's `Receiver`."""
+    """A connection from `open` to its end, as the `Receiver` of its transport."""
 
     def __init__(self, owner: ExchangeOwner, client_id: str, limit: Release) -> None:
-        """No version that is newer than the release `limit` is sent."""
+        """Send no version newer than the release `limit` has."""
         self._owner = owner
         self._client_id = client_id
         self._limit = limit
@@ -91,16 +93,16 @@ class Exchange:
         self._in_flight: deque[_Sent] = deque()
         self._served: dict[int, ApiVersionsResponse.ApiVersion] = {}
         self.is_connected = False
-        """Whether the peer has accepted."""
+        """Whether the peer has accepted the connection."""
         self.is_proven = False
-        """Whether it has answered what somebody asked."""
+        """Whether the peer has answered a request of a caller."""
 
     def open(self, connect: Connect, address: tuple[str, int], **options: Any) -> None:
-        """Begin to connect; `options` are those of `Connect`."""
+        """Start to connect; `options` are those of `Connect`."""
         self._connection = connect(address, self, **options)
 
     def close(self, fault: PeerFault) -> None:
-        """End the connection; those in flight miss their answers because of `fault`."""
+        """End the connection; calls in flight fail with `fault`."""
         self._connection.close()
         in_flight, self._in_flight = self._in_flight, deque()
         for sent in in_flight:
@@ -136,7 +138,7 @@ class Exchange:
     # Versions
 
     def versions(self, response: ApiVersionsResponse, asked: int) -> None:
-        """The peer has answered what it serves, or that it does not know this version of the question."""
+        """Take the peer's versions, or its refusal of this version of ApiVersions."""
         offered = {row.api_key: row for row in response.api_keys}
         if response.error_code == ErrorCode.UNSUPPORTED_VERSION and asked:
             row = offered.get(ApiKey.API_VERSIONS)
@@ -148,7 +150,7 @@ class Exchange:
             self._owner.ready()
 
     def _version_of(self, call: Call) -> int | None:
-        """The version in which a request goes to this peer; None if there is none."""
+        """Return the version of a request for this peer; None if there is none in common."""
         served = self._served.get(call.key)
         if served is None:
             return None
@@ -158,7 +160,7 @@ class Exchange:
     # Requests
 
     def send(self, call: Call) -> None:
-        """Send a request, once `ExchangeOwner.ready` was called."""
+        """Send a request; `ExchangeOwner.ready` must have been called."""
         version = self._version_of(call)
         if version is None:
             call.miss(PeerFault.UNSUPPORTED)
@@ -181,7 +183,7 @@ class Exchange:
 
 
 class _AskVersions:
-    """The first request on a connection: what the peer serves (KIP-35)."""
+    """The first request on a connection: the peer's versions (KIP-35)."""
 
     key: Final = ApiKey.API_VERSIONS
     newest: Final = FIRST_VERSIONS_VERSION

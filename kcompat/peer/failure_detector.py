@@ -1,12 +1,13 @@
-"""Sees that the process of a broker has ended, long before its session with the metadata store does.
+"""Failure detector for brokers: reports that a process has ended long before its store session does.
 
-A connection to each broker is kept for nothing else. The system of a host that lives ends the connections of
-a process that is gone, and refuses new ones; both are told at once. Nothing is seen of a host that is off,
-stopped or cut off, and there only the session counts.
+One connection to each watched broker serves this purpose alone. When a process is killed, its running host
+ends the connections and refuses new ones, which is reported at once. Nothing is detected of a host that is
+off, stopped or cut off; there only the end of the session counts. `reachability` keeps connections of its
+own: it asks by the cluster image, on every broker, and counts one loss as a doubt.
 
-It is evidence and no proof: a broker that is about to stop refuses as well. So it must be safe to act on it
-wrongly. Deposing a leader is, since leaders and ISRs are conditional writes and a leader that is not one any
-more cannot have its writes acknowledged by an ISR.
+A refused connection is evidence and no proof: a broker that is about to stop refuses as well. So it must be
+safe to act on it wrongly. Replacing a leader is safe, since leaders and ISRs are conditional writes, and the
+writes of a replaced leader cannot be acknowledged by its ISR.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
     from kcompat.peer.peers import Peers
 
 ENOUGH: Final = 2
-"""Attempts refused in a row, some 50 ms apart: one could meet a port between two processes that share it."""
+"""Refused attempts in a row, some 50 ms apart, that count as a failure. One may be a port between two
+processes that share it.
+"""
 
 
 class Registered(Protocol):
-    """A broker that is registered."""
+    """A registered broker, by address and broker epoch."""
 
     @property
     def info(self) -> BrokerInfo:
@@ -40,20 +43,22 @@ class Registered(Protocol):
 
 
 class FailureDetector:
-    """Watches over brokers."""
+    """Failure detector of the brokers given to `follow`."""
 
-    def __init__(self, peers: Peers, seen: Callable[[Mapping[int, int]], object]) -> None:
-        """`seen` is told whose process has ended, whenever one more has, or one has not after all: the broker
-        epochs by id, of all that are watched over.
+    def __init__(self, peers: Peers, detected: Callable[[Mapping[int, int]], object]) -> None:
+        """Call `detected` with the failed brokers, epochs by id, whenever one fails or
+        turns out to be alive.
         """
         self._peers = peers
-        self._seen = seen
+        self._detected = detected
         self._watched: dict[int, tuple[Registered, PeerClient]] = {}
         self._refused: dict[int, int] = {}  # in a row
         self._gone: dict[int, int] = {}
 
     def follow(self, brokers: Mapping[int, Registered]) -> None:
-        """Watch over these and no others, itself aside. One that has registered anew is another process."""
+        """Watch these brokers and no others, except this broker itself. A broker that has registered anew is
+        another process.
+        """
         for broker_id, (known, client) in list(self._watched.items()):
             if brokers.get(broker_id) != known:
                 del self._watched[broker_id]
@@ -69,7 +74,7 @@ class FailureDetector:
                 )
 
     def close(self) -> None:
-        """Watch over nobody."""
+        """Stop watching all brokers."""
         self.follow({})
 
     def _lost(self, broker_id: int, epoch: int, fault: PeerFault) -> None:
@@ -79,9 +84,9 @@ class FailureDetector:
         self._refused[broker_id] += 1
         if self._refused[broker_id] == ENOUGH:
             self._gone[broker_id] = epoch
-            self._seen(dict(self._gone))
+            self._detected(dict(self._gone))
 
     def _found(self, broker_id: int) -> None:
         self._refused[broker_id] = 0
         if self._gone.pop(broker_id, None) is not None:
-            self._seen(dict(self._gone))
+            self._detected(dict(self._gone))

@@ -1,4 +1,4 @@
-"""LeaderAndIsr in every version: the news and the message it travels as, both ways. Pure."""
+"""LeaderAndIsr in every version: conversion of the control request to the message and back. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TopicError = LeaderAndIsrResponse.LeaderAndIsrTopicError
 
 
 def request_of(control: LeaderAndIsr, version: int, broker_epoch: int, listener: str) -> LeaderAndIsrRequest:
-    """The request for a broker of this epoch; leaders are named by their addresses of this listener."""
+    """Return the message for a broker with this epoch; leaders have their addresses of this listener."""
     leaders = [
         _Leader(leader.id, *leader.endpoints[listener])
         for leader in control.live_leaders
@@ -68,10 +68,9 @@ def _state(partition: AssignedPartition, control: LeaderAndIsr, version: int) ->
     )
 
 
-def news_of(request: LeaderAndIsrRequest, listener: str) -> LeaderAndIsr:
-    """Return the control request that a message carries.
-
-    `listener` is the inter-broker listener, whose addresses the message gives for leaders.
+def control_request_of(request: LeaderAndIsrRequest, listener: str) -> LeaderAndIsr:
+    """Return the control request in a message; `listener` is the inter-broker listener of the leaders'
+    addresses.
     """
     partitions = [
         _assigned(state.topic_name, ZERO_UUID, state) for state in request.ungrouped_partition_states
@@ -103,7 +102,7 @@ def _assigned(topic: str, topic_id: bytes, state: _State) -> AssignedPartition:
 
 
 def response_of(partitions: Sequence[AssignedPartition], reply: Reply, version: int) -> LeaderAndIsrResponse:
-    """The response: a row for each partition, with the error of the whole request where there is one."""
+    """Return the response: a row for each partition, with the error of the whole request if there is one."""
     response = LeaderAndIsrResponse(error_code=reply.error)
     topics: dict[bytes, _TopicError] = {}
     for partition in partitions:

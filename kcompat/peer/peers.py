@@ -1,7 +1,7 @@
-"""The other brokers of the cluster, as this one reaches them.
+"""Clients to the other brokers of the cluster.
 
 Addresses are those of the cluster image, by `inter.broker.listener.name`. Each purpose has a connection of
-its own to each broker, as in Kafka: a fetch that waits holds up no decision of the controller.
+its own to each broker, as in Kafka: a waiting fetch delays no decision of the controller.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kcompat.net.outbound import Connect
 
 ANSWER_OVERHEAD: Final = 16 * MIB
-"""Bytes an answer may have beside its records: it names many partitions."""
+"""Bytes of a response beside its records, for the names of many partitions."""
 
 
 class ImageSource(Protocol):
@@ -56,24 +56,24 @@ class Peers:
         cluster.subscribe(self._image_changed)
 
     def of(self, broker_id: int, purpose: str = "general") -> PeerClient:
-        """The client for one purpose to a broker. It is closed when the broker leaves the cluster, so ask for
-        it each time; while the broker is not known, calls fail.
+        """Return the client for one purpose to a broker. It is closed when the broker leaves the cluster, so
+        callers ask for it each time. While the broker is unknown, calls fail.
         """
         return self._client(broker_id, purpose, str(self.broker_id))
 
     def fetcher(self, broker_id: int, number: int) -> PeerClient:
-        """The client of one of `num.replica.fetchers`; as `of`."""
+        """Return the client of one of `num.replica.fetchers`; as `of`."""
         return self._client(broker_id, f"fetcher {number}", f"broker-{self.broker_id}-fetcher-{number}")
 
     def to(self, broker: BrokerInfo, purpose: str) -> PeerClient:
-        """A client to a broker as it is described, whether the image has it or not. Who asks closes it."""
+        """Return a new client to a broker at its given address, in the image or not. The caller closes it."""
         name = f"broker {broker.id} ({purpose})"
         return PeerClient(
             name, str(self.broker_id), partial(self._endpoint, broker), self._settings, self._ports
         )
 
     def close(self) -> None:
-        """Close them all; calls of those that are asked for later fail."""
+        """Close all clients; later calls fail."""
         self._is_closed = True
         for client in list(self._clients.values()):  # a call that fails may have another client asked for
             client.close()

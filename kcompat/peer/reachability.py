@@ -1,9 +1,9 @@
-"""Tells which brokers this one can reach, before it sends a client to one of them.
+"""Reachability of the brokers to which this broker is about to send clients.
 
-A connection is kept to each broker that was asked about, for nothing else. When the process of that broker is
-killed, its host ends the connection at once and refuses another. The cluster image goes on naming the broker
-until the controller has heard of that as well and has decided, some tenths of a second later. In that time
-the broker is in doubt, and an answer that would name it had better wait.
+One connection to each broker that was asked about serves this purpose alone. When that broker's process is
+killed, its host ends the connection at once and refuses another. The cluster image still names the broker
+until the controller has detected the failure and decided, some tenths of a second later. In that time the
+broker is in doubt, and an answer that would name it should wait.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from kcompat.peer.peers import Peers
 
 DOUBT_MS: Final = 1000
-"""Longest time in ms that a broker is in doubt. By then the controller has decided, or decides later: a Kafka
-broker as the controller waits for the end of a session.
+"""Longest time in ms that a broker is in doubt. By then the controller has decided, or will decide later: a
+Kafka controller waits for the end of the session.
 """
 
 
@@ -81,6 +81,6 @@ class _Probe:
     def __init__(self, client: PeerClient, now_ms: int) -> None:
         self.client = client
         self.lost_ms: int | None = now_ms
-        """Since when there is no connection; None while there is one."""
+        """Time of the loss in ms; None while there is a connection."""
         self.fault: PeerFault | None = None
         """Reason why the last attempt failed; None once one has succeeded."""

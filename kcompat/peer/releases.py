@@ -20,7 +20,7 @@ _LAST_INTERNAL: Final = 99
 
 
 def release(text: str) -> Release:
-    """The release that a text names; without an internal version it is the last one there is."""
+    """Return the release that a text names; without an internal version, the last one of that release."""
     numbers, _, internal = significant_version(text).partition("-IV")
     major, minor, *rest = (int(part) for part in numbers.split("."))
     return major, minor, rest[0] if rest else 0, int(internal) if internal else _LAST_INTERNAL
@@ -87,7 +87,7 @@ _LIMITS: Final[dict[ApiKey, tuple[tuple[Release, int], ...]]] = {
 
 @cache
 def latest(key: ApiKey, limit: Release) -> int:
-    """The last version of a request that may be sent, whatever the peer serves."""
+    """Return the last version of a request that may be sent, whatever the peer serves."""
     declared = API_FACTS[key].latest_stable
     steps = _LIMITS.get(key)
     if steps is None:

@@ -1,9 +1,9 @@
-"""Another broker, as the controller reaches it: news become requests, which are sent until they are answered.
+"""Port of the controller to a broker in another process: control requests sent as messages until answered.
 
-A broker that is there takes each once, for they come one after another. One that does not answer is asked
-again every 100 ms until it answers or the port is closed, since the controller closes it when the broker's
-registration goes. A broker that has registered anew answers STALE_BROKER_EPOCH to what was meant for its
-former self. Kafka's counterpart: `RequestSendThread`.
+A live broker gets each request once, one after another. A request without an answer is sent again every 100
+ms until the broker answers or the port is closed; the controller closes it when the broker's registration
+goes. A broker that has registered anew answers STALE_BROKER_EPOCH to requests meant for its former process.
+Kafka's counterpart: `RequestSendThread`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RETRY_MS: Final = 100
-"""Between two attempts to send the same request."""
+"""Pause in ms before a request is sent again."""
 
 
 class RemoteBroker:
-    """A `BrokerPort` to a broker of one registration."""
+    """`BrokerPort` to one registration of a broker in another process."""
 
     def __init__(
         self, broker: BrokerInfo, broker_epoch: int, peers: Peers, config: ConfigFeed, clock: Clock
@@ -73,7 +73,7 @@ class RemoteBroker:
                 answered(Reply())
 
     def close(self) -> None:
-        """Send nothing any more; what was given is not answered."""
+        """Close the port; requests under way get no reply."""
         self._is_closed = True
         if self._retry is not None:
             self._retry.cancel()
@@ -84,7 +84,7 @@ class RemoteBroker:
         return self._config.current.inter_broker_listener
 
     def _stop(self, requests: list[StopReplica], before: Reply, answered: Answered) -> None:
-        """Send these one after another, and answer with all that failed."""
+        """Send these requests one after another, and reply with all that failed."""
         if not requests or before.error:
             answered(before)
             return

@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from kcompat.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 
 RETRY_MS: Final = 50
-"""Between two attempts; a new controller in the cluster image ends the wait."""
+"""Pause in ms between two attempts; a new controller in the cluster image ends it."""
 
 LAST_WITHOUT_TOPIC_IDS: Final = 1
 """The newest AlterPartition that names topics."""
 
 
 class RemoteController:
-    """The requests of one broker to the controller of its cluster, wherever that is."""
+    """Requests of one broker to the current controller, wherever it is."""
 
     def __init__(
         self,
@@ -56,23 +56,23 @@ class RemoteController:
         config: ConfigFeed,
         clock: Clock,
     ) -> None:
-        """`broker_epoch` is the czxid of this broker's registration as it is when it is asked for."""
+        """`broker_epoch` returns the current czxid of this broker's registration."""
         self._broker_id = broker_id
         self._broker_epoch = broker_epoch
         self._peers = peers
         self._cluster = cluster
         self._config = config
         self._clock = clock
-        self._waiting: dict[_Errand, Timer] = {}  # for the next attempt
-        self._asked: dict[_Errand, PeerClient] = {}  # and not answered yet
+        self._waiting: dict[_PendingRequest, Timer] = {}  # for the next attempt
+        self._asked: dict[_PendingRequest, PeerClient] = {}  # and not answered yet
         self._is_closed = False
         cluster.subscribe(self._image_changed)
 
     # What can be asked
 
     def propose(self, request: AlterPartitionRequest) -> Promise[AlterPartitionResponse]:
-        """Have the controller decide on ISRs. The request has both the names and the ids of topics and both
-        forms of an ISR; those go that the version has.
+        """Propose ISRs (AlterPartition). The request has names and ids of topics and both forms of an ISR;
+        those the version lacks are left out.
         """
         has_ids = all(topic.topic_id != ZERO_UUID for topic in request.topics)
         return self._ask(
@@ -82,7 +82,7 @@ class RemoteController:
         )
 
     def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
-        """A fresh block of producer ids; None when it cannot be had now."""
+        """Allocate a block of producer ids; None if none can be had now."""
         allocated: Promise[ProducerIdBlock | None] = Promise()
 
         def answered(response: Any) -> None:
@@ -98,73 +98,73 @@ class RemoteController:
         return allocated
 
     def controlled_shutdown(self) -> Promise[ControlledShutdownResponse]:
-        """Have the controller move the leaderships of this broker away; those that it could not are named."""
+        """Move the leaderships of this broker away; the answer names those that could not be moved."""
         return self._ask(
             ApiKey.CONTROLLED_SHUTDOWN,
             lambda _: ControlledShutdownRequest(self._broker_id, self._broker_epoch()),
         )
 
     def create_topics(self, request: CreateTopicsRequest) -> Promise[CreateTopicsResponse]:
-        """Have the controller create topics of this broker's own accord: automatic and internal ones."""
+        """Create automatic and internal topics for this broker."""
         return self._ask(ApiKey.CREATE_TOPICS, lambda _: request)
 
     def close(self) -> None:
-        """Ask for nothing any more; what is under way fails."""
+        """Close: requests under way fail, and later ones too."""
         self._is_closed = True
         waiting, self._waiting = self._waiting, {}
-        for errand, timer in waiting.items():
+        for pending, timer in waiting.items():
             timer.cancel()
-            errand.miss(PeerFault.ABANDONED)
+            pending.miss(PeerFault.ABANDONED)
 
     # How it is asked
 
     def _ask(self, key: ApiKey, make: Callable[[int], Message], newest: int = ANY_VERSION) -> Promise[Any]:
-        errand = _Errand(key, make, newest)
-        errand.deadline_ms = self._clock.now_ms() + self._config.current.integer("request.timeout.ms")
+        pending = _PendingRequest(key, make, newest)
+        pending.deadline_ms = self._clock.now_ms() + self._config.current.integer("request.timeout.ms")
         if self._is_closed:
-            errand.miss(PeerFault.ABANDONED)
+            pending.miss(PeerFault.ABANDONED)
         else:
-            self._attempt(errand)
-        return errand.promise
+            self._attempt(pending)
+        return pending.promise
 
-    def _attempt(self, errand: _Errand) -> None:
-        self._waiting.pop(errand, None)
-        left_ms = errand.deadline_ms - self._clock.now_ms()
+    def _attempt(self, pending: _PendingRequest) -> None:
+        self._waiting.pop(pending, None)
+        left_ms = pending.deadline_ms - self._clock.now_ms()
         if left_ms <= 0:
-            errand.miss(errand.fault)
+            pending.miss(pending.fault)
             return
         controller = self._cluster.image.controller_id
         if controller < 0:
-            errand.fault = PeerFault.UNKNOWN
-            self._pause(errand)
+            pending.fault = PeerFault.UNKNOWN
+            self._pause(pending)
             return
         timeout_ms = min(left_ms, self._config.current.integer("controller.socket.timeout.ms"))
-        client = self._peers.of(controller, f"controller: {errand.key.name}")
-        self._asked[errand] = client
-        client.ask(errand.key, errand.make, timeout_ms, errand.newest).then(
-            partial(self._answered, errand), partial(self._failed, errand)
+        client = self._peers.of(controller, f"controller: {pending.key.name}")
+        self._asked[pending] = client
+        client.ask(pending.key, pending.make, timeout_ms, pending.newest).then(
+            partial(self._answered, pending), partial(self._failed, pending)
         )
 
-    def _answered(self, errand: _Errand, response: Message) -> None:
-        self._asked.pop(errand, None)
+    def _answered(self, pending: _PendingRequest, response: Message) -> None:
+        self._asked.pop(pending, None)
         if _names_another_controller(response):
-            self._pause(errand)
+            self._pause(pending)
         else:
-            errand.promise.complete(response)
+            pending.promise.complete(response)
 
-    def _failed(self, errand: _Errand, error: Exception) -> None:
-        self._asked.pop(errand, None)
+    def _failed(self, pending: _PendingRequest, error: Exception) -> None:
+        self._asked.pop(pending, None)
         if isinstance(error, PeerError) and error.fault is not PeerFault.UNSUPPORTED:
-            errand.fault = error.fault
-            self._pause(errand)
+            pending.fault = error.fault
+            self._pause(pending)
         else:
-            errand.promise.fail(error)
+            pending.promise.fail(error)
 
-    def _pause(self, errand: _Errand) -> None:
+    def _pause(self, pending: _PendingRequest) -> None:
         if self._is_closed:
-            errand.miss(PeerFault.ABANDONED)
+            pending.miss(PeerFault.ABANDONED)
         else:
-            self._waiting[errand] = self._clock.call_later(RETRY_MS, partial(self._attempt, errand))
+            self._waiting[pending] = self._clock.call_later(RETRY_MS, partial(self._attempt, pending))
 
     def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
         if old.controller_id != new.controller_id:
@@ -172,13 +172,13 @@ class RemoteController:
             for client in set(self._asked.values()):
                 if not client.is_ready:
                     client.close()
-            for errand, timer in list(self._waiting.items()):
+            for pending, timer in list(self._waiting.items()):
                 timer.cancel()
-                self._attempt(errand)
+                self._attempt(pending)
 
 
-class _Errand:
-    """One request until it is answered, or its time is up."""
+class _PendingRequest:
+    """A request until it is answered or times out."""
 
     __slots__ = ("deadline_ms", "fault", "key", "make", "newest", "promise")
 
@@ -197,14 +197,14 @@ class _Errand:
 
 
 def _names_another_controller(response: Any) -> bool:
-    """Whether the response, or one topic of it, says NOT_CONTROLLER."""
+    """Return whether the response, or one topic of it, says NOT_CONTROLLER."""
     if hasattr(response, "error_code"):
         return bool(response.error_code == ErrorCode.NOT_CONTROLLER)
     return any(topic.error_code == ErrorCode.NOT_CONTROLLER for topic in response.topics)
 
 
 def _alter_partition(request: AlterPartitionRequest, version: int) -> AlterPartitionRequest:
-    """The request as a version has it."""
+    """Return the AlterPartition request in this version."""
     topics = [replace(topic, partitions=_isrs(topic.partitions, version)) for topic in request.topics]
     return replace(request, topics=topics)
 

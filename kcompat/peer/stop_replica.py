@@ -1,4 +1,4 @@
-"""StopReplica in every version: the news and the message it travels as, both ways. Pure."""
+"""StopReplica in every version: conversion of the control request to the message and back. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 FIRST_BY_TOPIC: Final = 1
 FIRST_WITH_EPOCHS: Final = 3
-"""Below it one flag says for all whether to delete, and leader epochs are not told."""
+"""Version from which each partition has a delete flag and a leader epoch; older ones have
+one flag for all.
+"""
 
 _V0 = StopReplicaRequest.StopReplicaPartitionV0
 _V1 = StopReplicaRequest.StopReplicaTopicV1
@@ -23,7 +25,7 @@ _Error = StopReplicaResponse.StopReplicaPartitionError
 
 
 def split(control: StopReplica) -> list[StopReplica]:
-    """Split an update into one that keeps all of its replicas and one that deletes all, for old versions."""
+    """Split a request, for old versions, into one that keeps all its replicas and one that deletes all."""
     kept = [partition for partition in control.partitions if not partition.delete]
     deleted = [partition for partition in control.partitions if partition.delete]
     return [
@@ -34,7 +36,7 @@ def split(control: StopReplica) -> list[StopReplica]:
 
 
 def request_of(control: StopReplica, version: int, broker_epoch: int) -> StopReplicaRequest:
-    """The request for a broker of this epoch; `control` is one that `split` gave."""
+    """Return the message for a broker with this epoch; `control` is one that `split` returned."""
     request = StopReplicaRequest(
         controller_id=control.controller_id,
         controller_epoch=control.controller_epoch,
@@ -62,8 +64,8 @@ def request_of(control: StopReplica, version: int, broker_epoch: int) -> StopRep
     return request
 
 
-def news_of(request: StopReplicaRequest) -> StopReplica:
-    """Return the control request that a message carries."""
+def control_request_of(request: StopReplicaRequest) -> StopReplica:
+    """Return the control request in a message."""
     delete = request.delete_partitions
     partitions = [
         StoppedPartition(partition.topic_name, partition.partition_index, NO_LEADER_EPOCH, delete)
@@ -83,7 +85,7 @@ def news_of(request: StopReplicaRequest) -> StopReplica:
 
 
 def response_of(partitions: Sequence[StoppedPartition], reply: Reply) -> StopReplicaResponse:
-    """The response: a row for each partition."""
+    """Return the response: a row for each partition."""
     rows = [
         _Error(each.topic, each.index, reply.partitions.get((each.topic, each.index), ErrorCode.NONE))
         for each in partitions

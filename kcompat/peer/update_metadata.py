@@ -23,7 +23,7 @@ FIRST_BY_TOPIC: Final = 5
 
 PLAINTEXT: Final = "PLAINTEXT"
 _PROTOCOLS: Final = (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-"""Security protocols by their numbers."""
+"""Security protocols by their number in the message."""
 
 _State = UpdateMetadataRequest.UpdateMetadataPartitionState
 _TopicState = UpdateMetadataRequest.UpdateMetadataTopicState
@@ -32,7 +32,9 @@ _Endpoint = UpdateMetadataRequest.UpdateMetadataEndpoint
 
 
 def request_of(control: UpdateMetadata, version: int, broker_epoch: int) -> UpdateMetadataRequest:
-    """The request for a broker of this epoch. ValueError where the version cannot tell of a listener."""
+    """Return the message for a broker with this epoch. Raises ValueError if the version cannot name a
+    listener.
+    """
     request = UpdateMetadataRequest(
         controller_id=control.controller_id,
         controller_epoch=control.controller_epoch,
@@ -87,8 +89,8 @@ def _state(updated: UpdatedPartition, controller_epoch: int) -> _State:
     )
 
 
-def news_of(request: UpdateMetadataRequest) -> UpdateMetadata:
-    """Return the metadata update in a message. Raises ValueError for an unknown security protocol."""
+def control_request_of(request: UpdateMetadataRequest) -> UpdateMetadata:
+    """Return the control request in a message. Raises ValueError for an unknown security protocol."""
     partitions = [_shown(state.topic_name, ZERO_UUID, state) for state in request.ungrouped_partition_states]
     partitions += [
         _shown(topic.topic_name, topic.topic_id, state)

@@ -45,7 +45,7 @@ def by_key(partitions: Iterable[AssignedPartition]) -> list[AssignedPartition]:
 def test_roles_travel_in_every_version(version: int) -> None:
     request = travelled(leader_and_isr.request_of(ROLES, version, EPOCH, "INSIDE"), version)
     assert request.broker_epoch == (EPOCH if version >= 2 else -1)
-    news = leader_and_isr.news_of(request, "INSIDE")
+    news = leader_and_isr.control_request_of(request, "INSIDE")
     assert (news.controller_id, news.controller_epoch) == (3, 11)
     assert news.live_leaders == ROLES.live_leaders
     expected = []
@@ -71,7 +71,7 @@ def test_roles_travel_in_every_version(version: int) -> None:
 @pytest.mark.parametrize("version", range(8))
 def test_the_errors_of_roles_travel_in_every_version(version: int) -> None:
     request = travelled(leader_and_isr.request_of(ROLES, version, EPOCH, "INSIDE"), version)
-    asked = leader_and_isr.news_of(request, "INSIDE").partitions
+    asked = leader_and_isr.control_request_of(request, "INSIDE").partitions
     reply = Reply(
         partitions={("a", 2): ErrorCode.KAFKA_STORAGE_ERROR, ("b", 4): ErrorCode.STALE_CONTROLLER_EPOCH}
     )

@@ -57,7 +57,9 @@ def fine(asked: Asked) -> object:
             row = LeaderAndIsrResponse.LeaderAndIsrPartitionError(partition_index=3)
             return LeaderAndIsrResponse(topics=[LeaderAndIsrResponse.LeaderAndIsrTopicError(ONE, [row])])
         case ApiKey.STOP_REPLICA:
-            return stop_replica.response_of(stop_replica.news_of(asked.request).partitions, Reply())
+            return stop_replica.response_of(
+                stop_replica.control_request_of(asked.request).partitions, Reply()
+            )
     return UpdateMetadataResponse()
 
 

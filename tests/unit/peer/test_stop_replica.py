@@ -38,7 +38,7 @@ def by_key(partitions: Iterable[StoppedPartition]) -> list[StoppedPartition]:
 def test_stopped_replicas_travel_in_every_version(version: int) -> None:
     request = travelled(stop_replica.request_of(STOPS, version, EPOCH), version)
     assert request.broker_epoch == (EPOCH if version >= 1 else -1)
-    news = stop_replica.news_of(request)
+    news = stop_replica.control_request_of(request)
     assert (news.controller_id, news.controller_epoch) == (3, 11)
     expected = [
         StoppedPartition(each.topic, each.index, each.leader_epoch if version >= 3 else NO_LEADER_EPOCH, True)
@@ -60,5 +60,5 @@ def test_what_is_kept_and_what_is_deleted_go_apart() -> None:
         flags = []
         for part in parts:
             request = travelled(stop_replica.request_of(part, version, EPOCH), version)
-            flags += [each.delete for each in stop_replica.news_of(request).partitions]
+            flags += [each.delete for each in stop_replica.control_request_of(request).partitions]
         assert flags == [False, True]

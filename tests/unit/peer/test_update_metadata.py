@@ -51,7 +51,7 @@ def by_key(partitions: Iterable[UpdatedPartition]) -> list[UpdatedPartition]:
 def test_the_picture_travels_in_every_version(version: int) -> None:
     request = travelled(update_metadata.request_of(SHOWN, version, EPOCH), version)
     assert request.broker_epoch == (EPOCH if version >= 5 else -1)
-    news = update_metadata.news_of(request)
+    news = update_metadata.control_request_of(request)
     assert (news.controller_id, news.controller_epoch) == (3, 11)
     assert list(news.brokers) == [1, 2]
     first = news.brokers[1]
@@ -90,7 +90,7 @@ def test_a_broker_that_is_presumed_dead_travels_as_a_live_one_with_a_tag(version
     shown = UpdateMetadata(1, 1, {1: one}, [], {2: two})
     request = travelled(update_metadata.request_of(shown, version, EPOCH), version)
     assert [broker.id for broker in request.live_brokers] == [1, 2]
-    news = update_metadata.news_of(request)
+    news = update_metadata.control_request_of(request)
     if version >= 6:
         assert news == shown
     else:
@@ -107,14 +107,14 @@ def test_a_listener_of_another_name_travels_where_versions_know_names(version: i
         return
     request = travelled(update_metadata.request_of(news, version, EPOCH), version)
     assert request.live_brokers[0].endpoints[0].security_protocol == 3
-    assert update_metadata.news_of(request).brokers[1] == inside
+    assert update_metadata.control_request_of(request).brokers[1] == inside
 
 
 def test_a_security_protocol_that_does_not_exist_is_refused() -> None:
     endpoint = UpdateMetadataRequest.UpdateMetadataEndpoint(1, "h", "L", 4)
     broker = UpdateMetadataRequest.UpdateMetadataBroker(1, endpoints=[endpoint])
     with pytest.raises(ValueError, match="protocol 4"):
-        update_metadata.news_of(UpdateMetadataRequest(live_brokers=[broker]))
+        update_metadata.control_request_of(UpdateMetadataRequest(live_brokers=[broker]))
 
 
 def test_the_reply_to_the_picture() -> None:
