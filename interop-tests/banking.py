@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from msgspec import Struct, field
 
 from accidents import PATIENCE_S, Programs
-from support.eventually import Patience
+from support.eventually import Patience, limit_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,12 +71,12 @@ class Bank:
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
         admin = AdminClient({"bootstrap.servers": bootstrap})
-        admin.create_topics([NewTopic(TOPIC, 1, config=CONFIG)])[TOPIC].result(PATIENCE_S)
+        admin.create_topics([NewTopic(TOPIC, 1, config=CONFIG)])[TOPIC].result(limit_s(PATIENCE_S))
         producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True})
         for number in range(ACCOUNTS):
             value = f"{BEGIN_WITH},{name_of(number % WRITERS)},0"
             producer.produce(TOPIC, value, f"account-{number}", partition=0)
-        assert producer.flush(PATIENCE_S) == 0
+        assert producer.flush(limit_s(PATIENCE_S)) == 0
 
     def snapshot(self) -> Snapshot:
         """What is committed.

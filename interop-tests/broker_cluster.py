@@ -235,13 +235,13 @@ class BrokerCluster:
 
     def wait(self, condition: Any, timeout_s: float = 30) -> float:
         """Wait until `condition` holds of what every running broker says of the cluster; how long it took."""
-        begin = time.monotonic()
+        begin, patience = time.monotonic(), Patience(timeout_s)
         while True:
             answers = list(self.answers())
             if answers and all(map(condition, answers)):
                 return time.monotonic() - begin
-            if time.monotonic() > begin + timeout_s:
-                raise TimeoutError(f"after {timeout_s} s brokers still say: {answers}")
+            if not patience.lasts:
+                raise TimeoutError(f"brokers still say: {answers}")
             time.sleep(POLL_S)
 
     def answers(self) -> Iterator[Any]:

@@ -6,6 +6,7 @@ import subprocess
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Self
 
+from support.eventually import limit_s
 from support.kafka_jars import QUICK
 
 if TYPE_CHECKING:
@@ -19,9 +20,8 @@ QUICK_JVM = ("java", *QUICK, "-Xmx256m")
 
 def run(command: Sequence[str | Path], text: bytes = b"", timeout_s: float = 60) -> str:
     """Run a command with this standard input and return its standard output; fail unless it succeeds."""
-    done = subprocess.run(
-        [str(item) for item in command], input=text, capture_output=True, timeout=timeout_s, check=False
-    )
+    words, limit = [str(item) for item in command], limit_s(timeout_s)
+    done = subprocess.run(words, input=text, capture_output=True, timeout=limit, check=False)
     assert done.returncode == 0, (
         f"{command} ended with {done.returncode}:\n{done.stdout!r}\n{done.stderr.decode()}"
     )

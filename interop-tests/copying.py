@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from accidents import PATIENCE_S, Programs
-from support.eventually import Patience
+from support.eventually import Patience, limit_s
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ class Source:
         admin = AdminClient({"bootstrap.servers": bootstrap})
         made = admin.create_topics([NewTopic(name, PARTITIONS) for name in ("source", *targets)])
         for created in made.values():
-            created.result(PATIENCE_S)
+            created.result(limit_s(PATIENCE_S))
         self._producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True})
         self.rows: list[list[bytes]] = [[] for _ in range(PARTITIONS)]
         self.count = 0
@@ -50,7 +50,7 @@ class Source:
             self.rows[number % PARTITIONS].append(value)
             self._producer.produce("source", value, partition=number % PARTITIONS)
             self._producer.poll(0)
-        assert self._producer.flush(PATIENCE_S) == 0
+        assert self._producer.flush(limit_s(PATIENCE_S)) == 0
         self.count += count
 
 

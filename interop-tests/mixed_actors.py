@@ -22,7 +22,7 @@ from storming import Custody, Reached, Storm
 from support.cluster_coordinators import OF_GROUPS, OF_TRANSACTIONS
 from support.cluster_members import ClassicMember, Times
 from support.cluster_readers import ReaderGroup
-from support.eventually import Patience, eventually
+from support.eventually import Patience, eventually, limit_s
 
 if TYPE_CHECKING:
     import random
@@ -143,7 +143,7 @@ class Actors:
         """Add nothing more, and see that in the end each record was copied once, in order."""
         self._ending.set()
         for task in self._tasks:
-            task.result(PATIENCE_S)
+            task.result(limit_s(PATIENCE_S))
         assert read_committed(self._cluster.bootstrap, "target") == self._source.rows
 
     def find_the_same_on_all(self) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.eventually import limit_s
 from support.places import REPOSITORY
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def run_demo(scale: str, clone: Path = REPOSITORY, **environment: str) -> str:
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=limit_s(150),
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

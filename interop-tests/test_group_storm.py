@@ -18,6 +18,7 @@ from accidents import PATIENCE_S, Brokers, one_broker, three_brokers
 from storming import SESSION_MS, TIMES, Custody, Reached, Storm, coordinator_of
 from support.cluster_members import ClassicMember, ConsumerMember
 from support.cluster_readers import ReaderGroup
+from support.eventually import limit_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +58,7 @@ def test_no_partition_has_two_owners_and_no_commit_goes_back(brokers: Brokers) -
     reached = Reached(brokers.addresses)
     reached.finalize("group.version", 1)
     admin = AdminClient({"bootstrap.servers": brokers.bootstrap})
-    admin.create_topics([NewTopic("t", PARTITIONS)])["t"].result(PATIENCE_S)
+    admin.create_topics([NewTopic("t", PARTITIONS)])["t"].result(limit_s(PATIENCE_S))
     asyncio.run(storm(brokers, reached))
 
 

@@ -15,6 +15,7 @@ from kazoo.client import KazooClient
 from kcompat import Broker
 from kcompat.cluster.feature_levels import encode_finalized
 from kcompat.store.sqlite_journal import SqliteJournal
+from support.eventually import limit_s
 from support.raw_client import RawClient
 from support.raw_requests import create_topic
 from zookeeper_kafka import ZooKeeper
@@ -57,7 +58,7 @@ def client(zookeeper: ZooKeeper) -> Iterator[KazooClient]:
 def hand_over(directory: Path, connect: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "kcompat", "hand-over", "--data-dir", str(directory)]
     return subprocess.run(
-        [*command, "--zookeeper", connect], capture_output=True, text=True, timeout=60, check=False
+        [*command, "--zookeeper", connect], capture_output=True, text=True, timeout=limit_s(60), check=False
     )
 
 

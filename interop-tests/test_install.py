@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from support.eventually import limit_s
+
 ROOT = Path(__file__).parents[1]
 NO_COMPILER = {"CC": "/nonexistent"}
 COMPILER = pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
@@ -37,7 +39,7 @@ def build(directory: Path, **environment: str) -> subprocess.CompletedProcess[st
     ]
     clean = {name: value for name, value in os.environ.items() if name != "KCOMPAT_NATIVE"}
     return subprocess.run(
-        command, env=clean | environment, capture_output=True, text=True, timeout=300, check=False
+        command, env=clean | environment, capture_output=True, text=True, timeout=limit_s(300), check=False
     )
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from commands import QUICK_JVM, Running, run
 from contract import BATCH_OVERHEAD
-from support.eventually import eventually
+from support.eventually import eventually, limit_s
 from support.kafka_jars import class_path
 from support.places import CACHE
 from tools_jvm import Ended, ToolsJvm, compile_runner
@@ -330,7 +330,7 @@ def test_a_batch_at_the_limit_is_taken_and_one_over_it_is_not(tools, name):
     tools.produce(name, [at_limit])
     command = tools.command(tools.release.console_producer, "--topic", name, "--sync")
     refused = subprocess.run(
-        command, input=f"{at_limit}x\n".encode(), capture_output=True, timeout=60, check=False
+        command, input=f"{at_limit}x\n".encode(), capture_output=True, timeout=limit_s(60), check=False
     )
     assert b"RecordTooLargeException" in refused.stdout + refused.stderr
     assert tools.consume(name, 1, "--from-beginning") == [

@@ -11,7 +11,7 @@ import pytest
 
 from commands import Running, run
 from contract import BATCH_OVERHEAD
-from support.eventually import eventually
+from support.eventually import eventually, limit_s
 
 if TYPE_CHECKING:
     from support.broker_process import BrokerProcess
@@ -124,7 +124,7 @@ def test_a_batch_at_the_limit_is_taken_and_one_over_it_is_not(broker, name):
     produce(broker, name, at_limit, "-p", "0")
     command = ["kcat", "-b", broker.bootstrap, "-P", "-t", name, "-p", "0"]
     refused = subprocess.run(
-        command, input=at_limit.encode() + b"x", capture_output=True, timeout=60, check=False
+        command, input=at_limit.encode() + b"x", capture_output=True, timeout=limit_s(60), check=False
     )
     assert refused.returncode != 0
     assert b"Message size too large" in refused.stderr

@@ -50,6 +50,7 @@ from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpo
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
 from support.asking import services_of
+from support.eventually import limit_s
 from support.raw_client import RawClient
 from support.raw_requests import create_topic, delete_topic, describe_topic, fetch_request, produce
 from support.told_broker import HeardConfigs, ToldBroker
@@ -133,7 +134,7 @@ class Here:
 
 def run(program: Coroutine[Any, Any, None]) -> None:
     """Run a program to its end, within a time."""
-    asyncio.run(asyncio.wait_for(program, TIMEOUT_S))
+    asyncio.run(asyncio.wait_for(program, limit_s(TIMEOUT_S)))
 
 
 async def outcome(promise: Promise[Any]) -> Any:
@@ -263,7 +264,7 @@ class Told(ToldBroker):
 
 async def until_told(told: Told, kind: type[ControlRequest], concerns: str) -> Any:
     """The next news of a kind that names a topic, or any; what came before it is forgotten."""
-    async with asyncio.timeout(TIMEOUT_S):
+    async with asyncio.timeout(limit_s(TIMEOUT_S)):
         while True:
             told.has_heard.clear()
             while told.heard:
@@ -330,7 +331,7 @@ def test_its_controller_tells_us_our_roles(of_release: Cluster, release: str) ->
 def is_gone(zookeeper: KazooClient, path: str) -> bool:
     """Whether a node is removed within the time of a test."""
     changed = threading.Event()
-    return zookeeper.exists(path, watch=lambda _: changed.set()) is None or changed.wait(TIMEOUT_S)
+    return zookeeper.exists(path, watch=lambda _: changed.set()) is None or changed.wait(limit_s(TIMEOUT_S))
 
 
 def topic_id_of(cluster: Cluster, topic: str) -> bytes:

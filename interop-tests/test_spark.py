@@ -17,7 +17,7 @@ from confluent_kafka import Producer
 from drivers.base import Record
 from drivers.confluent import Confluent
 from kcompat import Cluster
-from support.eventually import eventually
+from support.eventually import eventually, limit_s
 from support.kafka_jars import QUICK
 from support.places import REPOSITORY
 from support.ports import free_port
@@ -82,7 +82,9 @@ def test_an_example_runs_from_the_command_line(broker, client, name):
     client.produce(name, [Record(b"x", partition=n % 3) for n in range(10)])
     program = [sys.executable, EXAMPLES / "assign_partitions.py", "--bootstrap", broker.bootstrap]
     options = ["--topic", name, "--partitions", "0,2"]
-    done = subprocess.run([*program, *options], capture_output=True, text=True, timeout=150, check=False)
+    done = subprocess.run(
+        [*program, *options], capture_output=True, text=True, timeout=limit_s(150), check=False
+    )
     assert done.stdout == "partition 0: 4\npartition 2: 3\n", done.stderr
 
 

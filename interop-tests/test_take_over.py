@@ -17,7 +17,7 @@ from confluent_kafka.admin import (
 )
 
 import test_data_directories as directories
-from support.eventually import eventually
+from support.eventually import eventually, limit_s
 from support.kcompat_broker import KcompatBroker
 from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
 
@@ -65,7 +65,7 @@ def take_over(home: Path, zookeeper: ZooKeeper, chroot: str = CHROOT) -> subproc
         [*command, "--zookeeper", f"{zookeeper.bootstrap}{chroot}"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=limit_s(60),
         check=False,
     )
 

@@ -13,6 +13,8 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from support.eventually import limit_s
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -36,15 +38,15 @@ def values(number: int) -> list[bytes]:
 def with_confluent(bootstrap: str, topic: str, group: str) -> None:
     producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": f"{topic}-writer"})
     member = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
-    producer.init_transactions(PATIENCE_S)
+    producer.init_transactions(limit_s(PATIENCE_S))
     for number in range(ROUNDS):
         producer.begin_transaction()
         for index, value in enumerate(values(number)):
             producer.produce(topic, value, partition=index % PARTITIONS)
-        producer.flush(PATIENCE_S)  # an abort drops what is still to be sent
+        producer.flush(limit_s(PATIENCE_S))  # an abort drops what is still to be sent
         offsets = [TopicPartition(topic, 0, number + 1)]
-        producer.send_offsets_to_transaction(offsets, member.consumer_group_metadata(), PATIENCE_S)
-        (producer.commit_transaction if commits(number) else producer.abort_transaction)(PATIENCE_S)
+        producer.send_offsets_to_transaction(offsets, member.consumer_group_metadata(), limit_s(PATIENCE_S))
+        (producer.commit_transaction if commits(number) else producer.abort_transaction)(limit_s(PATIENCE_S))
     member.close()
 
 
@@ -95,7 +97,7 @@ def read(bootstrap: str, topic: str, isolation: str) -> set[bytes]:
     consumer.assign([TopicPartition(topic, index, 0) for index in range(PARTITIONS)])
     found, ended = set(), set()
     while len(ended) < PARTITIONS:
-        message = consumer.poll(PATIENCE_S)
+        message = consumer.poll(limit_s(PATIENCE_S))
         assert message is not None
         if message.error() is None:
             found.add(message.value())
@@ -107,7 +109,7 @@ def read(bootstrap: str, topic: str, isolation: str) -> set[bytes]:
 
 def topic_of(bootstrap: str, name: str) -> str:
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    admin.create_topics([NewTopic(name, PARTITIONS)])[name].result(PATIENCE_S)
+    admin.create_topics([NewTopic(name, PARTITIONS)])[name].result(limit_s(PATIENCE_S))
     return name
 
 
@@ -131,11 +133,11 @@ def test_a_second_producer_fences_the_first(broker: BrokerProcess, name: str) ->
     topic = topic_of(broker.bootstrap, name)
     settings = {"bootstrap.servers": broker.bootstrap, "transactional.id": f"{name}-writer"}
     first, second = Producer(settings), Producer(settings)
-    first.init_transactions(PATIENCE_S)
+    first.init_transactions(limit_s(PATIENCE_S))
     first.begin_transaction()
     first.produce(topic, b"first", partition=0)
-    first.flush(PATIENCE_S)
-    second.init_transactions(PATIENCE_S)
+    first.flush(limit_s(PATIENCE_S))
+    second.init_transactions(limit_s(PATIENCE_S))
     second.begin_transaction()
     second.produce(topic, b"second", partition=0)
     second.commit_transaction(PATIENCE_S)

@@ -105,6 +105,7 @@ class Bench:
             text = text.replace(str(broker.port), f"PORT{broker_id}")
         text = text.replace(FOR_ALL_OR_NOTHING, "")
         text = re.sub(r"TopicId: \S{22}", "TopicId: ID", text)
+        text = re.sub(r"\badminclient-\d+", "adminclient-N", text)
         text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID", text)
         text = re.sub(r"(?m)^\[\d{4}-\d\d-\d\d \S+\]", "TIME", text)
         text = re.sub(r"Elr: (N/A)?\tLastKnownElr: (N/A)?", "Elr: ", text)

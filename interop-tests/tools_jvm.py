@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from commands import QUICK_JVM, run
+from support.eventually import limit_s
 from support.kafka_jars import CONF
 from support.places import CACHE, REPOSITORY
 
@@ -53,7 +54,7 @@ class ToolsJvm:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         items = " ".join(_wrap(item) for item in (text, main_class, *arguments))
-        self._process.stdin.write(f"{timeout_s} {items}\n")
+        self._process.stdin.write(f"{round(limit_s(timeout_s))} {items}\n")
         self._process.stdin.flush()
         code, out, err = self._process.stdout.readline().split()
         return Ended(code, _unwrap(out), _unwrap(err))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
+from support.eventually import limit_s
 from support.ports import free_port
 from zookeeper_kafka import ZooKeeper
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def openssl(*arguments: object) -> None:
-    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, timeout=60)
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, timeout=limit_s(60))
 
 
 def make_authority(directory: Path, name: str) -> Path:

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from support.eventually import Patience
+from support.eventually import Patience, limit_s
 from support.places import REPOSITORY
 from support.ports import free_port
 
@@ -109,7 +109,7 @@ class BrokerProcess(ABC):
             return
         self._process.send_signal(signal.SIGTERM)
         try:
-            self._process.wait(timeout_s)
+            self._process.wait(limit_s(timeout_s))
         except subprocess.TimeoutExpired:
             self.kill()
         self._process = None

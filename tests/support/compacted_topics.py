@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
+from support.eventually import limit_s
 from support.raw_requests import create_topic, produce
 
 if TYPE_CHECKING:
@@ -43,4 +44,4 @@ def fill_with_long_values(client: RawClient, topic: str, count: int, size: int) 
 def compact(directory: Path, *topics: str) -> subprocess.CompletedProcess[str]:
     """Run `kcompat compact` on a data directory; return its output and exit code."""
     command = [sys.executable, "-m", "kcompat", "compact", "--data-dir", str(directory), *topics]
-    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=limit_s(TIMEOUT_S), check=False)

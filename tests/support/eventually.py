@@ -1,7 +1,7 @@
 """Wait for what no event announces, with a time limit that is longer on a slow machine.
 
-Every wait of the tests on the real clock goes through `eventually` or `Patience`, so that the rule of how
-long to wait stands in one place.
+Every wait of the tests on the real clock goes through `eventually`, `Patience` or `limit_s`, so that the rule
+of how long to wait stands in one place.
 """
 
 from __future__ import annotations
@@ -25,6 +25,13 @@ def slowness() -> float:
     The figure is the system's load average of the last minute for each processor.
     """
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+def limit_s(seconds: float) -> float:
+    """Return the time limit for a call that is given its limit at its start and is not to be asked again:
+    `seconds` of a machine that is not busy, times the slowness of now.
+    """
+    return seconds * slowness()
 
 
 class Patience:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.records.batch import build_batch, read_records
 from kcompat.records.record import Record
+from support.eventually import limit_s
 from support.raw_client import RawClient
 from support.raw_requests import fetch, produce
 
@@ -114,7 +115,7 @@ class Sender(threading.Thread):
 
 def connect(address: tuple[str, int]) -> socket.socket:
     """A connection whose end leaves no TIME_WAIT behind, and whose reads give up soon."""
-    connection = socket.create_connection(address, timeout=5)
+    connection = socket.create_connection(address, timeout=limit_s(5))
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.settimeout(0.1)
@@ -143,7 +144,7 @@ def half_open_connections(address: tuple[str, int]) -> list[socket.socket]:
         struct.pack(">i", 100) + bytes(50),
     ):
         for _ in range(50):
-            connection = socket.create_connection(address, timeout=5)
+            connection = socket.create_connection(address, timeout=limit_s(5))
             connection.sendall(beginning)
             connections.append(connection)
     return connections

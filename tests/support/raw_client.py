@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcompat.protocol.api_keys import API_FACTS, response_class
 from kcompat.protocol.messages.headers import RequestHeader
+from support.eventually import limit_s
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -42,7 +43,7 @@ class RawClient:
 
     def __init__(self, address: tuple[str, int], timeout_s: float = 10.0, source: str | None = None) -> None:
         bound = None if source is None else (source, 0)
-        self._socket = socket.create_connection(address, timeout=timeout_s, source_address=bound)
+        self._socket = socket.create_connection(address, timeout=limit_s(timeout_s), source_address=bound)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._correlation_id = 0
 

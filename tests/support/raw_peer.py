@@ -13,6 +13,7 @@ from kcompat import twins
 from kcompat.net.loop_poller import LoopPoller
 from kcompat.net.plain_listener import bind, system_poller
 from kcompat.net.server import Server
+from support.eventually import limit_s
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -77,7 +78,7 @@ def echo(_connection: Connection, frame: memoryview) -> Answer:
 
 async def until(condition: Callable[[], object]) -> None:
     """Let the loop turn until something is true that announces itself to nobody."""
-    async with asyncio.timeout(TIMEOUT_S):
+    async with asyncio.timeout(limit_s(TIMEOUT_S)):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0)  # no event tells: that is what this is for
 
@@ -138,7 +139,7 @@ class RawPeer:
 
     async def frame(self) -> bytes:
         """The body of the next frame of the server."""
-        async with asyncio.timeout(TIMEOUT_S):
+        async with asyncio.timeout(limit_s(TIMEOUT_S)):
             (length,) = struct.unpack(">i", await self.reader.readexactly(4))
             return await self.reader.readexactly(length)
 
@@ -149,7 +150,7 @@ class RawPeer:
     async def rest(self) -> bytes:
         """All that comes until the server closes; a reset counts as the end."""
         received = b""
-        async with asyncio.timeout(TIMEOUT_S):
+        async with asyncio.timeout(limit_s(TIMEOUT_S)):
             with suppress(ConnectionError):
                 while chunk := await self.reader.read(65536):
                     received += chunk

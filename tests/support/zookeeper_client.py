@@ -18,6 +18,7 @@ from kcompat.zookeeper_server.records import (
     RequestHeader,
     WatcherEvent,
 )
+from support.eventually import limit_s
 
 if TYPE_CHECKING:
     from kcompat.zookeeper_server.jute import JuteRecord
@@ -44,7 +45,7 @@ class ZooKeeperClient:
     """One connection; `with` closes it."""
 
     def __init__(self, address: tuple[str, int]) -> None:
-        self._socket = socket.create_connection(address, TIMEOUT_S)
+        self._socket = socket.create_connection(address, limit_s(TIMEOUT_S))
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._received = bytearray()
         self._xid = 0

@@ -18,7 +18,7 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch, iter_headers, read_records
 from kcompat.records.record import Record
-from support.eventually import Patience, eventually
+from support.eventually import Patience, eventually, limit_s
 from support.raw_client import RawClient
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def create(cluster: Cluster, *, partitions: int = 1, replicas: int = 3) -> None:
     with client(cluster, metadata(cluster, 0).controller_id) as asking:
         (row,) = asking.call(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5).topics
     assert row.error_code == 0, row
-    cluster.wait_until_in_sync(TIMEOUT_S)
+    cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
 
 
 def produce(cluster: Cluster, broker_id: int, *values: bytes, timeout_ms: int = 10_000) -> int:
@@ -131,7 +131,7 @@ def test_what_was_acknowledged_outlives_a_killed_leader(cluster: Cluster) -> Non
     assert read(cluster, second, 2) == [b"one", b"two"]
     produce_in_the_end(cluster, second, b"three")
     cluster.brokers[first].start()
-    cluster.wait_until_in_sync(TIMEOUT_S)
+    cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
     cluster.brokers[second].kill()
     third = other_leader(cluster, second)
     assert read(cluster, third, 3) == [b"one", b"two", b"three"]
@@ -166,7 +166,7 @@ def test_a_broker_that_returns_denies_no_topic_and_knows_brokers_from_its_first_
             broker.start()
             asked.result()
         assert set(errors) <= {ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE}
-        cluster.wait_until_in_sync(TIMEOUT_S)
+        cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
 
 
 def test_a_broker_that_stops_has_moved_its_leaderships_first(cluster: Cluster) -> None:
@@ -187,7 +187,7 @@ def test_a_leader_that_is_cut_off_acknowledges_nothing_and_forgets_what_it_took(
     second = other_leader_among(cluster, first)
     produce_in_the_end(cluster, second, b"two")
     cluster.heal()
-    cluster.wait_until_in_sync(TIMEOUT_S)
+    cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
     assert read(cluster, second, 2) == [b"one", b"two"]
     cluster.brokers[second].kill()
     assert read(cluster, other_leader(cluster, second), 2) == [b"one", b"two"]
@@ -217,7 +217,7 @@ def test_brokers_keep_their_ports_and_data_from_one_life_to_the_next(cluster: Cl
     for broker in cluster.brokers:
         broker.start()
     assert cluster.bootstrap_servers == before
-    cluster.wait_until_in_sync(TIMEOUT_S)
+    cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
     assert read(cluster, cluster.leader_of(TOPIC, 0), 1) == [b"one"]
 
 

@@ -12,6 +12,7 @@ from kcompat.log.errors import LogDirectoryError
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
+from support.eventually import limit_s
 from support.raw_client import RawClient
 from support.raw_requests import create_topic, produce, read_all
 from support.start_command import started
@@ -26,7 +27,7 @@ VOTERS = "1@a.example:9093,2@b.example:9093,3@c.example:9093"
 def refusal(*arguments: str, cwd: Path) -> str:
     """Return the sentence with which `kcompat start` refuses."""
     with started(*LOCAL, *arguments, cwd=cwd) as process:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=limit_s(60))
     assert (process.returncode, out) == (1, "")
     assert err.startswith("kcompat: ")
     assert err.count("\n") == 1

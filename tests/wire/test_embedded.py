@@ -18,6 +18,7 @@ from kcompat.embedded.thread import LoopThread
 from kcompat.errors import ConfigError, StartError, StartTimeoutError, UsageError
 from kcompat.net.listener import ListenerError
 from kcompat.protocol.messages.metadata import MetadataRequest
+from support.eventually import limit_s
 from support.ports import free_port
 from support.raw_client import RawClient
 
@@ -139,7 +140,7 @@ def test_a_forked_child_that_leaves_the_block_leaves_the_broker_alone(tmp_path: 
         env={**os.environ, "TMPDIR": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=limit_s(30),
         check=False,
     )
     assert (done.stdout, done.stderr) == ("7 True\n[]\n", "")
@@ -174,7 +175,7 @@ def test_a_forked_child_that_outlives_the_broker_holds_nothing_of_it(tmp_path: P
         [sys.executable, "-W", "ignore", "-c", OUTLIVED_BY_A_FORKED_CHILD, str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=limit_s(30),
         check=False,
     )
     assert (done.stdout, done.stderr) == ("b'\\x00\\x00\\x00\\x07'\nb''\nTrue\n", "")
@@ -255,7 +256,7 @@ def test_a_forked_child_that_calls_its_parents_broker_is_told_so() -> None:
         [sys.executable, "-W", "ignore", "-c", CALLED_IN_A_FORKED_CHILD],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=limit_s(30),
         check=False,
     )
     assert done.stdout.startswith("brokers run in the process that started them")

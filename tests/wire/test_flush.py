@@ -14,6 +14,7 @@ from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
+from support.eventually import limit_s
 from support.raw_client import RawClient
 from support.raw_requests import (
     commit_offset,
@@ -110,7 +111,7 @@ def test_neither_an_answer_nor_a_reader_is_ahead_of_the_device(
 ) -> None:
     with client_of(broker) as producer, client_of(broker) as other:
         send(producer, acks)
-        assert disk.begun.acquire(timeout=10)
+        assert disk.begun.acquire(timeout=limit_s(10))
         assert produce(other, "plain", batch()).error_code == 0, "the loop goes on"
         found = fetch(other, "t", 0)
         assert (found.error_code, found.high_watermark, len(found.records or b"")) == (0, 0, 0)
@@ -125,7 +126,7 @@ def test_appends_during_a_sync_share_the_next(broker: BrokerNode, disk: Disk) ->
     for client in clients:
         send(client)
         send(client)
-        assert disk.syncs or disk.begun.acquire(timeout=10)
+        assert disk.syncs or disk.begun.acquire(timeout=limit_s(10))
     with client_of(broker) as last:
         assert produce(last, "plain", batch()).error_code == 0, "all of the others have been read"
     disk.go.set()
@@ -140,7 +141,7 @@ def test_a_waiting_fetch_is_answered_when_the_sync_ends(broker: BrokerNode, disk
     with client_of(broker) as producer, client_of(broker) as consumer:
         consumer.send(fetch_request("t", max_wait_ms=20_000), 11)
         send(producer)
-        assert disk.begun.acquire(timeout=10)
+        assert disk.begun.acquire(timeout=limit_s(10))
         disk.go.set()
         (partition,) = consumer.receive(FetchRequest, 11).responses[0].partitions
         assert (partition.high_watermark, len(partition.records) > 0) == (1, True)
@@ -152,7 +153,7 @@ def test_a_failed_sync_is_no_acknowledgement(broker: BrokerNode, disk: Disk) -> 
     with client_of(broker) as producer, client_of(broker) as other:
         send(producer)
         send(producer, acks=-1)
-        assert disk.begun.acquire(timeout=10)
+        assert disk.begun.acquire(timeout=limit_s(10))
         assert produce(other, "plain", batch()).error_code == 0
         disk.go.set()
         assert answer(producer) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
@@ -173,7 +174,7 @@ def test_committed_offsets_wait_for_the_device_too(disk: Disk, tmp_path: Path) -
         done: list[int] = []
         thread = threading.Thread(target=lambda: done.append(commit_offset(client, "g", "t", 7)))
         thread.start()
-        assert disk.begun.acquire(timeout=10)
+        assert disk.begun.acquire(timeout=limit_s(10))
         assert committed_offset(reader, "g", "t").committed_offset == -1
         assert not done
         disk.go.set()

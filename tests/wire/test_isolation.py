@@ -10,7 +10,7 @@ import pytest
 from kcompat import Cluster
 from kcompat.errors import StartError
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
-from support.eventually import eventually
+from support.eventually import eventually, limit_s
 from support.raw_client import RawClient
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def create(cluster: Cluster, leader: int) -> None:
     with RawClient((host, int(port)), TIMEOUT_S) as asking:
         (row,) = asking.call(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5).topics
     assert row.error_code == 0, row
-    cluster.wait_until_in_sync(TIMEOUT_S)
+    cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
 
 
 def other_leader(cluster: Cluster, former: int) -> int:
@@ -70,7 +70,7 @@ def test_the_leader_is_named_when_the_controller_is_cut_off(cluster: Cluster) ->
     second = other_leader(cluster, former)
     cluster.heal()
     assert cluster.leader_of(TOPIC, 0) == second  # also before the former controller hears of it
-    cluster.wait_until_in_sync(TIMEOUT_S)
+    cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
     assert cluster.leader_of(TOPIC, 0) == second
 
 
@@ -81,13 +81,13 @@ def test_a_broker_starts_while_another_is_cut_off(cluster: Cluster) -> None:
     cluster.isolate(former)
     other_leader(cluster, former)
     cluster.brokers[restarted].kill()
-    cluster.thread.call(asyncio.wait_for(cluster.nodes.start(restarted), TIMEOUT_S))
+    cluster.thread.call(asyncio.wait_for(cluster.nodes.start(restarted), limit_s(TIMEOUT_S)))
     shown = cluster.nodes.running[restarted].parts.cluster.image
     assert sorted(shown.brokers) == sorted([restarted, third])
     with pytest.raises(TimeoutError, match=f"{TOPIC}-0"):
         cluster.wait_until_in_sync(0.1)  # the one that is cut off runs, and is behind
     cluster.heal()
-    cluster.wait_until_in_sync(TIMEOUT_S)
+    cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
 
 
 @pytest.mark.parametrize("end", ["kill", "stop"])
@@ -101,4 +101,4 @@ def test_a_broker_that_is_cut_off_starts_again_when_it_is_healed(cluster: Cluste
     assert not broker.is_running
     cluster.heal()
     broker.start()
-    cluster.wait_until_in_sync(TIMEOUT_S)
+    cluster.wait_until_in_sync(limit_s(TIMEOUT_S))

@@ -17,7 +17,7 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from support.eventually import Patience
+from support.eventually import Patience, limit_s
 from support.ports import free_port
 from support.raw_client import RawClient
 from support.raw_requests import read_all
@@ -54,7 +54,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         with client(started, metadata(started).controller_id) as asking:
             (row,) = asking.call(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5).topics
         assert row.error_code == 0, row
-        started.wait_until_in_sync(TIMEOUT_S)
+        started.wait_until_in_sync(limit_s(TIMEOUT_S))
         yield started
 
 
@@ -153,12 +153,12 @@ def test_replicas_move_under_load_and_nothing_is_lost(cluster: Cluster, tmp_path
     finally:
         is_over.set()
         writer.join()
-    cluster.wait_until_in_sync(TIMEOUT_S)
+    cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
     assert values(cluster, 0) == written
     leader = cluster.leader_of("t", 0)
     cluster.brokers[leader].kill()
     cluster.brokers[leader].start()
-    cluster.wait_until_in_sync(TIMEOUT_S)
+    cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
     await_values(cluster, 0, written)
     assert places(cluster, leader) == {"one": [], "other": [(0, False), (1, False)]}
 
@@ -198,6 +198,6 @@ def test_leaderships_leave_a_disk_that_fails_and_what_is_on_the_others_stays(
     cluster.brokers[leader].stop()
     elsewhere.rename(home)
     cluster.brokers[leader].start()
-    cluster.wait_until_in_sync(TIMEOUT_S)
+    cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
     assert places(cluster, leader) == {"one": [(0, False)], "other": [(1, False)]}
     assert values(cluster, 0) == written

@@ -12,6 +12,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
+from support.eventually import limit_s
 from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient
 from support.raw_requests import create_topic, produce, read_all
@@ -35,7 +36,7 @@ def test_no_descriptor_is_left(tmp_path: Path) -> None:
         limits = resource.prlimit(broker.pid, resource.RLIMIT_NOFILE)
         in_use = len(list(Path(f"/proc/{broker.pid}/fd").iterdir()))
         resource.prlimit(broker.pid, resource.RLIMIT_NOFILE, (in_use + SPARE, limits[1]))
-        crowd = [socket.create_connection(address, timeout=5) for _ in range(2 * SPARE)]
+        crowd = [socket.create_connection(address, timeout=limit_s(5)) for _ in range(2 * SPARE)]
         assert produce(client, "t", BATCH).error_code == 0
         assert create_topic(client, "unlucky") in (0, ErrorCode.KAFKA_STORAGE_ERROR)
         assert produce(client, "t", BATCH).error_code == 0

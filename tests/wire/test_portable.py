@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.eventually import limit_s
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -67,7 +69,7 @@ def test_the_life_of_a_broker(prelude: str, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=limit_s(60),
     )
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout == "epoll False\n"

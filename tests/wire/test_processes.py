@@ -16,7 +16,7 @@ import pytest
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from support.eventually import eventually
+from support.eventually import eventually, limit_s
 from support.ports import free_port
 from support.raw_client import RawClient
 from support.raw_requests import ACKS_ALL, create_topic, describe_topic, produce, read_all
@@ -63,7 +63,7 @@ def is_gone(pid: int) -> bool:
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     """Exit code and standard error of a command that ends, with all that shares its output."""
-    out, err = process.communicate(timeout=TIMEOUT_S)
+    out, err = process.communicate(timeout=limit_s(TIMEOUT_S))
     assert out == ""
     return process.returncode, err
 

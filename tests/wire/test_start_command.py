@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.eventually import limit_s
 from support.start_command import started
 
 if TYPE_CHECKING:
@@ -46,10 +47,10 @@ def test_one_line_then_service_until_a_signal(tmp_path: Path, number: signal.Sig
     with started(*LOCAL, cwd=tmp_path) as process:
         host, port, directory = ready(process)
         assert directory == str(tmp_path / "kcompat-data")
-        with socket.create_connection((host, port), timeout=10):
+        with socket.create_connection((host, port), timeout=limit_s(10)):
             pass
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=limit_s(20))
         assert (process.returncode, out, err) == (0, "", "")
     assert (tmp_path / "kcompat-data" / "meta.properties").exists()
     assert (tmp_path / "kcompat-data" / ".kafka_cleanshutdown").exists()
@@ -61,12 +62,12 @@ def test_without_a_host_only_programs_of_this_machine_reach_it(tmp_path: Path, m
         address = listening(process)
         assert all(host == "localhost" for host, _ in address)
         for _, port in address:
-            with socket.create_connection(("127.0.0.1", port), timeout=10):
+            with socket.create_connection(("127.0.0.1", port), timeout=limit_s(10)):
                 pass
             with socket.socket() as other:  # at another address of this machine
                 assert other.connect_ex(("127.0.0.2", port)) == errno.ECONNREFUSED
         process.terminate()
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=limit_s(20))
         assert (process.returncode, out, err) == (0, "", "")
 
 
@@ -76,7 +77,7 @@ def test_a_host_opens_it_and_the_line_says_so(tmp_path: Path) -> None:
         assert host == "localhost"
         assert process.stdout is not None
         assert f"is bound to every interface, port {port}; clients" in process.stdout.readline()
-        with socket.create_connection(("127.0.0.2", port), timeout=10):
+        with socket.create_connection(("127.0.0.2", port), timeout=limit_s(10)):
             pass
 
 
@@ -89,7 +90,7 @@ def test_a_name_that_clients_are_told_in_vain_is_a_warning(tmp_path: Path) -> No
         assert "clients are told foo.invalid:19092\n" in process.stdout.readline()
         assert "foo.invalid does not resolve on this machine" in process.stderr.readline()
         process.terminate()
-        assert process.communicate(timeout=20)[1] == ""
+        assert process.communicate(timeout=limit_s(20))[1] == ""
 
 
 def test_a_signal_ends_a_start_that_waits_for_its_store(tmp_path: Path) -> None:
@@ -100,7 +101,7 @@ def test_a_signal_ends_a_start_that_waits_for_its_store(tmp_path: Path) -> None:
             connection, _ = silent.accept()
             with connection:
                 process.terminate()
-                out, err = process.communicate(timeout=20)
+                out, err = process.communicate(timeout=limit_s(20))
     assert (process.returncode, out, err) == (0, "", "")
 
 
@@ -109,7 +110,7 @@ def test_memory_leaves_nothing_behind(tmp_path: Path) -> None:
         _, _, directory = ready(process)
         assert os.path.isdir(directory)  # noqa: PTH112
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=limit_s(20))
     assert not os.path.exists(directory)  # noqa: PTH110
     assert list(tmp_path.iterdir()) == []
 
@@ -121,16 +122,16 @@ def test_what_a_killed_broker_left_in_memory_goes_when_the_next_one_starts(tmp_p
     ):
         left, used = ready(killed)[2], ready(live)[2]
         killed.kill()
-        killed.communicate(timeout=20)
+        killed.communicate(timeout=limit_s(20))
         assert os.path.isdir(left)  # noqa: PTH112
         with started(*LOCAL, "--memory", cwd=tmp_path) as process:
             ready(process)
             assert not os.path.exists(left)  # noqa: PTH110
             assert os.path.isdir(used)  # noqa: PTH112
             process.terminate()
-            process.communicate(timeout=20)
+            process.communicate(timeout=limit_s(20))
         live.terminate()
-        live.communicate(timeout=20)
+        live.communicate(timeout=limit_s(20))
         assert not os.path.exists(used)  # noqa: PTH110
 
 
@@ -138,7 +139,7 @@ def test_a_second_broker_on_the_same_directory_is_refused(tmp_path: Path) -> Non
     with started(*LOCAL, cwd=tmp_path) as first:
         ready(first)
         with started(*LOCAL, cwd=tmp_path) as second:
-            out, err = second.communicate(timeout=20)
+            out, err = second.communicate(timeout=limit_s(20))
         assert (second.returncode, out) == (1, "")
         assert err.startswith("kcompat: ")
         assert str(tmp_path / "kcompat-data") in err
@@ -149,7 +150,7 @@ def test_a_taken_port_is_refused(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with started("--override", f"listeners=PLAINTEXT://127.0.0.1:{port}", cwd=tmp_path) as process:
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=limit_s(20))
     assert (process.returncode, out) == (1, "")
     assert str(port) in err
     assert err.count("\n") == 1
@@ -159,7 +160,7 @@ def test_a_taken_port_is_refused(tmp_path: Path) -> None:
 def test_a_data_directory_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("mine")
     with started(*LOCAL, "--data-dir", "notes", cwd=tmp_path) as process:
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=limit_s(20))
     assert (process.returncode, out) == (1, "")
     assert err == f"kcompat: The data directory {tmp_path / 'notes'} is a file, not a directory.\n"
     assert (tmp_path / "notes").read_text() == "mine"
@@ -176,7 +177,7 @@ def test_a_setting_that_cannot_be_is_refused_in_a_sentence(
     tmp_path: Path, setting: str, sentence: str
 ) -> None:
     with started(*LOCAL, "--override", setting, cwd=tmp_path) as process:
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=limit_s(20))
     assert (process.returncode, out, err) == (1, "", f"kcompat: {sentence}\n")
     assert list(tmp_path.iterdir()) == [], "nothing was made"
 
@@ -186,7 +187,7 @@ def test_a_misspelt_key_of_a_file_is_warned_about(tmp_path: Path) -> None:
     with started("server.properties", *LOCAL, "--memory", cwd=tmp_path) as process:
         ready(process)
         process.terminate()
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=limit_s(20))
     assert process.returncode == 0
     assert "not known and are ignored: num.partitons (did you mean num.partitions?)" in err
     assert "metric.reporters is accepted but has no effect" in err

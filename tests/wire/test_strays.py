@@ -13,7 +13,7 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from support.eventually import eventually
+from support.eventually import eventually, limit_s
 from support.raw_client import RawClient
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def create(cluster: Cluster, broker_id: int, replicas: list[int]) -> None:
     topic = CreateTopicsRequest.CreatableTopic(TOPIC, -1, -1, [assignment])
     (row,) = ask(cluster, broker_id, CreateTopicsRequest([topic], 10_000), 5).topics
     assert row.error_code == 0, row
-    cluster.wait_until_in_sync(TIMEOUT_S)
+    cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
 
 
 def produce(cluster: Cluster) -> None:
@@ -75,5 +75,5 @@ def test_a_replica_that_moved_while_its_broker_was_down_is_set_aside(tmp_path: P
         (aside,) = left.parent.glob(f"{TOPIC}-0.*-stray")
         assert b"value" in next(aside.glob("*.log")).read_bytes()
         assert unknown.exists()
-        cluster.wait_until_in_sync(TIMEOUT_S)
+        cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
         assert len(list(tmp_path.rglob(f"{TOPIC}-0"))) == 2

@@ -23,6 +23,7 @@ from kcompat.zookeeper_server.records import (
     TextsResponse,
     WatcherEvent,
 )
+from support.eventually import limit_s
 from support.kcompat_broker import KcompatBroker
 from support.zookeeper_broker import ZooKeeperBroker
 from support.zookeeper_service import OPEN
@@ -123,7 +124,7 @@ def test_a_taken_port_is_one_sentence(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         ended = subprocess.run(
             [sys.executable, "-m", "kcompat", "start", "--port", "0", "--zookeeper-port", str(port)],
-            cwd=tmp_path, text=True, capture_output=True, timeout=60, check=False,
+            cwd=tmp_path, text=True, capture_output=True, timeout=limit_s(60), check=False,
         )  # fmt: skip
     assert ended.returncode == 1
     sentence = (

@@ -5,11 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from support.eventually import limit_s
+
 
 def said_by(program: str) -> list[str]:
     """The lines that a program prints in a process of its own."""
     command = [sys.executable, "-c", program]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.splitlines()
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=limit_s(60))
+    return done.stdout.splitlines()
 
 
 def test_a_broker_has_no_openssl_when_all_of_it_is_there() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from kcompat.net.helpers import Helpers, Lane
 from kcompat.worker import ThreadWorker
+from support.eventually import limit_s
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Notified(VirtualClock):
     def settle(self, count: int = 1) -> None:
         """Wait for so many calls and run them."""
         for _ in range(count):
-            assert self._calls.acquire(timeout=TIMEOUT_S)
+            assert self._calls.acquire(timeout=limit_s(TIMEOUT_S))
         self.advance()
 
 

@@ -10,6 +10,7 @@ import pytest
 from kcompat.net.listener import ListenerError
 from kcompat.net.loopback import ATTEMPTS, IPV4, IPV6, bind_localhost, has_ipv6_loopback
 from kcompat.net.plain_listener import bind
+from support.eventually import limit_s
 
 if TYPE_CHECKING:
     from kcompat.net.listener import Listener
@@ -19,7 +20,7 @@ needs_ipv6 = pytest.mark.skipif(not has_ipv6_loopback(), reason="no IPv6 here")
 
 def accepts(host: str, port: int) -> bool:
     try:
-        with socket.create_connection((host, port), timeout=10):
+        with socket.create_connection((host, port), timeout=limit_s(10)):
             return True
     except ConnectionRefusedError:
         return False

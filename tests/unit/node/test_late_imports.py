@@ -10,6 +10,7 @@ from kcompat.api.served import Served
 from kcompat.net.answers import Mode
 from kcompat.node.late_imports import RETRY_MS, LateImports
 from kcompat.protocol.api_keys import ApiKey
+from support.eventually import limit_s
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def test_none_is_imported_after_a_stop() -> None:
 def test_a_broker_imports_all_of_them_by_itself() -> None:
     """In a process of its own, as handlers are imported once in each."""
     ended = subprocess.run(
-        [sys.executable, "-c", BROKER], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", BROKER], capture_output=True, text=True, check=False, timeout=limit_s(60)
     )
     assert (ended.stdout, ended.stderr) == ("all of them\n", "")
 

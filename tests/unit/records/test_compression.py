@@ -25,6 +25,7 @@ from kcompat.records.compression import (
     quick_level,
 )
 from kcompat.records.errors import RecordsDamaged
+from support.eventually import limit_s
 
 MIB = 1 << 20
 CODECS = [codec for codec in Codec if codec is not Codec.NONE]
@@ -220,4 +221,4 @@ def test_no_codec_is_loaded_before_it_is_needed() -> None:
         "import sys, kcompat.records.batch\n"
         "assert not {'lz4', 'zstandard', 'snappy', 'cramjam', 'isal'} & set(sys.modules)\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=30)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=limit_s(30))
