@@ -1,6 +1,4 @@
-"""Routes of markers to the leaders of their partitions: direct calls here, by WriteTxnMarkers to
-others.
-"""
+"""Routes of markers to leaders: a direct call to this broker, WriteTxnMarkers to the others."""
 
 from __future__ import annotations
 
