@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 ANY_VERSION = -1
-"""An expected version that every node has."""
+"""Expected version that matches every version."""
 
 
 class StoreError(Exception):
@@ -104,7 +104,7 @@ class Access(Struct, frozen=True, gc=False):
 Acl = tuple[Access, ...]
 
 OPEN_ACL: Acl = (Access(31, "world", "anyone"),)
-"""Everybody may do everything."""
+"""Access control list that allows everything to everyone."""
 
 
 class Create(Struct, frozen=True, gc=False):
@@ -159,7 +159,7 @@ class EventType(IntEnum):
     """Kinds of changes of a watched node; the codes are ZooKeeper's."""
 
     MISSED = -1
-    """The session was cut off or has been renewed: whatever happened meanwhile was not reported."""
+    """The session was disconnected or renewed: changes meanwhile were not reported."""
     CREATED = 1
     DELETED = 2
     CHANGED = 3
@@ -178,13 +178,13 @@ class SessionState(Enum):
 
     CONNECTED = "connected"
     SUSPENDED = "suspended"
-    """Cut off: others may see the session end before it does. Calls wait until one of the others is told."""
+    """Disconnected. The store may end the session before this side knows. Calls wait for the next state."""
     EXPIRED = "expired"
-    """Over, its ephemeral nodes are gone, and every call is refused until `MetadataStore.renew`."""
+    """Ended: its ephemeral nodes are gone, and every call fails until `MetadataStore.renew`."""
 
 
 class Watch(Protocol):
-    """A persistent watch that can be taken back."""
+    """A persistent watch, which can be cancelled."""
 
     def cancel(self) -> None:
         """Report nothing more; harmless when repeated."""
@@ -204,7 +204,7 @@ class MetadataStore(Protocol):
 
     @property
     def state(self) -> SessionState:
-        """The state last told to who subscribed."""
+        """State of the session as last reported."""
 
     @property
     def last_zxid(self) -> int:
@@ -258,10 +258,10 @@ class MetadataStore(Protocol):
 
 
 class Sessions(Protocol):
-    """The store as a whole: where brokers get their sessions."""
+    """The store as a whole, which gives brokers their sessions."""
 
     is_own: bool
-    """Whether one broker keeps it beside its logs: one that is new then learns what is in them."""
+    """Whether the store lies beside the logs of its one broker; if new, it then adopts the topics in them."""
 
     async def session(self) -> MetadataStore:
         """A new session. Raises `StoreUnavailableError` where the store does not answer in time."""

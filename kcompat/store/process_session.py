@@ -1,7 +1,7 @@
-"""A session with a `ProcessStore`.
+"""Session of one broker with a `ProcessStore`.
 
-Nothing between the two can break. To be cut off, to come back and to end are what somebody does to it: a
-server that lends the store to other processes, or a test.
+No connection can break between the two. Sessions are suspended, resumed and ended by calls: of a server that
+lends the store to other processes, or of a test.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SharedTree(Protocol):
         """Run `ops` as one transaction."""
 
     def admit(self, session: ProcessSession) -> int:
-        """Take up a session that has ended; its new id."""
+        """Reopen a session that has ended, and return its new id."""
 
     async def end(self, session: ProcessSession) -> None:
         """Remove a session and its ephemeral nodes."""
@@ -90,20 +90,20 @@ class ProcessSession(Session):
         return self._watches.add(path, listener)
 
     def report(self, event: WatchEvent) -> None:
-        """A transaction has changed something; a session that is cut off does not hear of it."""
+        """Report changes to the watches, unless the session is suspended."""
         if self._state is SessionState.CONNECTED:
             self._watches.tell(event.path, event)
 
     # -- what is done to it ------------------------------------------------------------------------------
 
     def suspend(self) -> None:
-        """Cut it off: its calls wait, and its watches hear nothing."""
+        """Suspend the session: its calls wait, and its watches report nothing."""
         if self._state is SessionState.CONNECTED:
             self._become(SessionState.SUSPENDED)
 
     def resume(self) -> None:
-        """Let it come back. In time: each of its watches hears that it may have missed something. Too late:
-        it hears that it has ended.
+        """Resume the session. If it still exists, each of its watches reports `MISSED`; if it has ended, its
+        state becomes expired.
         """
         if self._state is SessionState.SUSPENDED:
             if self._has_lapsed:
@@ -113,20 +113,22 @@ class ProcessSession(Session):
                 self._take_up()
 
     async def lapse(self) -> None:
-        """End it while it is cut off, so that others see its nodes go; it hears of that from `resume`."""
+        """End the suspended session, so that other sessions see its nodes go; it learns
+        of that in `resume`.
+        """
         assert self._state is SessionState.SUSPENDED, "who is connected hears at once: `expire`"
         self._has_lapsed = True
         await self._store.end(self)
 
     async def expire(self) -> None:
-        """End it as the store does when nothing was heard of it for too long."""
+        """End the session as the store does after its timeout."""
         if self._state is not SessionState.EXPIRED:
             self.suspend()
             await self._store.end(self)
             self._become(SessionState.EXPIRED)
 
     async def renew(self) -> None:
-        """Take up a new session after the end of this one."""
+        """Open a new session after the end of the last one."""
         if self._is_closed:
             raise SessionExpiredError("the session with the metadata store was closed")
         if self._state is SessionState.EXPIRED:
@@ -134,7 +136,7 @@ class ProcessSession(Session):
             self._take_up()
 
     async def close(self) -> None:
-        """End it for good."""
+        """End the session for good."""
         if not self._is_closed:
             self._is_closed = True
             self._watches.clear()

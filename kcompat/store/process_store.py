@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_TOGETHER = 64
-"""Transactions of one wait for the disk: more would keep the event loop for too long."""
+"""Most transactions that share one wait for the disk: more would hold the event loop too long."""
 
 
 class Journal(Protocol):
@@ -61,7 +61,7 @@ class _MemoryJournal:
 
 
 class _Waiting:
-    """A transaction to be made."""
+    """A transaction that waits for the journal."""
 
     __slots__ = ("_future", "session_id", "work")
 
@@ -73,7 +73,7 @@ class _Waiting:
         self._future = future
 
     def succeed(self, zxid: int, result: object) -> None:
-        """Tell who waits, unless they were cancelled."""
+        """Complete the caller's future, unless it was cancelled."""
         if not self._future.done():
             self._future.set_result((zxid, result))
 
@@ -107,7 +107,7 @@ class ProcessStore:
 
     @classmethod
     def in_memory(cls, wall_ms: Callable[[], int]) -> ProcessStore:
-        """A store that is forgotten with the process."""
+        """Return a store without a journal, lost with the process."""
         return cls(_MemoryJournal(), wall_ms)
 
     @property
@@ -116,7 +116,7 @@ class ProcessStore:
         return self._tree
 
     def take_over_sessions(self) -> Mapping[int, StoredSession]:
-        """The sessions that outlive processes, which the caller ends from now on; to be called before the
+        """Return the sessions that outlive processes; from now on the caller ends them. Call this before the
         first `session`.
         """
         self._left_over -= self._tree.sessions.keys()
@@ -127,8 +127,8 @@ class ProcessStore:
         return self._listeners.add(None, listener)
 
     async def session(self) -> ProcessSession:
-        """A new session. The first one ends the sessions that a previous process left, if nobody has taken
-        them over.
+        """Open a session. The first call ends the sessions left by a previous process, unless they were taken
+        over.
         """
         left_over, self._left_over = self._left_over, set()
         if left_over:
@@ -138,7 +138,7 @@ class ProcessStore:
         return session
 
     def admit(self, session: ProcessSession) -> int:
-        """Take up a session again that has ended; its new id."""
+        """Reopen a session that has ended, and return its new id."""
         self._sessions.append(session)
         return next(self._session_ids)
 

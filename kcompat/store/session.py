@@ -24,16 +24,16 @@ class Session(ABC):
 
     @property
     def session_id(self) -> int:
-        """The id that its ephemeral nodes carry; another after `renew`."""
+        """Id carried by its ephemeral nodes; another after `renew`."""
         return self._session_id
 
     @property
     def state(self) -> SessionState:
-        """The state last told."""
+        """State of the session as last reported."""
         return self._state
 
     def subscribe(self, listener: Callable[[SessionState], object]) -> Watch:
-        """Report every later state."""
+        """Call `listener` with every later state."""
         return self._listeners.add(None, listener)
 
     @abstractmethod
@@ -43,7 +43,7 @@ class Session(ABC):
     async def create(
         self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False
     ) -> str:
-        """Make a node and answer its path."""
+        """Create a node and return its path."""
         (made,) = await self.multi([Create(path, data, ephemeral, sequential)])
         assert isinstance(made, str)
         return made

@@ -63,7 +63,7 @@ COMMIT;
 
 
 class SqliteJournal:
-    """Rows of nodes in one file."""
+    """Journal of the store in one SQLite file."""
 
     def __init__(self, path: Path) -> None:
         """Open or create the file; `StoreUnavailableError` says in one sentence why that cannot be."""
@@ -103,7 +103,7 @@ class SqliteJournal:
             raise self._damaged(error) from error
 
     async def write(self, zxid: int, staged: Staged) -> None:
-        """Write what changes and wait for the disk."""
+        """Write the changes, and wait for the disk."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
@@ -145,7 +145,7 @@ class SqliteJournal:
             raise self._unavailable(error) from error
 
     def close(self) -> None:
-        """Fold the write-ahead log into the file and release it."""
+        """Merge the write-ahead log into the file, and release it."""
         self._db.close()
 
     def _prepare(self) -> None:

@@ -14,39 +14,39 @@ Event = TypeVar("Event")
 
 
 class Subscribers(Generic[Key, Event]):
-    """Listeners by key. One that raises is logged, and the others hear all the same."""
+    """Listeners by key. A listener that raises is logged, and the others are called all the same."""
 
     def __init__(self, what: str) -> None:
-        """`what` a listener is called in the log."""
+        """`what` names a listener in the log."""
         self._what = what
         self._listeners: dict[Key, list[Subscription[Key, Event]]] = {}
 
     def add(self, key: Key, listener: Callable[[Event], object]) -> Subscription[Key, Event]:
-        """Tell `listener` of everything under `key` from now on."""
+        """Call `listener` with every later event of `key`."""
         subscription = Subscription(self._listeners, key, listener)
         self._listeners.setdefault(key, []).append(subscription)
         return subscription
 
     def tell(self, key: Key, event: Event) -> None:
-        """Tell everyone who is there now."""
+        """Call the present listeners of `key`."""
         for subscription in tuple(self._listeners.get(key, ())):
             with contained(self._what):
                 subscription.listener(event)
 
     def heard(self) -> list[Key]:
-        """Keys that somebody listens to."""
+        """Return the keys with listeners."""
         return list(self._listeners)
 
     def __contains__(self, key: Key) -> bool:
         return key in self._listeners
 
     def clear(self) -> None:
-        """Forget them all."""
+        """Remove all listeners."""
         self._listeners.clear()
 
 
 class Subscription(Generic[Key, Event]):
-    """One listener; it can be taken back."""
+    """Subscription of one listener, which can be cancelled."""
 
     __slots__ = ("_key", "_listeners", "listener")
 
@@ -61,7 +61,7 @@ class Subscription(Generic[Key, Event]):
         self.listener = listener
 
     def cancel(self) -> None:
-        """Report nothing more; harmless when repeated."""
+        """Remove the listener; harmless when repeated."""
         listeners = self._listeners.get(self._key, [])
         if self in listeners:
             listeners.remove(self)

@@ -47,7 +47,7 @@ class StoredNode(Struct, gc=False):
     """One node: its data, what `Stat` tells of it, who may use it, and the names of its children."""
 
     data: bytes | None
-    """ZooKeeper tells nodes without data from those with none; only its own clients make the former."""
+    """Data of the node. None is ZooKeeper's null, which only its own clients write."""
     czxid: int
     mzxid: int
     ctime_ms: int
@@ -59,10 +59,10 @@ class StoredNode(Struct, gc=False):
     aversion: int = 0
     acl: Acl = OPEN_ACL
     children: set[str] | frozenset[str] = frozenset()
-    """A set of its own only once there is a child: most nodes have none."""
+    """Names of the children; a shared empty set until there is a child, as most nodes have none."""
 
     def stat(self) -> Stat:
-        """The node as its readers see it."""
+        """Return the node's Stat."""
         return Stat(
             self.czxid,
             self.mzxid,
@@ -82,14 +82,14 @@ class StoredNode(Struct, gc=False):
         return (self.cversion + len(self.children)) // 2
 
     def add_child(self, name: str) -> None:
-        """Hang one more child on this node."""
+        """Add a child to this node."""
         if isinstance(self.children, set):
             self.children.add(name)
         else:
             self.children = {name}
 
     def copy(self) -> StoredNode:
-        """A node to change in a transaction."""
+        """Return a copy to change in a transaction."""
         return StoredNode(
             self.data,
             self.czxid,
@@ -154,7 +154,9 @@ class Tree:
         ]
 
     def check_invariants(self) -> None:
-        """Every node but the root hangs on a parent that knows it; ephemerals have no children."""
+        """Assert that every node but the root has a parent that lists it, and that ephemerals have no
+        children.
+        """
         known = {ROOT}
         for path, node in self.nodes.items():
             assert not (node.ephemeral_owner and node.children), path
@@ -202,25 +204,25 @@ class TreeTransaction:
         self._staged = self.staged.nodes
 
     def find(self, path: str) -> StoredNode | None:
-        """The node at `path` as the operations so far leave it, to be read only."""
+        """Return the node at `path` after the operations so far, to be read only."""
         for staged in (self._staged, self._before.nodes):
             if path in staged:
                 return staged[path]
         return self._tree.nodes.get(path)
 
     def has_session(self, session_id: int) -> bool:
-        """Whether there is such a session among those that outlive the process."""
+        """Return whether this session exists among those that outlive the process."""
         for staged in (self.staged.sessions, self._before.sessions):
             if session_id in staged:
                 return staged[session_id] is not None
         return session_id in self._tree.sessions
 
     def open_session(self, session_id: int, session: StoredSession) -> None:
-        """Keep a session beyond the end of the process."""
+        """Add a session that outlives the process."""
         self.staged.sessions[session_id] = session
 
     def end_sessions(self, ids: Collection[int]) -> None:
-        """Remove the ephemeral nodes of sessions, and the sessions themselves where they are kept."""
+        """Remove the ephemeral nodes of sessions, and the sessions themselves if they are stored."""
         self.staged.sessions |= {each: None for each in ids if self.has_session(each)}
         before = [path for path, node in self._before.nodes.items() if node is not None]
         for path in dict.fromkeys((*self._tree.ephemerals(), *before)):
@@ -229,7 +231,7 @@ class TreeTransaction:
                 self._delete(Delete(path))
 
     def run(self, op: Op | SetAcl) -> OpResult:
-        """Stage one operation; raises the store's error and must then be dropped as a whole."""
+        """Stage one operation. After an error the whole transaction must be dropped."""
         match op:
             case Create():
                 return self._create(op)
@@ -247,7 +249,7 @@ class TreeTransaction:
                 assert_never(op)
 
     def apply(self) -> None:
-        """Make the staged changes the tree's."""
+        """Apply the staged changes to the tree."""
         _put(self.staged.nodes, self._tree.nodes)
         _put(self.staged.sessions, self._tree.sessions)
         self._tree.zxid = self.zxid
@@ -318,7 +320,7 @@ class TreeTransaction:
         return node
 
     def _touch(self, path: str) -> StoredNode:
-        """The node to change, staged."""
+        """Return the staged copy of a node, to be changed."""
         node = self.find(path)
         if node is None:
             raise NoNodeError(f"{path} does not exist")

@@ -1,7 +1,7 @@
-"""Access control lists: who may do what with a node, and how a client proves who it is.
+"""Access control lists: which client may do what with a node, and how a client proves its identity.
 
-An identity is a scheme and an id. Schemes are those that ZooKeeper has without configuration: `world`, `ip`
-and `digest`; `auth` in a list to set stands for whatever the client has proved.
+An identity is a scheme and an id. The schemes are those that ZooKeeper has without configuration: `world`,
+`ip` and `digest`; `auth` in a list to set stands for all identities that the client has proved.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kcompat.store.interface import Acl
 
 Identity = tuple[str, str]
-"""A scheme, and who the client is by it."""
+"""Scheme, and the client's id in it."""
 
 
 class Permission(IntFlag):
@@ -36,7 +36,7 @@ class Permission(IntFlag):
 
 
 READ_ONLY: Acl = (Access(Permission.READ, "world", "anyone"),)
-"""Everybody may read, and nothing more."""
+"""Access list that lets everyone read and nothing else."""
 
 
 def digest_identity(proof: bytes) -> Identity:
@@ -59,13 +59,13 @@ def allows(acl: Acl, permission: Permission, identities: Iterable[Identity]) -> 
 
 
 def insist(acl: Acl, permission: Permission, identities: Iterable[Identity]) -> None:
-    """Refuse with NO_AUTH what `acl` does not allow."""
+    """Raise NO_AUTH unless `acl` allows the permission."""
     if not allows(acl, permission, identities):
         raise RefusedError(Code.NO_AUTH)
 
 
 def accept(asked: Sequence[ACL], identities: Sequence[Identity]) -> Acl:
-    """The list to store where a client asks for `asked`. Raises `RefusedError` with INVALID_ACL."""
+    """Return the list to store for the list `asked`. Raises `RefusedError` with INVALID_ACL."""
     accepted: list[Access] = []
     for entry in dict.fromkeys(asked):
         scheme, name = entry.id.scheme or "", entry.id.id or ""
@@ -84,7 +84,7 @@ def accept(asked: Sequence[ACL], identities: Sequence[Identity]) -> Acl:
 
 
 def visible_acl(acl: Acl, identities: Iterable[Identity]) -> tuple[ACL, ...]:
-    """A list as a client sees it: without the digests, unless it administers the node."""
+    """Return a list as a client sees it: without digests, unless it administers the node."""
     is_admin = allows(acl, Permission.ADMIN, identities)
     return tuple(
         ACL(entry.permissions, Id(entry.scheme, entry.id if is_admin else _masked(entry))) for entry in acl
@@ -121,7 +121,7 @@ def _matches(entry: Access, scheme: str, name: str) -> bool:
 
 
 def _network(text: str) -> tuple[int, int] | None:
-    """An IPv4 address and how many of its bits count."""
+    """Parse an IPv4 network: its address, and the number of significant bits."""
     address, slash, bits = text.partition("/")
     try:
         found = int(IPv4Address(address)), int(bits) if slash else 32

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from kcompat.zookeeper_server.watches import Kind
 
 MAX_WAITING: Final = 200
-"""Requests of one connection that may wait; more of them stay unread."""
+"""Most requests of one connection that may wait; later ones stay unread."""
 TURN: Final = 50
-"""Requests that one connection may ask before others, and those of the broker, have their turn."""
+"""Requests of one connection handled in a row before the event loop serves others."""
 MAX_WAITING_BYTES: Final = 4 << 20
 """Bytes of requests that one connection may have waiting; more stay unread in the socket."""
 
@@ -65,14 +65,14 @@ class Transport(Protocol):
         """Send, after what was written before."""
 
     def listen(self, wanted: bool) -> None:
-        """Call `received` again, or not for now."""
+        """Resume or pause the calls of `received`."""
 
     def close(self) -> None:
         """Close, after what was written has been sent."""
 
 
 class ClientConnection:
-    """See the module."""
+    """One client's connection to the server, without its socket."""
 
     def __init__(self, service: Service, host: str, port: int, transport: Transport) -> None:
         """`host` and `port` are the client's."""
@@ -100,17 +100,17 @@ class ClientConnection:
     # What the transport says
 
     def received(self, data: bytes) -> None:
-        """Bytes have come."""
+        """Process received bytes."""
         self._received.add(data)
         self._go_on()
 
     def hold(self, held: bool) -> None:
-        """Answer nothing more for now, as the client does not take what is sent; or go on."""
+        """Pause the replies while the client does not read, or go on."""
         self._answers.hold(held)
         self._go_on()
 
     def disconnected(self) -> None:
-        """The connection is gone. Its session lives on until its timeout."""
+        """Take note that the connection is closed. Its session lives on until its timeout."""
         self._is_over = True
         self._received.clear()
         self._answers.clear()
@@ -315,7 +315,7 @@ class ClientConnection:
                 self._refuse(xid, Code.UNIMPLEMENTED, self.hang_up)
 
     def _read(self, xid: int, read: Callable[[], bytes]) -> None:
-        """Answer with what `read` gives once all before is answered."""
+        """Reply with the result of `read` once all earlier requests are answered."""
 
         def make() -> bytes:
             try:
@@ -328,7 +328,7 @@ class ClientConnection:
         self._answers.after(make)
 
     def _write(self, xid: int, work: Callable[[TreeTransaction, Caller], bytes]) -> None:
-        """Give a change to the store; answer when it is durable."""
+        """Submit a change to the store; reply when it is durable."""
         assert self.session is not None
         caller = Caller(self.session.id, self.identities)
         slot = self._answers.promise()

@@ -1,4 +1,4 @@
-"""Four letters instead of a first frame: what operators and tools ask a server without being its client."""
+"""Four-letter commands, sent instead of a first frame: how operators and tools query a server."""
 
 from __future__ import annotations
 

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LENGTH: Final = Layout(">i")
-"""Before each frame."""
+"""Layout of the length before each frame."""
 
 
 class RequestFrames:
-    """Bytes received and not taken yet. Memory grows with what has come, never with what is announced."""
+    """Received bytes that are not taken yet. Memory grows with the bytes received, not with the announced
+    length.
+    """
 
     __slots__ = ("_data", "_taken")
 
@@ -30,19 +32,19 @@ class RequestFrames:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is a whole frame, however large, so that nothing more need be received."""
+        """Whether the buffer holds a whole frame, however large, so that nothing more need be received."""
         return len(self) > MAX_BUFFER + LENGTH.size
 
     def add(self, data: bytes) -> None:
-        """Bytes have come."""
+        """Append received bytes."""
         self._data += data
 
     def word(self) -> bytes:
-        """The next four bytes, or fewer if there are no more: they stay."""
+        """Return the next four bytes without taking them, or fewer if there are no more."""
         return bytes(self._data[self._taken : self._taken + LENGTH.size])
 
     def next(self) -> bytes | None:
-        """Take the next frame; None if it is not whole. Raises MalformedError for a length that is none."""
+        """Take the next frame; None if it is incomplete. Raises MalformedError for an illegal length."""
         if len(self) < LENGTH.size:
             return None
         (length,) = LENGTH.unpack_from(self._data, self._taken)
@@ -55,7 +57,7 @@ class RequestFrames:
         return bytes(memoryview(self._data)[start : start + length])
 
     def forget_taken(self) -> None:
-        """Free what was taken, once for many frames."""
+        """Free the bytes of taken frames, once for many frames."""
         del self._data[: self._taken]
         self._taken = 0
 
@@ -66,7 +68,7 @@ class RequestFrames:
 
 
 class Slot:
-    """The place of one request in that order."""
+    """Place of one request in the order of replies."""
 
     __slots__ = ("_queue", "bytes", "finish", "make", "since_ms")
 
@@ -76,27 +78,27 @@ class Slot:
         self.bytes = size
         """Size of the request in bytes."""
         self.make: Callable[[], bytes] | None = None
-        """Gives the answer when its turn has come; None as long as there is none to give."""
+        """Function that makes the reply when its turn has come; None until the reply is known."""
         self.finish: Callable[[], object] | None = None
-        """Called when the answer has been sent."""
+        """Called when the reply has been sent."""
 
     def complete(self, answer: bytes, finish: Callable[[], object] | None = None) -> None:
-        """The answer is there."""
+        """Provide the reply."""
         self.make = lambda: answer
         self.finish = finish
         self._queue.flush()
 
 
 class ReplyQueue:
-    """Requests that wait for their answer, or for those before them."""
+    """Requests that wait for their reply, or for the replies before it."""
 
     def __init__(self, now_ms: Callable[[], int], send: Callable[[bytes, int], object]) -> None:
-        """`send(answer, latency_ms)` takes each answer."""
+        """`send(reply, latency_ms)` is called for each reply in order."""
         self._now_ms = now_ms
         self._send = send
         self._slots: deque[Slot] = deque()
         self.is_held = False
-        """Whether nothing is to be sent for now."""
+        """Whether sending is held."""
         self.held_bytes = 0
         """Bytes of the requests that wait for their answers."""
         self.next_bytes = 0
@@ -106,29 +108,29 @@ class ReplyQueue:
         return len(self._slots)
 
     def promise(self) -> Slot:
-        """A place for an answer that comes later."""
+        """Add a place for a later reply."""
         slot = Slot(self, self._now_ms(), self.next_bytes)
         self._slots.append(slot)
         self.held_bytes += slot.bytes
         return slot
 
     def after(self, make: Callable[[], bytes], finish: Callable[[], object] | None = None) -> None:
-        """Answer with what `make` gives once everything before has been answered."""
+        """Reply with the result of `make` once all earlier replies are sent."""
         slot = self.promise()
         slot.make, slot.finish = make, finish
         self.flush()
 
     def hold(self, held: bool) -> None:
-        """Send nothing for now, or go on."""
+        """Hold sending, or go on."""
         self.is_held = held
         self.flush()
 
     def clear(self) -> None:
-        """Answer nobody any more."""
+        """Drop all waiting requests."""
         self._slots.clear()
 
     def flush(self) -> None:
-        """Send what can be sent."""
+        """Send the replies whose turn it is."""
         slots = self._slots
         while slots and not self.is_held and (make := slots[0].make) is not None:
             slot = slots.popleft()

@@ -31,7 +31,7 @@ class MalformedError(ValueError):
 
 
 class JuteReader:
-    """Takes fields from the front of some bytes; raises `MalformedError` where they end too early."""
+    """Reader of fields from the front of some bytes; raises `MalformedError` if they end too early."""
 
     __slots__ = ("_data", "_position")
 
@@ -54,16 +54,16 @@ class JuteReader:
         return number
 
     def boolean(self) -> bool:
-        """A truth value: anything but a zero byte is true."""
+        """Take a boolean: any byte but zero is true."""
         return bytes(self._take(1)) != b"\0"
 
     def buffer(self) -> bytes | None:
-        """Bytes after their count; a count of -1 is None."""
+        """Take bytes with their count; a count of -1 is None."""
         size = self.number(_INT)
         return None if size == -1 else bytes(self._take(size))
 
     def text(self) -> str:
-        """A text after its count in bytes of UTF-8; what is no UTF-8 is replaced, as in Java."""
+        """Take a string with its count in bytes of UTF-8; invalid UTF-8 is replaced, as in Java."""
         text = self.text_or_none()
         if text is None:
             raise MalformedError("no text")
@@ -75,7 +75,7 @@ class JuteReader:
         return None if size == -1 else str(self._take(size), "utf-8", "replace")
 
     def count(self, least: int) -> int:
-        """The count of a list whose elements take at least so many bytes each; -1 stands for no list."""
+        """Take the count of a list whose elements have at least this many bytes each; -1 is no list."""
         count = self.number(_INT)
         if count < -1 or count * least > self.left:
             raise MalformedError(f"{count} elements announced in {self.left} bytes")
@@ -94,7 +94,7 @@ class JuteReader:
 
 
 class JuteRecord(Struct, frozen=True):
-    """A value with a wire form: that of its fields, which the annotations say."""
+    """A value encoded as its annotated fields in order."""
 
     @classmethod
     def decode(cls, reader: JuteReader) -> Self:
@@ -158,5 +158,5 @@ def _counted(data: bytes) -> bytes:
 
 
 def frame(*records: JuteRecord) -> bytes:
-    """Records as one frame, its length first."""
+    """Encode records as one frame with its length."""
     return _counted(b"".join(record.encode() for record in records))

@@ -59,10 +59,10 @@ class Asker(Protocol):
         """Whether the connection has such a watch."""
 
     def remove_watch(self, kind: Kind, path: str) -> bool:
-        """Tell it no more; False if it was not told."""
+        """Remove a watch; return False if it was not set."""
 
     def notify(self, event: EventType, path: str) -> None:
-        """Tell it now."""
+        """Send the connection an event now."""
 
 
 _WATCHES_OF_TYPE: Final[Mapping[int, Sequence[Kind]]] = {
@@ -156,7 +156,7 @@ def _who_am_i(tree: Tree, asker: Asker, request: JuteRecord | None) -> JuteRecor
 
 
 def read_rows(tree: Tree, asker: Asker, operations: Sequence[tuple[OpCode, JuteRecord]]) -> bytes:
-    """The rows that answer a `multiRead`: each operation has its answer or its error."""
+    """Return the rows of a `multiRead`: an answer or an error for each operation."""
     rows: list[tuple[MultiHeader, JuteRecord | None]] = []
     for kind, request in operations:
         try:

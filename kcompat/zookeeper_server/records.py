@@ -105,14 +105,14 @@ class ReadOnly(JuteRecord, frozen=True):
 
 
 class RequestHeader(JuteRecord, frozen=True):
-    """Before every request."""
+    """Header of every request."""
 
     xid: Int
     type: Int
 
 
 class ReplyHeader(JuteRecord, frozen=True):
-    """Before every reply and every `WatcherEvent`."""
+    """Header of every reply and every `WatcherEvent`."""
 
     xid: Int
     zxid: Long
@@ -153,7 +153,7 @@ class StatRecord(JuteRecord, frozen=True):
 
 
 class Id(JuteRecord, frozen=True):
-    """Somebody, as an authentication scheme knows them. Some clients send None for an empty text."""
+    """Identity in an authentication scheme. Some clients send None for an empty text."""
 
     scheme: str | None
     id: str | None
@@ -167,7 +167,7 @@ class ACL(JuteRecord, frozen=True):
 
 
 class WatcherEvent(JuteRecord, frozen=True):
-    """Something happened to a watched node."""
+    """Notification of a change of a watched node."""
 
     type: Int
     state: Int
@@ -175,7 +175,7 @@ class WatcherEvent(JuteRecord, frozen=True):
 
 
 class AuthPacket(JuteRecord, frozen=True):
-    """A credential of the client; `type` means nothing."""
+    """Credential of the client; `type` is ignored."""
 
     type: Int
     scheme: str
@@ -183,7 +183,7 @@ class AuthPacket(JuteRecord, frozen=True):
 
 
 class GetSASLRequest(JuteRecord, frozen=True):
-    """A step of SASL."""
+    """Step of a SASL exchange."""
 
     token: bytes | None
 
@@ -232,7 +232,7 @@ class PathVersionRequest(JuteRecord, frozen=True):
 
 
 class SetDataRequest(JuteRecord, frozen=True):
-    """`version` -1 is any."""
+    """Body of `setData`; `version` -1 matches any."""
 
     path: str
     data: bytes | None
@@ -240,7 +240,7 @@ class SetDataRequest(JuteRecord, frozen=True):
 
 
 class SetACLRequest(JuteRecord, frozen=True):
-    """`version` is that of the access control list, `StatRecord.aversion`."""
+    """Body of `setACL`; `version` is that of the access control list, `StatRecord.aversion`."""
 
     path: str
     acl: tuple[ACL, ...]
@@ -277,7 +277,7 @@ class PathResponse(JuteRecord, frozen=True):
 
 
 class Create2Response(JuteRecord, frozen=True):
-    """The node made."""
+    """Response to `create2`: path and Stat."""
 
     path: str
     stat: StatRecord
@@ -290,7 +290,7 @@ class StatResponse(JuteRecord, frozen=True):
 
 
 class GetDataResponse(JuteRecord, frozen=True):
-    """Data and what there is to know."""
+    """Response to `getData`: data and Stat."""
 
     data: bytes | None
     stat: StatRecord
@@ -310,7 +310,7 @@ class TextsResponse(JuteRecord, frozen=True):
 
 
 class GetChildren2Response(JuteRecord, frozen=True):
-    """Children and what there is to know."""
+    """Response to `getChildren2`: children and Stat."""
 
     children: tuple[str, ...]
     stat: StatRecord
@@ -323,14 +323,14 @@ class NumberResponse(JuteRecord, frozen=True):
 
 
 class ClientInfo(JuteRecord, frozen=True):
-    """One of the names that a client has proved."""
+    """Identity that a client has proved."""
 
     auth_scheme: str
     user: str
 
 
 class WhoAmIResponse(JuteRecord, frozen=True):
-    """All of them."""
+    """Response to `whoAmI`: all identities of the client."""
 
     client_info: tuple[ClientInfo, ...]
 
@@ -342,7 +342,7 @@ class BufferResponse(JuteRecord, frozen=True):
 
 
 class MultiHeader(JuteRecord, frozen=True):
-    """Before every row of a `multi`; one with `done` ends it."""
+    """Header of every row of a `multi`; `done` marks the end."""
 
     type: Int
     done: bool
@@ -355,7 +355,7 @@ MULTI_END: Final = MultiHeader(-1, True, -1)
 def decode_multi(
     reader: JuteReader, kinds: Mapping[OpCode, type[JuteRecord]]
 ) -> list[tuple[OpCode, JuteRecord]]:
-    """The operations of a `multi` or `multiRead`, which must be of these kinds. Raises `MalformedError`."""
+    """Decode the operations of a `multi` or `multiRead` with these kinds. Raises `MalformedError`."""
     operations = []
     while not (header := MultiHeader.decode(reader)).done:
         if header.type not in kinds:
@@ -366,6 +366,6 @@ def decode_multi(
 
 
 def encode_multi(rows: Iterable[tuple[MultiHeader, JuteRecord | None]]) -> bytes:
-    """The rows of a `multi`, asked or answered."""
+    """Encode the rows of a `multi` request or response."""
     parts = [header.encode() + (b"" if row is None else row.encode()) for header, row in rows]
     return b"".join((*parts, MULTI_END.encode()))

@@ -1,4 +1,4 @@
-"""Errors as the codes with which the server refuses requests."""
+"""Errors, and the codes with which the server refuses requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class RefusedError(Exception):
-    """The request is refused with a code; nothing has changed."""
+    """Refusal of a request with a code; nothing has changed."""
 
     def __init__(self, code: Code) -> None:
         super().__init__(code.name)
@@ -38,5 +38,5 @@ _CODES: Final[Mapping[type[Exception], Code]] = {
 
 
 def code_of(error: Exception) -> Code:
-    """The code for what was refused; whatever there is no code for is a fault of the server."""
+    """Return the code for an error; an unknown error is a fault of the server."""
     return error.code if isinstance(error, RefusedError) else _CODES.get(type(error), Code.SYSTEM_ERROR)

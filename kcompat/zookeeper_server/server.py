@@ -35,10 +35,10 @@ CLOSE_S: Final = 5.0
 
 
 class ZooKeeperServer:
-    """Serves the sessions of a store to whoever connects."""
+    """Server of ZooKeeper's protocol on a port, over the sessions of a store."""
 
     def __init__(self, store: ProcessStore, clock: Clock, random: Random, config: ServerConfig) -> None:
-        """To be made before the store's first session, as it takes over those of clients."""
+        """Take over the stored sessions of clients; so create the server before the store's first session."""
         self._store = store
         self._service = Service(_Backend(store), clock, random, config, store.take_over_sessions())
         self._changes = store.subscribe(self._service.changed)
@@ -46,7 +46,7 @@ class ZooKeeperServer:
 
     @property
     def port(self) -> int:
-        """The port bound to."""
+        """Port to which the server is bound."""
         return self._service.config.client_port
 
     async def open(self, host: str) -> None:
@@ -62,7 +62,7 @@ class ZooKeeperServer:
         service.config = replace(service.config, client_port=port)
 
     async def close(self) -> None:
-        """Let go of the port and of every client; their sessions stay in the store."""
+        """Close the port and every connection; sessions stay in the store."""
         self._changes.cancel()
         if self._server is not None:
             self._server.close()

@@ -31,7 +31,7 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     min_session_timeout_ms: int = 4000
     max_session_timeout_ms: int = 40_000
     max_client_cnxns: int = 60
-    """Connections of one address; 0 for any number."""
+    """Most connections of one address; 0 for any number."""
     sessionless_timeout_ms: int = 10_000
     """Seconds that a connection may take for its first request."""
     data_dir: str = ""
@@ -55,7 +55,7 @@ class Statistics:
         self._total_ms = 0
 
     def answered(self, latency_ms: int) -> None:
-        """A request has been answered."""
+        """Count an answered request."""
         self.shortest_ms = min(self.shortest_ms, latency_ms) if self.count else latency_ms
         self.longest_ms = max(self.longest_ms, latency_ms)
         self._total_ms += latency_ms
@@ -117,7 +117,7 @@ class Service:
         self._of_host: Counter[str] = Counter()
 
     def admits(self, host: str) -> bool:
-        """Whether an address may have one more connection."""
+        """Return whether an address may have one more connection."""
         most = self.config.max_client_cnxns
         return not most or self._of_host[host] < most
 
@@ -137,7 +137,9 @@ class Service:
             del self._of_host[connection.host]
 
     def changed(self, change: NodeChange) -> None:
-        """Tell those who watch; whoever may not read the node is not told, but has used up its watch."""
+        """Notify the watchers of a change. A watcher that may not read the node gets no event, but its watch
+        is used up.
+        """
         event = change.event
         for connection in self.watches.trigger(event.type, event.path):
             if allows(change.acl, Permission.READ, connection.identities):

@@ -28,7 +28,7 @@ PASSWORD_BYTES: Final = 16
 
 
 class Backend(Protocol):
-    """The store under the server."""
+    """The metadata store below the server."""
 
     @property
     def tree(self) -> Tree:
@@ -43,14 +43,14 @@ class Backend(Protocol):
 
 
 class Client(Protocol):
-    """The connection that a session is used by."""
+    """The connection that uses a session."""
 
     def hang_up(self) -> None:
         """Close the connection."""
 
 
 class ClientSession:
-    """A session that lives. `client` is its connection, None while it has none."""
+    """A live session. `client` is its connection, None while it has none."""
 
     __slots__ = ("client", "due", "id", "is_ending", "password", "timeout_ms")
 
@@ -61,11 +61,11 @@ class ClientSession:
         self.client: Client | None = None
         self.is_ending = False
         self.due = 0
-        """The tick at which it ends unless something is heard before."""
+        """Tick at which the session ends unless its client sends something before."""
 
 
 class ClientSessions:
-    """All of them."""
+    """The live sessions of clients, by id."""
 
     def __init__(
         self, backend: Backend, clock: Clock, random: Random, stored: Mapping[int, StoredSession]
@@ -91,7 +91,7 @@ class ClientSessions:
         return [((due - self._tick) * TICK_MS, list(each)) for due, each in sorted(self._due.items())]
 
     def create(self, timeout_ms: int) -> Promise[ClientSession]:
-        """A new session, once it is durable."""
+        """Create a session, and promise it once it is durable."""
         self._last_id += 1
         session = ClientSession(self._last_id, self._random.randbytes(PASSWORD_BYTES), timeout_ms)
         stored = StoredSession(session.password, timeout_ms)
@@ -101,13 +101,13 @@ class ClientSessions:
         return opened.map(lambda _: self._add(session))
 
     def find(self, session_id: int, password: bytes) -> ClientSession | None:
-        """A session that lives and has this password."""
+        """Return the live session with this id and password, or None."""
         session = self._live.get(session_id)
         known = session is not None and session.password == password and not session.is_ending
         return session if known else None
 
     def give(self, session: ClientSession, client: Client) -> None:
-        """Let a connection use a session, as its only one."""
+        """Give a session to a connection, as its only one."""
         if session.client is not None and session.client is not client:
             session.client.hang_up()
         session.client = client
@@ -124,8 +124,8 @@ class ClientSessions:
             self._due.setdefault(due, {})[session] = None
 
     def end(self, session: ClientSession) -> Promise[int]:
-        """Remove a session and its ephemeral nodes; the transaction's id. A session that cannot be removed
-        now, as the disk is full, is tried again after its timeout.
+        """End a session and remove its ephemeral nodes; promise the transaction's id. A session that cannot
+        be removed now, as the disk is full, is tried again after its timeout.
         """
         session.is_ending = True
         self._forget_due(session)
@@ -134,7 +134,7 @@ class ClientSessions:
         return ended.map(lambda committed: committed[0])
 
     def stop(self) -> None:
-        """Count no further. The sessions stay in the store."""
+        """Stop the clock of timeouts. The sessions stay in the store."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -47,23 +47,23 @@ class WatchTable(Generic[W]):
         return sum(map(len, self._of.values()))
 
     def add(self, watcher: W, kind: Kind, path: str) -> None:
-        """Let a watcher hear of a path; once is enough."""
+        """Add a watch of a path."""
         self._by_path[kind].setdefault(path, {})[watcher] = None
         self._of.setdefault(watcher, set()).add((kind, path))
 
     def has(self, watcher: W, kind: Kind, path: str) -> bool:
-        """Whether that watch is set."""
+        """Return whether this watch is set."""
         return (kind, path) in self._of.get(watcher, ())
 
     def remove(self, watcher: W, kind: Kind, path: str) -> bool:
-        """Take a watch back; False if there was none."""
+        """Remove a watch; return False if there was none."""
         if not self.has(watcher, kind, path):
             return False
         self._forget(watcher, kind, path)
         return True
 
     def remove_all(self, watcher: W) -> None:
-        """Take back all watches of one that is gone."""
+        """Remove all watches of a closed connection."""
         for kind, path in tuple(self._of.get(watcher, ())):
             self._forget(watcher, kind, path)
 
@@ -83,7 +83,7 @@ class WatchTable(Generic[W]):
         return list(told)
 
     def by_watcher(self) -> Mapping[W, set[str]]:
-        """The paths of each watcher."""
+        """Return the watched paths by watcher."""
         return {watcher: {path for _, path in watches} for watcher, watches in self._of.items()}
 
     def _forget(self, watcher: W, kind: Kind, path: str) -> None:

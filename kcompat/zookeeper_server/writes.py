@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 CONFIG_PATH: Final = "/zookeeper/config"
 """Node in which an ensemble keeps its members."""
 SYSTEM_PATHS: Final = ("/zookeeper", "/zookeeper/quota", CONFIG_PATH)
-"""Nodes that every ZooKeeper has, and nobody deletes."""
+"""Nodes of every ZooKeeper, which cannot be deleted."""
 
 # Controls, surrogates, private use, specials, and what Java keeps as two surrogates.
 _ILLEGAL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\U0010ffff]|//|/\.\.?(?:/|$)")
@@ -56,7 +56,7 @@ _KNOWN_FLAGS: Final = range(7)
 
 
 def is_path(text: str) -> bool:
-    """Whether ZooKeeper takes `text` as the path of a node."""
+    """Return whether ZooKeeper accepts `text` as the path of a node."""
     if text == "/":
         return True
     return text.startswith("/") and not text.endswith("/") and _ILLEGAL.search(text) is None
@@ -78,13 +78,13 @@ class MultiRefusedError(Exception):
 
 
 def run(transaction: TreeTransaction, caller: Caller, kind: OpCode, request: JuteRecord) -> JuteRecord | None:
-    """Stage one request; what to answer. Raises RefusedError, StoreError."""
+    """Stage one request and return its response. Raises RefusedError, StoreError."""
     _insist_on_session(transaction, caller)
     return _RUN[kind](transaction, caller, request)
 
 
 def decode_operations(reader: JuteReader) -> list[tuple[OpCode, JuteRecord]]:
-    """The operations of a `multi`. Raises MalformedError."""
+    """Decode the operations of a `multi`. Raises MalformedError."""
     operations = decode_multi(reader, MULTI_REQUESTS)
     for _, request in operations:
         if isinstance(request, CreateRequest) and request.flags not in _KNOWN_FLAGS:
@@ -95,7 +95,7 @@ def decode_operations(reader: JuteReader) -> list[tuple[OpCode, JuteRecord]]:
 def run_multi(
     transaction: TreeTransaction, caller: Caller, operations: Sequence[tuple[OpCode, JuteRecord]]
 ) -> bytes:
-    """Stage all operations; the rows of the answer. Raises MultiRefusedError."""
+    """Stage all operations and return the rows of the response. Raises MultiRefusedError."""
     rows: list[tuple[MultiHeader, JuteRecord | None]] = []
     for index, (kind, request) in enumerate(operations):
         try:
@@ -194,7 +194,7 @@ REQUESTS: Final[Mapping[OpCode, type[JuteRecord]]] = {
     OpCode.SET_DATA: SetDataRequest,
     OpCode.SET_ACL: SetACLRequest,
 }
-"""The requests that change something, each a transaction of its own."""
+"""Requests that change something, each as one transaction."""
 
 MULTI_REQUESTS: Final[Mapping[OpCode, type[JuteRecord]]] = {
     **{kind: request for kind, request in REQUESTS.items() if kind is not OpCode.SET_ACL},

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from kcompat.store.zookeeper.settings import ZooKeeperSettings
 
 Send = Callable[[Any], Any]
-"""Asks something of a kazoo client and gives what the answer will be put into."""
+"""Function that sends a request with a kazoo client and returns kazoo's result object."""
 
 Answered = Callable[[Any, BaseException | None], object]
-"""Takes the value of an answer, or its error."""
+"""Callback with the value of an answer, or its error."""
 
 _STATES = {
     KazooState.CONNECTED: SessionState.CONNECTED,
@@ -36,7 +36,7 @@ _STATES = {
     KazooState.LOST: SessionState.EXPIRED,
 }
 PATIENCE = 0.2
-"""The part of a session's timeout after which another connection is tried where a server says nothing."""
+"""Fraction of the session timeout after which a silent server is given up for another."""
 
 _STOP_S = 5.0
 """Seconds to wait for the end of a client. One whose server is silent ends by itself, later."""
@@ -47,7 +47,7 @@ _kazoo_log.setLevel(logging.ERROR)  # the states are told; each attempt to conne
 
 
 class EnsembleConnection:
-    """A session and the way to the servers, from `start` to its end."""
+    """One session and its connections, from `start` to its end."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class EnsembleConnection:
         tls: ssl.SSLContext | None,
         told: Callable[[SessionState], object],
     ) -> None:
-        """`told` hears of each state on the loop that runs this, in order with answers and watches."""
+        """`told` is called with each state on the running loop, in order with answers and watches."""
         self._told = told
         patience_s = settings.session_timeout_ms / 1000 * PATIENCE
         self._handler = LoopHandler(asyncio.get_running_loop(), tls, patience_s)
@@ -89,11 +89,11 @@ class EnsembleConnection:
         return self._handler.problem
 
     def start(self) -> None:
-        """Begin to connect; the states tell the rest."""
+        """Start to connect; the result is reported as a state."""
         self._client.start_async()
 
     def request(self, send: Send, answered: Answered) -> None:
-        """Send something in this session, and have `answered(value, error)` called on the loop."""
+        """Send a request in this session; `answered(value, error)` is called on the loop."""
         with self._lock:  # a request that is let in after the end would be sent in the session after it
             if self._is_over:
                 self._handler.put(partial(answered, None, SessionExpiredError()))
@@ -105,7 +105,7 @@ class EnsembleConnection:
         result.rawlink(lambda result: answered(result.value, result.exception))
 
     async def stop(self) -> None:
-        """End the session, where it has not ended, and the thread."""
+        """End the session, if it has not ended, and its thread."""
         with self._lock:
             self._is_over = True
         stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -117,7 +117,7 @@ class EnsembleConnection:
             _log.warning("ZooKeeper does not answer: its session ends by itself")
 
     def _stop(self, stopped: asyncio.Future[None]) -> None:
-        """In a thread: it waits for kazoo's."""
+        """Stop the client, in a thread of its own: this waits for kazoo's thread."""
         try:
             self._client.stop()
             self._client.close()
@@ -126,7 +126,7 @@ class EnsembleConnection:
         self._handler.put(partial(_complete, stopped))
 
     def _state_changed(self, state: str) -> None:
-        """In kazoo's thread, before it forgets the session."""
+        """Report a state, in kazoo's thread, before kazoo forgets the session."""
         if state == KazooState.LOST:
             with self._lock:
                 self._is_over = True
@@ -134,7 +134,7 @@ class EnsembleConnection:
 
 
 def is_end(error: BaseException) -> bool:
-    """Whether an error says that the session is over."""
+    """Return whether an error means that the session has ended."""
     return isinstance(error, SessionExpiredError | ConnectionClosedError)
 
 

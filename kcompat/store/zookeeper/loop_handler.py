@@ -54,7 +54,7 @@ class LoopHandler:
         """Queue into which kazoo puts the callbacks of answers."""
 
     def put(self, callback: Callable[[], object]) -> None:
-        """Call this on the loop after all that was put before. From any thread."""
+        """Call this on the loop after all earlier callbacks. May be called from any thread."""
         self._posted.append(callback)
         if not self._is_woken:
             self._is_woken = True
@@ -62,7 +62,7 @@ class LoopHandler:
                 self._loop.call_soon_threadsafe(self._run)
 
     def dispatch_callback(self, callback: Any) -> None:
-        """A watch has fired."""
+        """Run the callback of a watch that has fired."""
         self.put(partial(callback.func, *callback.args))
 
     def async_result(self) -> Any:
@@ -85,7 +85,7 @@ class LoopHandler:
         return [*decrypted, *(each for each in readable if each not in decrypted)], writable, odd
 
     def create_connection(self, address: tuple[str, int], hostname: str, timeout: float, **_: object) -> Any:
-        """A socket that is connected to a server, through TLS where it is wanted. May raise OSError."""
+        """Return a socket connected to a server, through TLS if configured. May raise OSError."""
         try:
             connection = self._connect(address, hostname, min(timeout, self._patience_s))
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Many nodes read with one request (ZOOKEEPER-3402, in servers from 3.6 on), which kazoo does not know."""
+"""Read of many nodes with one request (ZOOKEEPER-3402, in servers from 3.6 on), which kazoo lacks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAST = MultiHeader(-1, True, -1).serialize()
 
 
 class MultiRead(Struct, frozen=True):
-    """Asks for data and stat of each path; as kazoo has its requests."""
+    """Request for data and stat of each path, in the form of kazoo's requests."""
 
     type: ClassVar = 22
     paths: list[str]
@@ -55,7 +55,7 @@ class MultiRead(Struct, frozen=True):
 
 
 def send_multi_read(client: Any, paths: list[str]) -> Any:
-    """Ask; gives what the answer will be put into."""
+    """Send the request; return kazoo's result object."""
     result = client.handler.async_result()
     client._call(MultiRead(paths), result)  # as kazoo's own transactions do
     return result

@@ -42,7 +42,7 @@ class Found(Struct, frozen=True):
     """The nodes of the store after a transaction whose answer was lost."""
 
     nodes: Mapping[str, Node]
-    """At least those that `paths_to_read` names."""
+    """Nodes by path, at least those of `paths_to_read`."""
     numbered: Mapping[str, Mapping[str, tuple[bytes, Stat]]] = {}
     """Nodes by sequential path: those whose names are that path and a number."""
 
@@ -73,7 +73,7 @@ def paths_to_read(ops: Sequence[Op]) -> list[str]:
 
 
 def sequential_paths(ops: Sequence[Op]) -> list[str]:
-    """Paths that a number was to be put after."""
+    """Return the paths to which ZooKeeper adds a number."""
     return [op.path for op in ops if isinstance(op, Create) and op.sequential]
 
 
@@ -96,7 +96,9 @@ def judge(sent: Sent, found: Found) -> Made | Verdict:
 # -- one path --------------------------------------------------------------------------------------------
 
 _NO, _MAYBE, _GONE = -1, -2, -3
-"""Instead of a transaction id: it was not made; nobody knows; the node is not there, as it should be."""
+"""Values in place of a transaction id: the change was not made; unknown; the node is
+absent, as it should be.
+"""
 
 
 class _Effect(Struct):
@@ -106,11 +108,11 @@ class _Effect(Struct):
     create: Create | None = None
     data: bytes = b""
     base: int = ANY_VERSION
-    """The version that the first of the sets expects."""
+    """Version that the first set expects."""
     sets: int = 0
     is_deleted: bool = False
     existed: bool = True
-    """Whether the node has to be there before."""
+    """Whether the node must exist before."""
 
 
 def _effects(ops: Sequence[Op]) -> list[_Effect]:
@@ -180,7 +182,7 @@ def _judge_sequential(op: Op, sent: Sent, found: Found) -> int:
 
 
 def _made_for(op: Create, found: Found, fits: Callable[[Stat], bool]) -> tuple[str, Stat] | None:
-    """The last node that may be what this sequential operation made."""
+    """Return the last node that this sequential operation may have created."""
     fitting = [
         (path, stat)
         for path, (data, stat) in sorted(found.numbered[op.path].items())

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kcompat.store.zookeeper.translation import Translation
 
 MOST_LOSSES = 5
-"""A transaction that was not made after so many connections is one that the servers do not take."""
+"""Number of lost connections after which a transaction fails: the servers do not accept it."""
 
 
 _ENDED = "the session with ZooKeeper has ended"
@@ -66,11 +66,11 @@ class Requests:
         self._recovery: asyncio.Task[None] | None = None
 
     def read(self, send: Send) -> asyncio.Future[Any]:
-        """The answer to a read, or kazoo's error."""
+        """Send a read and return its answer. Raises kazoo's errors."""
         return self._ask(_Request(send))
 
     async def transact(self, ops: Sequence[Op]) -> list[OpResult]:
-        """Make a transaction. Raises the store's errors and kazoo's."""
+        """Send a transaction and return its results. Raises the store's errors and kazoo's."""
         answer = await self._ask(_Request(self._translation.transaction(ops), ops))
         return answer.results if isinstance(answer, Made) else self._translation.results(ops, answer)
 
@@ -90,7 +90,7 @@ class Requests:
             self._recovery = None
 
     def end(self) -> None:
-        """The session is over, and with it everything that was asked."""
+        """Fail every request: the session has ended."""
         self.suspend()
         left = [*self._lost, *self._waiting]
         self._lost.clear()
@@ -133,7 +133,7 @@ class Requests:
     # -- after a loss ------------------------------------------------------------------------------------
 
     async def _recover(self) -> None:
-        """Answer what was lost, in order, then let out what waits."""
+        """Answer the lost requests in order, then send the waiting ones."""
         try:
             for request in tuple(self._lost):
                 if request.ops is not None:
@@ -148,7 +148,7 @@ class Requests:
         self._let_out()
 
     async def _settle(self, request: _Request, ops: Sequence[Op]) -> None:
-        """Find out what became of a transaction, and make it if it was not made."""
+        """Find out whether a lost transaction took effect, and send it again if it did not."""
         if request.answer.done():
             return  # nobody waits for it any more
         try:
@@ -183,7 +183,7 @@ class Requests:
         return await self._at_once(request.send)
 
     async def _find(self, ops: Sequence[Op]) -> Found:
-        """Catch up with the ensemble, and read what tells of these operations."""
+        """Catch up with the ensemble, and read the nodes of these operations."""
         await self._at_once(self._translation.sync())
         paths = outcome.paths_to_read(ops)
         nodes = dict(zip(paths, await self._nodes(paths), strict=True))
@@ -212,7 +212,7 @@ class Requests:
             return []
 
     async def _at_once(self, send: Send) -> Any:
-        """The answer to something that goes out before all that waits."""
+        """Send a request ahead of all that wait, and return its answer."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
         def answered(value: Any, error: BaseException | None) -> None:

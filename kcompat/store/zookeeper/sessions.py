@@ -1,4 +1,4 @@
-"""The ensemble, and the sessions that brokers have with it."""
+"""A ZooKeeper ensemble as the metadata store, and the sessions of brokers with it."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ READ_AT_ONCE = 500
 
 
 class ZooKeeper:
-    """An ensemble. All calls belong to one event loop."""
+    """A ZooKeeper ensemble. All calls belong to one event loop."""
 
     is_own = False
 
     def __init__(self, settings: ZooKeeperSettings) -> None:
-        """Raises `StoreUnavailableError` where the files for TLS cannot be used."""
+        """Check the settings. Raises `StoreUnavailableError` if the files for TLS cannot be used."""
         self._settings = settings
         self._tls = None if settings.tls is None else settings.tls.context()
         self._sessions: list[ZooKeeperSession] = []
 
     async def session(self) -> ZooKeeperSession:
-        """A new session; makes the chroot where it is missing. Raises `StoreUnavailableError`."""
+        """Open a session; create the chroot if it is missing. Raises `StoreUnavailableError`."""
         session = ZooKeeperSession(self._settings, self._tls)
         self._sessions.append(session)
         try:
@@ -84,7 +84,7 @@ class ZooKeeperSession(Session):
     # -- the session -------------------------------------------------------------------------------------
 
     async def connect(self) -> None:
-        """Begin a session. Raises `StoreUnavailableError` where no server takes it in time."""
+        """Open the session. Raises `StoreUnavailableError` if no server accepts it in time."""
         settings = self._settings
         self._connected = asyncio.get_running_loop().create_future()
         connection: EnsembleConnection
@@ -103,14 +103,14 @@ class ZooKeeperSession(Session):
             ) from error
 
     async def make_chroot(self) -> None:
-        """Make the path below which everything is, as far as it is missing."""
+        """Create the missing nodes of the chroot."""
         if await self.exists("/") is None:
             for create in self._translation.create_chroot():
                 with suppress(KazooNodeExistsError, NoAuthError):  # an upper one may belong to others
                     await self._requests.read(create)
 
     async def renew(self) -> None:
-        """Take up a new session after the end of this one."""
+        """Open a new session after the end of the last one."""
         if self._is_closed:
             raise SessionExpiredError("the session with ZooKeeper was closed")
         async with self._renewing:
@@ -118,7 +118,7 @@ class ZooKeeperSession(Session):
                 await self.connect()
 
     async def close(self) -> None:
-        """End it for good."""
+        """End the session for good."""
         if not self._is_closed:
             self._is_closed = True
             self._listeners.clear()
@@ -137,7 +137,7 @@ class ZooKeeperSession(Session):
             self._become(state)
 
     def _give_up(self) -> None:
-        """The session is over, or never began."""
+        """Release the resources of a session that has ended or never began."""
         self._ending = asyncio.ensure_future(self._connection.stop())
         if not self._connected.done():
             self._connected.set_exception(StoreUnavailableError("ZooKeeper refused the session"))
@@ -164,7 +164,7 @@ class ZooKeeperSession(Session):
 
     @property
     def last_zxid(self) -> int:
-        """The highest transaction id that an answer has told of."""
+        """Highest transaction id seen in an answer."""
         return self._connection.last_zxid
 
     async def get(self, path: str) -> tuple[bytes, Stat]:
@@ -243,5 +243,5 @@ class ZooKeeperSession(Session):
             raise SessionExpiredError("the session with ZooKeeper has ended")
 
     def _send(self, send: Send, answered: Answered) -> None:
-        """Something that does not wait its turn."""
+        """Send a request outside the queue, at once."""
         self._connection.request(send, answered)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 AUTH_VARIABLE = "KCOMPAT_ZOOKEEPER_AUTH"
-"""A secret, which is not for a file of properties that is handed around."""
+"""Name of the environment variable with the credential, a secret that should not be in a properties file."""
 
 _VERSIONS = {
     "TLSv1": ssl.TLSVersion.TLSv1,
@@ -89,14 +89,14 @@ class ZooKeeperSettings(Struct, frozen=True):
     """The servers of the ensemble, and the settings of sessions. Times in ms."""
 
     servers: str
-    """`host:port` of each, separated by commas."""
+    """Servers as `host:port`, separated by commas."""
     chroot: str = ""
-    """The path below which everything is; "" is the whole tree."""
+    """Path of the root node; "" is the whole tree."""
     session_timeout_ms: int = 18_000
     connection_timeout_ms: int = 18_000
     max_in_flight_requests: int = 10
     set_acl: bool = False
-    """Whether nodes belong to who makes them, as Kafka's `zookeeper.set.acl` has it."""
+    """Whether nodes belong to their creator: `zookeeper.set.acl`."""
     credentials: Sequence[Credential] = ()
     tls: ZooKeeperTls | None = None
 

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 ALL, READ = 31, 1
 
 CREATOR_ONLY: Acl = (Access(ALL, "auth", ""),)
-"""ZooKeeper puts those in whom it knows the session as."""
+"""Access list of the identities of the session that creates the node."""
 
 READ_BY_ALL: Acl = (*CREATOR_ONLY, Access(READ, "world", "anyone"))
 
 _SENSITIVE = ("/config/users", "/config/brokers", "/delegation_token/tokens")
-"""Below these, and at what begins like them, are secrets."""
+"""Paths below which, and beginning with which, nodes hold secrets."""
 
 MOST_BYTES = 1_000_000
 """Bytes of the largest transaction. ZooKeeper closes a connection on which a request has more than

@@ -30,7 +30,7 @@ class Watches:
     """The watches of one `MetadataStore`."""
 
     def __init__(self, request: Callable[[Send, Answered], None], full_path: Callable[[str], str]) -> None:
-        """`request` sends something at once; `full_path` says where ZooKeeper has a node."""
+        """`request` sends a request at once; `full_path` gives a node's path in ZooKeeper."""
         self._request = request
         self._full_path = full_path
         self._listeners: Subscribers[str, WatchEvent] = Subscribers("a watch of the metadata store")
@@ -38,7 +38,7 @@ class Watches:
         self._is_connected = False
 
     def add(self, path: str, listener: Callable[[WatchEvent], object]) -> Watch:
-        """Report what happens from here on."""
+        """Watch a node from now on."""
         subscription = self._listeners.add(path, listener)
         if path not in self._nodes:
             node = self._nodes[path] = _Watched(self, path, self._full_path(path))
@@ -47,7 +47,7 @@ class Watches:
         return subscription
 
     def suspend(self) -> None:
-        """The connection is lost, and the watches with it."""
+        """Take note that the connection, and with it ZooKeeper's watches, are lost."""
         self._is_connected = False
         for node in self._nodes.values():
             node.has_missed = True
@@ -60,12 +60,12 @@ class Watches:
                 node.set()
 
     def clear(self) -> None:
-        """Report nothing more."""
+        """Remove all watches."""
         self._listeners.clear()
         self._nodes.clear()
 
     def is_wanted(self, node: _Watched) -> bool:
-        """Whether somebody still listens; forgets the node otherwise."""
+        """Return whether a listener is left; forget the node otherwise."""
         if node.path in self._listeners:
             return True
         self._nodes.pop(node.path, None)
@@ -77,7 +77,7 @@ class Watches:
             self._listeners.tell(path, WatchEvent(event, path))
 
     def request(self, send: Send, answered: Answered) -> None:
-        """Send something at once."""
+        """Send a request at once."""
         self._request(send, answered)
 
 
