@@ -363,10 +363,9 @@ class Parts:
             self.groups.topics_made()
         if len(new.brokers) > len(old.brokers):
             self.decisions.brokers_joined()
-        gone = (
-            old.topic_names.keys() - new.topic_names.keys() if old.topic_names is not new.topic_names else ()
-        )
-        if gone:
+        if old.topic_names is not new.topic_names and (
+            gone := old.topic_names.keys() - new.topic_names.keys()
+        ):
             self.sharing.coordinator.forget_topics(gone)
             self.groups.forget_share_partitions(gone)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kcompat.group.kinds.classic import rebalance
 from kcompat.group.kinds.classic.group import ClassicGroup, restore
 from kcompat.group.kinds.classic.roster import CONSUMER_PROTOCOL, ClassicMember, Roster
-from kcompat.group.kinds.consumer import timers
+from kcompat.group.kinds.consumer import sessions
 from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.mixed.embedded import write_assignment
@@ -119,7 +119,7 @@ def _come_to_life(turn: GroupTurn, roster: Roster, former: Collection[str], *, r
     assert isinstance(group, ClassicGroup)
     assert group.stored is not None
     for member_id in former:
-        timers.cancel(turn, group.group_id, member_id)
+        sessions.cancel(turn, group.group_id, member_id)
     restore(group, group.stored)
     for member_id, known in roster.members.items():
         member = group.members[member_id]

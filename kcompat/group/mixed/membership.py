@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.group.kinds.consumer import leaving, sessions
+from kcompat.group.kinds.consumer import sessions
 from kcompat.group.kinds.consumer.member import ConsumerMember, ConsumerMemberState
 from kcompat.group.kinds.consumer.membership import fenced_instance
 from kcompat.group.kinds.consumer.roster import CONSUMER
@@ -59,7 +59,7 @@ def leave(turn: GroupTurn, group: ConsumerRoster, members: tuple[MemberIdentity,
     found = [(identity, _leaving(group, identity)) for identity in members]
     gone = {member.member_id: member for _, member in found if isinstance(member, ConsumerMember)}
     if gone:
-        leaving.fence(turn, group, list(gone.values()))
+        sessions.fence(turn, group, list(gone.values()))
     return LeaveAnswer(
         members=tuple(
             (identity, outcome if isinstance(outcome, ErrorCode) else ErrorCode.NONE)

@@ -28,7 +28,7 @@ class HeartbeatRequest(Protocol):
 
     @property
     def member_epoch(self) -> int:
-        """The epoch of the member, or what it is about to do: see `epochs`."""
+        """The epoch of the member, or what it is about to do: see `kcompat.group.modern.heartbeat`."""
 
 
 Q = TypeVar("Q", bound=HeartbeatRequest)
@@ -54,11 +54,6 @@ class ModernKind(Struct, Generic[Q, A, D], frozen=True):
     """Makes the answer to a heartbeat that is refused."""
     undescribed: Callable[[str, ErrorCode, str | None], D]
     """The description of a group by its id, where there is an error instead."""
-
-    @property
-    def name(self) -> str:
-        """The protocol type, and the type of group that ListGroups shows."""
-        return self.group.kind
 
     def heartbeat(self, turn: GroupTurn, request: Q) -> A:
         """Do what the member asks, and tell it what it has to do next."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.group.kinds.consumer import sessions, timers
+from kcompat.group.kinds.consumer import sessions
 from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.kinds.consumer.requests import DescribedConsumer, DescribedConsumerGroup
 from kcompat.group.kinds.consumer.roster import ConsumerRoster
@@ -64,7 +64,7 @@ class ConsumerGroup(ConsumerRoster):
 
     def write_tombstones(self, turn: GroupTurn) -> None:
         for member_id in self.members.latest:
-            timers.cancel(turn, self.group_id, member_id)
+            sessions.cancel(turn, self.group_id, member_id)
         RECORDS.bury_all(turn, self.group_id, self.members.latest, self.patterns.latest)
 
     # --- what is told of it

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from kcompat.group.kinds.classic.group import ClassicGroup
-from kcompat.group.kinds.consumer import leaving, progress, sessions
+from kcompat.group.kinds.consumer import progress, sessions
 from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.kinds.consumer.membership import fenced_instance, find_or_join
 from kcompat.group.kinds.consumer.roster import CONSUMER
@@ -55,9 +55,9 @@ def leave(turn: GroupTurn, request: ConsumerHeartbeatRequest) -> HeartbeatAnswer
     if member is None:
         return refusal
     if request.instance_id is not None and request.member_epoch == LEAVE_FOR_A_WHILE:
-        leaving.leave_for_a_while(turn, request.group_id, member)
+        sessions.leave_for_a_while(turn, request.group_id, member)
     else:
-        leaving.fence(turn, group, [member])
+        sessions.fence(turn, group, [member])
     return HeartbeatAnswer(member_id=request.member_id, member_epoch=request.member_epoch)
 
 

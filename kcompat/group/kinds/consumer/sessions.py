@@ -1,25 +1,77 @@
-"""The timers of members: sessions, the time to give partitions up, and that of classic ones to join and sync.
+"""The end of a member of a consumer group: it leaves, or is lost to one of its timers.
 
-A member that is lost to one of them is taken out.
+Its timers are its session, the time to give partitions up, and those of classic members to join and sync.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.group.kinds.consumer import leaving, timers
-from kcompat.group.kinds.consumer.member import ConsumerMemberState
+from msgspec.structs import replace
+
+from kcompat.group.kinds.consumer.member import NO_EPOCHS, ConsumerMemberState
+from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.kinds.consumer.roster import ConsumerRoster
 from kcompat.group.modern.expiry import expire, revocation_key
+from kcompat.group.modern.heartbeat import LEAVE_FOR_A_WHILE
 from kcompat.group.modern.own_settings import settings_of
 from kcompat.group.presence import session_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from kcompat.group.base import GroupTurn
     from kcompat.group.kinds.consumer.member import ConsumerMember
     from kcompat.group.modern.expiry import Key
+
+
+def join_key(group_id: str, member_id: str) -> Key:
+    """The timer of a classic member that was told to join again."""
+    return ("rejoin", group_id, member_id)
+
+
+def sync_key(group_id: str, member_id: str) -> Key:
+    """The timer of a classic member that has joined and has yet to ask for its partitions."""
+    return ("resync", group_id, member_id)
+
+
+def cancel(turn: GroupTurn, group_id: str, member_id: str) -> None:
+    """Nothing more is expected of a member."""
+    for key in (session_key, revocation_key, join_key, sync_key):
+        turn.shard.timers.cancel(key(group_id, member_id))
+
+
+def fence(turn: GroupTurn, group: ConsumerRoster, members: Sequence[ConsumerMember]) -> None:
+    """Take members out: what they had is free, and the group needs another target assignment. A group that
+    is left with classic members alone becomes a classic one.
+    """
+    if turn.shard.conversions.downgrade(turn, group.group_id, {member.member_id for member in members}):
+        return
+    subscriptions = group.subscriptions()
+    for member in members:
+        RECORDS.bury_member(turn, group.group_id, member.member_id)
+        subscriptions.count(member, -1)
+    for pattern in sorted(group.patterns.latest.keys() - subscriptions.resolved.keys()):
+        RECORDS.bury_pattern(turn, group.group_id, pattern)
+    metadata_hash = turn.shard.hashes.of(subscriptions.topics(), turn.shard.image())
+    RECORDS.write_epoch(turn, group.group_id, group.group_epoch + 1, metadata_hash)
+    turn.once_appended(partial(_forget, group_id=group.group_id, members=members))
+
+
+def _forget(turn: GroupTurn, group_id: str, members: Sequence[ConsumerMember]) -> None:
+    for member in members:
+        cancel(turn, group_id, member.member_id)
+
+
+def leave_for_a_while(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
+    """A static member restarts: it keeps its partitions for whoever comes back with its instance id.
+
+    That one may commit their offsets whatever its epoch is.
+    """
+    kept = {topic: dict.fromkeys(partitions, 0) for topic, partitions in member.assigned.items()}
+    away = replace(member, member_epoch=LEAVE_FOR_A_WHILE, assigned=kept, revoking=NO_EPOCHS)
+    RECORDS.write_current(turn, group_id, away)
 
 
 def keep_alive(turn: GroupTurn, group_id: str, member_id: str, timeout_ms: int) -> None:
@@ -51,7 +103,7 @@ def await_join(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
     """A classic member has been told to join again: it has its rebalance timeout for that, from the first
     time on.
     """
-    key = timers.join_key(group_id, member.member_id)
+    key = join_key(group_id, member.member_id)
     if not turn.shard.timers.is_set(key):
         _expire(turn, key, member.rebalance_timeout_ms, _is_classic)
 
@@ -60,14 +112,14 @@ def joined(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
     """A classic member has joined: it is out unless it asks for its partitions within its rebalance
     timeout.
     """
-    turn.shard.timers.cancel(timers.join_key(group_id, member.member_id))
-    key = timers.sync_key(group_id, member.member_id)
+    turn.shard.timers.cancel(join_key(group_id, member.member_id))
+    key = sync_key(group_id, member.member_id)
     _expire(turn, key, member.rebalance_timeout_ms, _is_classic)
 
 
 def synced(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
     """A classic member has asked for its partitions."""
-    turn.shard.timers.cancel(timers.sync_key(group_id, member.member_id))
+    turn.shard.timers.cancel(sync_key(group_id, member.member_id))
 
 
 def _is_classic(member: ConsumerMember) -> bool:
@@ -79,4 +131,4 @@ def _expire(turn: GroupTurn, key: Key, delay_ms: int, is_due: Callable[[Consumer
 
 
 def _fence(turn: GroupTurn, group: ConsumerRoster, member: ConsumerMember) -> None:
-    leaving.fence(turn, group, [member])
+    fence(turn, group, [member])

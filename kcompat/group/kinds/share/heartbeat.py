@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcompat.group.assignors.spec import GroupSpec, MemberSpec
-from kcompat.group.kinds.share import leaving
-from kcompat.group.kinds.share.group import ShareGroup, find_or_make
+from kcompat.group.kinds.share.group import ShareGroup, fence, find_or_make, keep_alive
 from kcompat.group.kinds.share.initialization import TopicPartitions, union
 from kcompat.group.kinds.share.records import RECORDS
 from kcompat.group.kinds.share.requests import Begin, ShareHeartbeatOutcome
@@ -51,7 +50,7 @@ def leave(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOutc
     member = group.members.get(request.member_id)
     if member is None:
         return unknown_member(group.group_id, request.member_id)
-    leaving.fence(turn, group, member)
+    fence(turn, group, member)
     return ShareHeartbeatOutcome(
         HeartbeatAnswer(member_id=request.member_id, member_epoch=request.member_epoch)
     )
@@ -78,7 +77,7 @@ def go_on(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOutc
     epoch, bumped = _group_epoch(turn, group, subscribers, bump=bump)
     target_epoch, target = next_target(turn, group, epoch, after, settings.assignment_interval_ms)
     reconciled = _reconcile(turn, group, after, target_epoch, target, bumped=bumped)
-    leaving.keep_alive(turn, group.group_id, after.member_id)
+    keep_alive(turn, group.group_id, after.member_id)
     tells = (
         request.member_epoch == JOIN
         or request.subscribed_topics is not None
