@@ -234,6 +234,6 @@ async def generate_broker_id(store: MetadataStore, most_reserved: int) -> int:
             with suppress(NodeExistsError, UnknownOutcomeError):
                 await store.create(znodes.BROKER_SEQUENCE)
         except UnknownOutcomeError:
-            continue  # a number may be lost, which harms nobody
+            continue  # a lost number does no harm
         else:
             return most_reserved + stat.version

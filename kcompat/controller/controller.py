@@ -195,7 +195,7 @@ class Controller:
             call.refuse(ErrorCode.REQUEST_TIMED_OUT)
         else:
             self._calls[call] = None
-            self._deferred.retry()  # what was found goes before what is asked
+            self._deferred.retry()  # deferred events go before submitted ones
             self._put(_ASKED, event, call)
         return call.promise
 

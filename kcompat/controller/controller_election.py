@@ -128,7 +128,7 @@ class ControllerElection:
             self._gone = gone
             self._look.set()
 
-    # -- who is the controller ---------------------------------------------------------------------------
+    # -- the current controller -------------------------------------------------------------------------
 
     def _session_changed(self, state: SessionState) -> None:
         if state is not SessionState.CONNECTED:
@@ -168,7 +168,7 @@ class ControllerElection:
             return
         found = await controllership.current_controller(self._store)
         if found is not None and found.broker_id == self._broker_id and not found.is_mine:
-            # A former process of this broker is it. It has ended: this one is registered in its place.
+            # A former process of this broker owns `/controller`. It has ended, since this one is registered.
             _log.info("a former process of this broker is the controller no more")
             await controllership.depose(self._store, self._broker_id)
             found = None
@@ -188,7 +188,7 @@ class ControllerElection:
             await controllership.depose(self._store, broker_id)
         else:
             self._detect_failures(brokers)
-        self._gone = {}  # where the store refuses to depose it, it is remembered until the next look
+        self._gone = {}  # kept until here, so that a refused write is tried again at the next read
 
     async def _try(self, *, is_held: bool) -> None:
         """Try to become the controller; `is_held` says that the store still knows of a term that is over."""
@@ -199,7 +199,7 @@ class ControllerElection:
         elected = await controllership.elect(self._store, self._broker_id, now_ms, is_held=is_held)
         if elected is not None:
             _log.info("broker %d is the controller, in epoch %d", self._broker_id, elected.epoch)
-            self._detect_failures({})  # who was seen to be dead by now is to be told of again in this term
+            self._detect_failures({})  # failures detected so far are to be reported again in this term
             try:
                 await self._controller.start(elected, self._look.set)
             except Exception:

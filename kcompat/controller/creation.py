@@ -127,22 +127,24 @@ class CreateTopics(Struct, frozen=True):
             assignment = TopicAssignment(
                 topic.topic_id, tuple(partition.replicas for partition in topic.partitions)
             )
-            # Who makes a topic in steps may leave its configs behind, and so may who deletes one.
+            # A writer that creates or deletes a topic in steps may leave its configs behind.
             is_left = ("topics", name) in state.entity_configs
             store_configs = SetData if is_left else Create
             writes.append(store_configs(config_path("topics", name), encode_config(configs[name])))
             writes.append(Create(topic_path(name), encode_topic(assignment)))
             writes.append(Create(f"{topic_path(name)}/partitions"))
             writes.extend(_partition_writes(topic, 0, state.epoch))
-        update = topic_configs(configs)
-        after = state.with_topics(made.values()).with_configs(update.changed)
+        config_update = topic_configs(configs)
+        after = state.with_topics(made.values()).with_configs(config_update.changed)
         parts = [
             assigned(topic, index, is_new=True)
             for topic in made.values()
             for index in range(len(topic.partitions))
         ]
-        pictures = to_all(after, metadata_update(after, updated_partitions(after, made.values())))
-        return Decision(after, results, writes, [*to_all(after, update), *roles(after, parts), *pictures])
+        updates = to_all(after, metadata_update(after, updated_partitions(after, made.values())))
+        return Decision(
+            after, results, writes, [*to_all(after, config_update), *roles(after, parts), *updates]
+        )
 
 
 class CreatePartitions(Struct, frozen=True):
@@ -175,8 +177,8 @@ class CreatePartitions(Struct, frozen=True):
             added.extend((topic, index) for index in range(existing, len(topic.partitions)))
         after = state.with_topics(grown.values())
         parts = [assigned(topic, index, is_new=True) for topic, index in added]
-        pictures = to_all(after, metadata_update(after, (updated_partition(after, *each) for each in added)))
-        return Decision(after, outcomes, writes, [*roles(after, parts), *pictures])
+        updates = to_all(after, metadata_update(after, (updated_partition(after, *each) for each in added)))
+        return Decision(after, outcomes, writes, [*roles(after, parts), *updates])
 
     def refused(self, error: ErrorCode) -> dict[str, TopicOutcome]:
         """Return `error` for every topic of the request."""

@@ -101,7 +101,9 @@ class AlterPartition(Struct, frozen=True):
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         current = draft.partition(topic, proposal.index)
         if proposal.leader_epoch > current.leader_epoch or proposal.partition_epoch > current.partition_epoch:
-            return ErrorCode.NOT_CONTROLLER  # the broker knows more: somebody else is the controller by now
+            return (
+                ErrorCode.NOT_CONTROLLER
+            )  # the broker knows a newer epoch, so another broker is the controller by now
         if proposal.leader_epoch < current.leader_epoch:
             return ErrorCode.FENCED_LEADER_EPOCH
         if _is_in_force(current, self.broker_id, proposal):

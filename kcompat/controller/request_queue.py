@@ -132,7 +132,7 @@ class _Roles(QueuedRequest):
         return isinstance(control, UpdateMetadata) or super().lets_pass(control)
 
 
-class _Picture(QueuedRequest):
+class _MetadataUpdate(QueuedRequest):
     def __init__(self, control: UpdateMetadata) -> None:
         super().__init__()
         self._last = control
@@ -216,7 +216,7 @@ def _pending(control: ControlRequest) -> QueuedRequest:
         case LeaderAndIsr():
             return _Roles(control)
         case UpdateMetadata():
-            return _Picture(control)
+            return _MetadataUpdate(control)
         case StopReplica():
             return _Stops(control)
     return _Alone(control)

@@ -60,7 +60,7 @@ class ControlledShutdown(Struct, frozen=True):
             else:
                 draft.elect(topic, index, result)
         if state.brokers.keys() <= state.shutting_down:
-            still_led = []  # there is nobody to wait for
+            still_led = []  # no other broker can take the leaderships
         take_offline(draft, followed)
         return draft.decision(StillLed(partitions=still_led))
 

@@ -186,7 +186,9 @@ class PeerClient:
             if self._exchange is exchange:
                 exchange.send(call)
             else:
-                call.miss(PeerFault.ABANDONED)  # whoever made a call before it has ended the connection
+                call.miss(
+                    PeerFault.ABANDONED
+                )  # the connection has been ended by the caller of an earlier one
 
     def over(self, fault: PeerFault) -> None:
         exchange = self._exchange

@@ -168,7 +168,7 @@ class RemoteController:
 
     def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
         if old.controller_id != new.controller_id:
-            # Nobody waits for a connection to the former one; what it was asked it may still answer.
+            # Stop waiting to connect to the former controller; it may still answer requests already sent.
             for client in set(self._asked.values()):
                 if not client.is_ready:
                     client.close()

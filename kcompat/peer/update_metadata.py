@@ -1,4 +1,4 @@
-"""UpdateMetadata in every version: the news and the message it travels as, both ways. Pure.
+"""UpdateMetadata in every version: conversion of the control request to the message and back. Pure.
 
 A broker that is presumed dead travels as a live one. So a Kafka broker goes on naming it to clients, as it
 does until a session ends; kcompat is told by a tagged field that it is not alive, from version 6 on.

@@ -4,7 +4,7 @@ seen.
 `ProcessStore` holds the tree and its journal; `ProcessStore.session()` gives each broker its own
 `MetadataStore`. Sessions end when they are closed or made to expire, or when the process ends: opening the
 store again removes the ephemeral nodes it finds. Sessions of clients that came by a port are in the journal
-and outlive the process, if whoever serves the port takes them over (`take_over_sessions`).
+and outlive the process, if the server of the port takes them over (`take_over_sessions`).
 
 Transactions that come while the journal is busy are made durable together, with one wait for the disk.
 """
@@ -182,7 +182,7 @@ class ProcessStore:
                 transaction = TreeTransaction(self._tree, each.session_id, self._wall_ms(), zxid + 1, staged)
                 result = each.work(transaction)
             except Exception as error:
-                # Told in its turn: who hears of it finds in the tree what it failed for.
+                # Fail the caller in turn, so that it finds in the tree the change that made it fail.
                 done.append((each, None, error))
                 continue
             done.append((each, transaction, result))

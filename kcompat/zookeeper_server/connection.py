@@ -224,7 +224,7 @@ class ClientConnection:
         request = ConnectRequest.decode(reader)
         tells_read_only = bool(reader.left) and ReadOnly.decode(reader) is not None
         if request.last_zxid_seen > self._service.backend.tree.zxid:
-            self.hang_up()  # what it has seen was somebody else's
+            self.hang_up()  # it has seen transactions of another store
             return
         self._is_new = False
         config, sessions = self._service.config, self._service.sessions
@@ -250,7 +250,7 @@ class ClientConnection:
 
     def _begin(self, session: ClientSession, tells_read_only: bool) -> None:
         if self._is_over:
-            return  # the session was made for nobody; it ends after its timeout
+            return  # the client has gone; its session ends after the timeout
         self._deadline.cancel()
         self.session = session
         self._service.sessions.give(session, self)

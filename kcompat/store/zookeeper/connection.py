@@ -43,7 +43,7 @@ _STOP_S = 5.0
 
 _log = logging.getLogger(__name__)
 _kazoo_log = logging.getLogger(f"{__name__}.kazoo")
-_kazoo_log.setLevel(logging.ERROR)  # the states are told; each attempt to connect is no news
+_kazoo_log.setLevel(logging.ERROR)  # states are reported; the attempts to connect need no log lines
 
 
 class EnsembleConnection:

@@ -58,7 +58,7 @@ class LoopHandler:
         self._posted.append(callback)
         if not self._is_woken:
             self._is_woken = True
-            with suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+            with suppress(RuntimeError):  # the loop is closed: no caller is left
                 self._loop.call_soon_threadsafe(self._run)
 
     def dispatch_callback(self, callback: Any) -> None:

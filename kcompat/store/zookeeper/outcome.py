@@ -7,7 +7,7 @@ decides:
 - A transaction is made as a whole, under one id that is above every id seen before it was sent. A node that
   it would have changed and that was last changed before says that it was not made.
 - If each of its changes is there, all under one id, and its conditions held at that id, it was made.
-- Else somebody has gone over it since, and the outcome is unknown.
+- Else another writer has changed the node since, and the outcome is unknown.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ class Requests:
     async def _settle(self, request: _Request, ops: Sequence[Op]) -> None:
         """Find out whether a lost transaction took effect, and send it again if it did not."""
         if request.answer.done():
-            return  # nobody waits for it any more
+            return  # the caller no longer waits
         try:
             answer = await self._judged(request, ops)
         except ConnectionLoss:

@@ -205,7 +205,7 @@ def our_error(error: BaseException, path: str) -> BaseException:
 
 def default_acl(path: str, *, is_secure: bool) -> Acl:
     """The access list of a new node. Unless `is_secure` (`zookeeper.set.acl`) everybody may do everything, as
-    they may with `/consumers`, where consumers of old write.
+    they may with `/consumers`, where old consumers write.
     """
     if not is_secure or path == "/consumers":
         return OPEN_ACL
