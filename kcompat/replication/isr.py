@@ -30,12 +30,12 @@ class Committed(Struct, frozen=True, eq=False, gc=False):
 
     @property
     def maximal(self) -> tuple[int, ...]:
-        """Whom the high watermark waits for."""
+        """Replicas that the high watermark waits for."""
         return self.isr
 
 
 class PendingExpand(Struct, frozen=True, eq=False):
-    """The controller was asked to let `newcomer` in."""
+    """ISR while the controller is asked to add `newcomer`."""
 
     before: Committed
     newcomer: int
@@ -57,17 +57,17 @@ class PendingExpand(Struct, frozen=True, eq=False):
 
     @property
     def maximal(self) -> tuple[int, ...]:
-        """Whom the high watermark waits for: the newcomer as well, which is only stricter."""
+        """Replicas that the high watermark waits for, the newcomer included, which is only stricter."""
         return self.proposed
 
 
 class PendingShrink(Struct, frozen=True, eq=False):
-    """The controller was asked to take `leaving` out."""
+    """ISR while the controller is asked to remove `leaving`."""
 
     before: Committed
     leaving: tuple[int, ...]
     registrations: Mapping[int, int] = NOT_KNOWN
-    """As with `PendingExpand`."""
+    """Broker epochs under which the members have fetched, as in `PendingExpand`."""
 
     @property
     def isr(self) -> tuple[int, ...]:
@@ -81,7 +81,7 @@ class PendingShrink(Struct, frozen=True, eq=False):
 
     @property
     def maximal(self) -> tuple[int, ...]:
-        """Whom the high watermark waits for: those that leave as well, one of which may yet be elected."""
+        """Replicas that the high watermark waits for, with those that leave: they may still be elected."""
         return self.before.isr
 
 
@@ -90,7 +90,7 @@ IsrState = Committed | PendingExpand | PendingShrink
 
 
 class IsrOwner(ReplicaIdentity, Protocol):
-    """A partition that has asked for another ISR, and hears what became of it."""
+    """Partition that has proposed another ISR, and is told the outcome."""
 
     @property
     def role(self) -> Role:
@@ -99,7 +99,7 @@ class IsrOwner(ReplicaIdentity, Protocol):
     def isr_accepted(
         self, pending: Pending, leader_epoch: int, partition_epoch: int, isr: tuple[int, ...]
     ) -> None:
-        """The controller stored an ISR, which may be the one that was asked for."""
+        """Take over an ISR that the controller stored, whether it is the proposed one or not."""
 
     def isr_refused(self, pending: Pending, error: ErrorCode) -> bool:
-        """The controller did not take the ISR that was asked for; True if it has to be asked again."""
+        """Handle the refusal of a proposed ISR; return True if it has to be proposed again."""

@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 class Partition:
-    """A log and a `state`, which is `Leader` or `Follower`."""
+    """Replica of one partition: its log, and its `state`, a `Leader` or a `Follower`."""
 
     __slots__ = (
         "_min_insync_replicas",
@@ -54,7 +54,7 @@ class Partition:
     )
 
     def __init__(self, log: Log, ports: PartitionPorts, *, high_watermark: int) -> None:
-        """A replica without a role yet; the high watermark is the one that was stored."""
+        """Make a replica without a role. `high_watermark` is the checkpointed one."""
         self.log = log
         self.topic = log.topic
         self.index = log.partition
@@ -64,7 +64,7 @@ class Partition:
         self.state: Leader | Follower = Follower(NO_EPOCH, high_watermark)
         self.throttled = ReplicaThrottles()
         self.future: FutureLog | None = None
-        """The copy that is to replace the log, while it follows that."""
+        """Copy in another log directory that is to replace the log; None without a move."""
         self._min_insync_replicas = 1
         self._ports = ports
         log.durability.on_synced = self._synced
@@ -78,7 +78,7 @@ class Partition:
 
     @property
     def high_watermark(self) -> int:
-        """Below this offset everything is on every replica in sync, as far as this broker knows."""
+        """Offset below which every in-sync replica has all records, as far as this broker knows."""
         return self.state.high_watermark
 
     def take_role(self, role: Role) -> ErrorCode:
@@ -117,24 +117,24 @@ class Partition:
         return ErrorCode.NONE
 
     def stop(self) -> None:
-        """Lead no more and follow nobody, until the controller decides on a newer leader epoch."""
+        """Stop leading and following until the controller sends a role of a newer leader epoch."""
         self.role = replace(self.role, leader=NO_LEADER)
         self.state = Follower(self.role.leader_epoch, self.high_watermark)
         self._ports.wake_all(self)
 
     def retire(self) -> None:
-        """The partition leaves this broker: lead it no more, and answer all that wait for it."""
+        """Stop leading a partition that leaves this broker, and answer all requests that wait on it."""
         epoch = self.role.leader_epoch
         self.role = Role(leader=NO_ROLE.leader, leader_epoch=epoch, isr=(), replicas=())
         self.state = Follower(epoch, self.high_watermark, is_retired=True)
         self._ports.wake_all(self)
 
     def wake_consumers(self) -> None:
-        """There is something new to read here, or less than there was."""
+        """Wake the consumers that wait: there are new committed records, or fewer than before."""
         self._ports.fetches.wake_soon(self)
 
     def wake_deletions(self) -> None:
-        """A copy of the log has fewer records than before."""
+        """Wake the DeleteRecords that wait: the log start of a copy has moved."""
         self._ports.deletions.wake(self)
 
     def require_in_sync(self, min_insync_replicas: int) -> None:
@@ -153,7 +153,7 @@ class Partition:
         )
 
     def replace_log(self, log: Log) -> None:
-        """Go on with another log that has what the one until now has: that has moved to another directory."""
+        """Replace the log by a copy in another log directory that has the same records."""
         for epoch, start_offset in self.log.epochs.cache.entries:
             if epoch > log.epochs.latest:  # epochs that began here and have no batch
                 log.epochs.begin(epoch, start_offset)
@@ -187,7 +187,7 @@ class Partition:
             self._advance(leader, now_ms)
 
     def shrink_isr(self, now_ms: int) -> None:
-        """Propose an ISR without those that have fallen behind."""
+        """Propose an ISR without the followers that have fallen behind."""
         leader = self.state
         if isinstance(leader, Leader) and self._ports.propose is not None:
             self._propose(leader.shrink(self.log.log_end_offset, now_ms))
@@ -201,7 +201,7 @@ class Partition:
     def isr_accepted(
         self, pending: Pending, leader_epoch: int, partition_epoch: int, isr: tuple[int, ...]
     ) -> None:
-        """The controller stored an ISR, which may be the one that was asked for."""
+        """Take over an ISR that the controller stored, whether it is the proposed one or not."""
         leader = self.state
         if isinstance(leader, Leader) and leader.accepted(pending, leader_epoch, partition_epoch, isr):
             self.role = replace(self.role, isr=isr, partition_epoch=partition_epoch)
@@ -210,7 +210,7 @@ class Partition:
             self._ports.leadership_checks.wake(self)
 
     def isr_refused(self, pending: Pending, error: ErrorCode) -> bool:
-        """The controller did not take the ISR that was asked for; True if it has to be asked again."""
+        """Handle the refusal of a proposed ISR; return True if it has to be proposed again."""
         leader = self.state
         return isinstance(leader, Leader) and leader.refused(pending, error)
 
@@ -273,7 +273,7 @@ class Partition:
         return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else None
 
     def _synced(self) -> None:
-        """A sync has ended, or the log has failed: look again at what waits for either."""
+        """Re-check the requests that wait for a sync, after it has ended or the log has failed."""
         ports, leader = self._ports, self.state
         if isinstance(leader, Leader):
             self._advance(leader, ports.clock.now_ms())
@@ -309,7 +309,7 @@ class Partition:
         return leader.low_watermark(start) if isinstance(leader, Leader) else -1
 
     def deleted(self, required_offset: int) -> ErrorCode | None:
-        """Whether all below `required_offset` is deleted on every living replica; None for "not yet"."""
+        """Return NONE once all living replicas have deleted what lies below `required_offset`, else None."""
         if not self.is_leader or self.log.is_failed:
             return self._not_leading()
         return ErrorCode.NONE if self.low_watermark >= required_offset else None
@@ -323,14 +323,14 @@ class Partition:
         return log.producer_state.last_stable_offset(log.log_start_offset, self.high_watermark)
 
     def check_epoch(self, leader_epoch: int) -> ErrorCode:
-        """Return the error for a client that knows another leader epoch (KIP-320), for a replica that does
-        not lead, and for a disk that has failed.
+        """Return the error that `leader_for` gives a client that knows this leader epoch, NONE if there is
+        none.
         """
         found = self.leader_for(leader_epoch)
         return ErrorCode.NONE if isinstance(found, Leader) else found
 
     def leader_for(self, known_epoch: int) -> Leader | ErrorCode:
-        """The leader, for a client that knows this epoch, or what the client is told."""
+        """Return the leader for a client that knows this epoch, or the error for the client."""
         state = self.state
         if known_epoch != state.epoch and (fenced := fence(known_epoch, state.epoch)):
             return fenced
@@ -339,9 +339,7 @@ class Partition:
         return state.refusal(has_failed=self.log.is_failed)
 
     def _not_leading(self) -> ErrorCode:
-        """Return the error for a client that writes here, or waits for its write, while this broker does not
-        lead.
-        """
+        """Return the error for a client that writes here, or waits for a write, without a leader here."""
         return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def fetch(self, spec: FetchSpec, reader: PartitionReader, max_bytes: int, min_one_batch: bool) -> Fetched:
@@ -373,14 +371,14 @@ class Partition:
             return Fetched(storage_error(fault, self.log))
 
     def _leader_for_follower(self, known_epoch: int, reader: PartitionReader) -> Leader | ErrorCode:
-        """The leader, for a follower that it knows."""
+        """Return the leader for a follower that it knows, or the error for the follower."""
         leader = self.leader_for(known_epoch)
         if not isinstance(leader, Leader):
             return leader
         return leader.refusal(reader.replica_id, reader.broker_epoch, known_epoch) or leader
 
     def replica_for(self, known_epoch: int, reader: PartitionReader) -> Leader | Follower | ErrorCode:
-        """This replica, for a consumer that knows this epoch, or what the consumer is told."""
+        """Return the state of this replica for a consumer that knows this epoch, or an error."""
         found = self.leader_for(known_epoch)
         if isinstance(found, Leader) or reader.leader_only or found != ErrorCode.NOT_LEADER_OR_FOLLOWER:
             return found
@@ -388,7 +386,7 @@ class Partition:
         return state if isinstance(state, Follower) and state.is_readable else found
 
     def end_offset_for_epoch(self, requested_epoch: int, leader_epoch: int) -> tuple[ErrorCode, int, int]:
-        """OffsetForLeaderEpoch: (error, epoch, end offset); -1, -1 when that epoch is unknown here."""
+        """Return error, epoch and end offset for OffsetForLeaderEpoch; -1, -1 for an unknown epoch."""
         error = self.check_epoch(leader_epoch)
         if error:
             return error, NO_EPOCH, -1

@@ -22,17 +22,17 @@ ResultCo = TypeVar("ResultCo", covariant=True)
 
 
 class Waiter(Protocol[ResultCo]):
-    """Something that can be answered now, or must wait."""
+    """Request that is answered once it is ready, or at its deadline."""
 
     def try_complete(self, key: Hashable) -> ResultCo | None:
-        """The answer if it is ready after an event on `key`, else None."""
+        """Return the answer if it is ready after an event on `key`, else None."""
 
     def expire(self) -> ResultCo:
-        """The answer at the deadline, or when the wait is cut short."""
+        """Return the answer at the deadline, or when the wait is ended early."""
 
 
 class Delayed(Generic[Result]):
-    """One waiter that is parked, its keys and its timer."""
+    """Waiter in the purgatory, its keys and its timer."""
 
     __slots__ = ("_keys", "_purgatory", "_timer", "_waiter", "promise")
 
@@ -44,17 +44,17 @@ class Delayed(Generic[Result]):
         self._timer: Timer | None = None
 
     def start(self, timer: Timer) -> None:
-        """Keep the deadline's timer, to call it off on completion."""
+        """Keep the timer of the deadline, to cancel it on completion."""
         self._timer = timer
 
     def wake_by(self, keys: Sequence[Hashable]) -> None:
-        """Something happened to each of `keys`: complete as soon as that is enough."""
+        """Check the waiter after events on `keys`, until it is complete."""
         for key in keys:
             if not self.promise.done:
                 self.wake(key)
 
     def wake(self, key: Hashable) -> None:
-        """Something happened to `key`: complete if that was enough."""
+        """Check the waiter after an event on `key`, and complete it if it is ready."""
         try:
             result = self._waiter.try_complete(key)
         except Exception as fault:
@@ -66,7 +66,7 @@ class Delayed(Generic[Result]):
             self.promise.complete(result)
 
     def expire(self) -> None:
-        """Answer with what there is: the deadline passed, or the connection has something else to do."""
+        """Complete the waiter unready: its deadline has passed, or its connection has another request."""
         if self.promise.done:
             return
         self._leave()
@@ -84,7 +84,7 @@ class Delayed(Generic[Result]):
 
 
 class Purgatory:
-    """The waiters of one kind, by key."""
+    """Waiters of one kind, by key."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -108,7 +108,7 @@ class Purgatory:
         return delayed
 
     def wake(self, key: Hashable) -> None:
-        """Something happened to `key`: re-check its waiters before anything else goes on."""
+        """Check the waiters of `key` at once, before the caller goes on."""
         waiting = self._waiting.get(key)
         if waiting is not None:
             for delayed in tuple(waiting):
@@ -138,7 +138,7 @@ class Purgatory:
             wakes[0]()
 
     def forget(self, delayed: Delayed[Any], keys: tuple[Hashable, ...]) -> None:
-        """Drop a completed waiter from every key it waited on."""
+        """Remove a completed waiter from every key that it waited on."""
         for key in keys:
             waiting = self._waiting.get(key)
             if waiting is not None:

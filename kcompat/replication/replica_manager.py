@@ -37,10 +37,10 @@ class PartitionFetcher(Protocol):
     """
 
     def follow(self, partition: Partition) -> None:
-        """The partition has a role: fetch for it, if there is something to fetch."""
+        """Fetch for a partition that has taken a role, if there is something to fetch."""
 
     def leave(self, topic: str, index: int) -> None:
-        """The partition goes: fetch nothing for it."""
+        """Stop fetching for a partition."""
 
 
 MAX_LAG_MS: Final = 30_000
@@ -112,7 +112,7 @@ class ReplicaManager:
         return self._ports.leadership_checks
 
     def propose_to(self, propose: Callable[[IsrOwner, Pending], object]) -> None:
-        """Have leaders ask for other ISRs there (`IsrProposals.submit`)."""
+        """Have leaders propose other ISRs through `propose` (`IsrProposals.submit`)."""
         self._ports.propose = propose
 
     def add_fetcher(self, fetcher: PartitionFetcher) -> None:
@@ -126,12 +126,12 @@ class ReplicaManager:
         self._listeners[topic] = listener
 
     def get(self, topic: str, index: int) -> Partition | None:
-        """The partition, if this broker has a replica of it."""
+        """Return the partition, None if this broker has no replica of it."""
         partitions = self._topics.get(topic)
         return None if partitions is None else partitions.get(index)
 
     def find(self, topic: str, index: int) -> Partition | ErrorCode:
-        """The partition, or what a client is told who looks for it here (Kafka's `getPartitionOrError`)."""
+        """Return the partition, or the error for a client (Kafka's `getPartitionOrError`)."""
         try:
             return self._topics[topic][index]
         except KeyError:
@@ -164,7 +164,7 @@ class ReplicaManager:
             yield from partitions.values()
 
     def add(self, log: Log, config: TopicConfig, high_watermark: int) -> Partition:
-        """Take a log in, with no role yet; `high_watermark` as checkpointed (0 for a new log)."""
+        """Add a partition without a role; `high_watermark` as checkpointed (0 for a new log)."""
         partition = Partition(log, self._ports, high_watermark=high_watermark)
         self._obey(partition, config)
         self._topics.setdefault(log.topic, {})[log.partition] = partition
@@ -206,7 +206,7 @@ class ReplicaManager:
         self._follower_throttle.configure(follower_rate, samples, sample_ms)
 
     def take_role(self, topic: str, index: int, role: Role) -> ErrorCode:
-        """Follow one decision of the controller (LeaderAndIsr)."""
+        """Give a partition the role that the controller decided (LeaderAndIsr)."""
         partition = self.get(topic, index)
         if partition is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -218,7 +218,7 @@ class ReplicaManager:
         return error
 
     def stop(self, topic: str, index: int) -> None:
-        """Keep a partition, but lead it no more and follow nobody (StopReplica without deletion)."""
+        """Keep a partition, but stop leading and following (StopReplica without deletion)."""
         partition = self.get(topic, index)
         if partition is not None:
             self._leave(topic, index)
@@ -230,13 +230,13 @@ class ReplicaManager:
             fetcher.leave(topic, index)
 
     def shrink_isrs(self) -> None:
-        """Look who has fallen behind; to be done twice in `replica.lag.time.max.ms`."""
+        """Propose ISRs without followers that fell behind; called twice in `replica.lag.time.max.ms`."""
         now_ms = self._clock.now_ms()
         for partition in self:
             partition.shrink_isr(now_ms)
 
     def remove(self, topic: str, index: int) -> Partition | None:
-        """Forget a partition (StopReplica); whatever waits on it is answered."""
+        """Remove a partition (StopReplica), and answer the requests that wait on it."""
         partitions = self._topics.get(topic, {})
         partition = partitions.get(index)
         if partition is None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class TopicLog:
-    """One topic's partitions on this broker, by index. Nothing times out here: coordinators see to that."""
+    """Partitions of one internal topic on this broker, by index. Coordinators keep the timeouts."""
 
     def __init__(self, replicas: ReplicaManager, topic: str) -> None:
         self._replicas = replicas
@@ -53,7 +53,7 @@ class TopicLog:
     def begin_verification(
         self, partition: int, producer_id: int, epoch: int, now_ms: int, *, adds: bool
     ) -> VerificationGuard | ErrorCode:
-        """See `ProducerState`. What a coordinator writes has no sequence."""
+        """Begin a verification, as `Partition` does, for records of a coordinator, which have no sequence."""
         found = self._replicas.get(self.topic, partition)
         if found is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -62,7 +62,7 @@ class TopicLog:
     def append(
         self, partition: int, batch: bytearray, now_ms: int, terms: AppendTerms = BY_COORDINATOR
     ) -> tuple[ErrorCode, int]:
-        """Append one batch as acks=all demands; its last offset, or the error a produce would get and -1."""
+        """Append one batch with acks=all; return NONE and its last offset, or an error and -1."""
         found = self._replicas.get(self.topic, partition)
         if found is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER, -1
@@ -76,7 +76,7 @@ class TopicLog:
         return result.error, result.last_offset
 
     def when_committed(self, partition: int, offset: int) -> Promise[ErrorCode]:
-        """NONE once the high watermark is past `offset`, or what prevents it."""
+        """Promise NONE once the high watermark is past `offset`, or the error that prevents it."""
         found = self._replicas.get(self.topic, partition)
         if found is None:
             return Promise.resolved(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -120,17 +120,17 @@ class TopicLog:
             return b"" if data is None else data.read()
 
     def delete_before(self, partition: int, offset: int) -> ErrorCode:
-        """Delete the records below an offset that is committed, as DeleteRecords does."""
+        """Delete the records below a committed offset, as DeleteRecords does."""
         found = self._replicas.get(self.topic, partition)
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if found is None else found.delete_records_before(offset)[0]
 
     def start_offset(self, partition: int) -> int:
-        """The log start offset; 0 where there is no replica."""
+        """Return the log start offset, 0 without a replica."""
         found = self._replicas.get(self.topic, partition)
         return 0 if found is None else found.log.log_start_offset
 
     def end_offset(self, partition: int) -> int:
-        """The log end offset; 0 where there is no replica."""
+        """Return the log end offset, 0 without a replica."""
         found = self._replicas.get(self.topic, partition)
         return 0 if found is None else found.log.log_end_offset
 

@@ -54,7 +54,7 @@ class Stage(Enum):
 
 
 class FetchState(Struct):
-    """Progress of one partition that is fetched from a leader (Kafka's `FetchState`)."""
+    """Progress of one partition that is fetched from a leader (Kafka's `PartitionFetchState`)."""
 
     log: FollowerLog
     leader_epoch: int

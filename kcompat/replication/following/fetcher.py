@@ -74,21 +74,21 @@ class Fetcher:
         self._by_id: dict[tuple[bytes, int], TopicPartition] = {}
         self._not_fetching: dict[TopicPartition, FetchState] = {}
         self._delayed: dict[TopicPartition, int] = {}
-        """When each is asked for again, in ms since the epoch."""
+        """End of each partition's pause, in ms since the epoch."""
         self._asked: dict[TopicPartition, int] = {}
-        """The leader epoch in which each partition of a request other than Fetch was asked about."""
+        """Leader epoch of each partition in the pending request, if that is not a Fetch."""
         self.failed: set[TopicPartition] = set()
         """Partitions that are not followed any more until their next role."""
 
     @property
     def is_idle(self) -> bool:
-        """Whether there is no partition here, not even one that has failed."""
+        """Whether the fetcher has no partition, not even one that has failed."""
         return not self._states and not self.failed
 
     # -- which partitions --------------------------------------------------------------------------------
 
     def follow(self, log: FollowerLog, leader_epoch: int) -> None:
-        """Follow the leader in this epoch, from the end of the log on."""
+        """Start fetching a partition in this leader epoch, from the end of its log."""
         key = (log.topic, log.index)
         self.forget(key)
         self._states[key] = state = FetchState(log, leader_epoch, Stage.FETCHING)
@@ -100,7 +100,7 @@ class Fetcher:
             self._enter(key, state, Stage.TRUNCATING if is_old else Stage.FETCHING)
 
     def forget(self, key: TopicPartition) -> None:
-        """Follow this one no more."""
+        """Stop fetching a partition, and forget that it failed."""
         self.failed.discard(key)
         self._drop(key)
 
@@ -122,7 +122,7 @@ class Fetcher:
     # -- what to ask -------------------------------------------------------------------------------------
 
     def next(self, now_ms: int) -> Message | None:
-        """The next request; None when there is nothing to ask before `due_ms`."""
+        """Return the next request; None if there is none before `due_ms`."""
         for key in [key for key, until in self._delayed.items() if until <= now_ms]:
             state = self._states[key]
             if state.stage is Stage.FETCHING and state.log.is_held(state.lag):
@@ -142,7 +142,7 @@ class Fetcher:
         return self._fetch()
 
     def due_ms(self) -> int | None:
-        """When a pause ends, in ms since the epoch; None where nothing pauses."""
+        """Return when the first pause ends, in ms since the epoch; None without pauses."""
         return min(self._delayed.values(), default=None)
 
     def _fetch(self) -> FetchRequest | None:
@@ -171,7 +171,7 @@ class Fetcher:
     # -- what was answered -------------------------------------------------------------------------------
 
     def answered(self, response: Message, now_ms: int) -> None:
-        """Do what the answer to the last request asks for."""
+        """Apply the response to the last request."""
         match response:
             case FetchResponse():
                 self._fetched(response, now_ms)
@@ -187,7 +187,7 @@ class Fetcher:
                 raise AssertionError("a fetcher asks no such thing")
 
     def failed_call(self, request: Message, now_ms: int) -> None:
-        """The leader could not be asked."""
+        """Pause the partitions of a request that got no response."""
         if isinstance(request, FetchRequest):
             self._session.failed()
             self._pause_fetching(now_ms)
@@ -221,7 +221,7 @@ class Fetcher:
             self._give_up(key, "a fault in this broker")
 
     def _take(self, key: TopicPartition, answer: Answer, now_ms: int) -> None:
-        """Do what one row of an answer asks for, if it is still about what was asked."""
+        """Apply the answer for one partition, unless its offset or epoch has changed meanwhile."""
         state, asked = self._states.get(key), self._session.sent.get(key)
         if state is None or asked is None or key in self._delayed:
             return
@@ -290,7 +290,7 @@ class Fetcher:
             self._truncate(key, answer.leader_epoch, answer.end_offset)
 
     def _found_offset(self, key: TopicPartition, answer: OffsetAnswer, now_ms: int) -> None:
-        """The leader's log ends before this one only after an unclean election."""
+        """Apply an offset of ListOffsets. The leader's log ends first only after an unclean election."""
         state = self._about(key, Stage.SEEKING_END) or self._about(key, Stage.SEEKING_START)
         if state is None:
             return
@@ -314,7 +314,7 @@ class Fetcher:
             self._enter(key, state, Stage.SEEKING_START)
 
     def _about(self, key: TopicPartition, stage: Stage) -> FetchState | None:
-        """The partition, if it still waits for this answer."""
+        """Return the state of a partition that still waits for this answer, else None."""
         state = self._states.get(key)
         if state is None or state.stage is not stage:
             return None
@@ -351,7 +351,7 @@ class Fetcher:
     # -- going on ----------------------------------------------------------------------------------------
 
     def _enter(self, key: TopicPartition, state: FetchState, stage: Stage) -> None:
-        """Ask this next."""
+        """Set the stage of a partition: the request that it needs next."""
         state.stage = stage
         if stage is Stage.FETCHING:
             self._not_fetching.pop(key, None)
@@ -361,7 +361,7 @@ class Fetcher:
             self._session.drop(key)
 
     def _refused(self, key: TopicPartition, error: ErrorCode, now_ms: int) -> None:
-        """The leader does not serve it. What is fenced waits for a role: the leader is in a later epoch."""
+        """Pause a partition after an error; one with a fenced epoch waits for its next role instead."""
         if error == ErrorCode.FENCED_LEADER_EPOCH:
             # After every election: the role that tells of it is on its way.
             self._give_up(key, "its leader is in a later epoch", logging.INFO)
@@ -382,7 +382,7 @@ class Fetcher:
         self.failed.add(key)
 
     def check_invariants(self) -> None:
-        """Assert that each partition is asked about in one way, and from its log end."""
+        """Assert that each partition needs one kind of request, from its log end."""
         assert not self.failed & self._states.keys()
         assert self._delayed.keys() <= self._states.keys()
         wanted = self._session.wanted

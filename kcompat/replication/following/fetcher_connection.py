@@ -35,7 +35,7 @@ class LeaderPort(Protocol):
         """
 
     def disconnect(self) -> None:
-        """Give the connection up until the next call; what is under way fails."""
+        """Close the connection until the next call; pending requests fail."""
 
 
 class FetcherConnection:
@@ -61,11 +61,11 @@ class FetcherConnection:
         self._is_closed = False
 
     def go_on_soon(self) -> None:
-        """There is something new to ask: after the current event, so that all it brings goes along."""
+        """Send the next request after the current event, so that it covers all that the event brings."""
         self._set_timer(0)
 
     def close(self) -> None:
-        """Ask nothing any more."""
+        """Stop sending requests, and close the connection."""
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
@@ -88,7 +88,7 @@ class FetcherConnection:
         self._is_cut_short = False
 
     def _go_on(self) -> None:
-        """Ask what there is to ask; look again when the first pause ends."""
+        """Send the next request, if there is one, and set a timer for the first pause that ends."""
         now_ms = self._clock.now_ms()
         request = self.fetcher.next(now_ms)
         due_ms = self.fetcher.due_ms()
@@ -117,7 +117,7 @@ class FetcherConnection:
 
 
 def _fitted(request: Message, version: int) -> Message:
-    """The request as this version carries it: who follows moved to another field, and topics got ids."""
+    """Return the request as this version carries it: the follower's id has another field since v15."""
     if isinstance(request, FetchRequest):
         if version < FIRST_WITH_REPLICA_STATE:
             request.replica_id = request.replica_state.replica_id

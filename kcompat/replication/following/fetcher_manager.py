@@ -69,7 +69,7 @@ class FetcherManager:
         self._partitions: dict[TopicPartition, Partition] = {}
 
     def follow(self, partition: Partition) -> None:
-        """The partition has a role: follow the leader that it names, if that is another broker."""
+        """Follow the leader that the partition's role names, if it is another broker."""
         key = (partition.topic, partition.index)
         self.leave(*key)
         leader = partition.role.leader
@@ -91,7 +91,7 @@ class FetcherManager:
         return (crc32(topic.encode()) + index) % self._config.fetchers
 
     def leave(self, topic: str, index: int) -> None:
-        """The partition goes: follow nobody."""
+        """Stop fetching for a partition."""
         key = (topic, index)
         place = self._places.pop(key, None)
         self._partitions.pop(key, None)
@@ -103,14 +103,14 @@ class FetcherManager:
             self._clock.call_later(0, lambda: self._close_idle(place))
 
     def _close_idle(self, place: tuple[int, int]) -> None:
-        """Close a connection that is still of no use after the event that took its last partition."""
+        """Close a connection that has no partition after the current event either."""
         connection = self._connections.get(place)
         if connection is not None and connection.fetcher.is_idle:
             del self._connections[place]
             connection.close()
 
     def configure(self, config: FetcherManagerConfig) -> None:
-        """Follow with another number of fetchers, or other limits."""
+        """Apply another number of fetchers, or other limits."""
         if config != self._config:
             partitions = list(self._partitions.values())
             self.close()
@@ -126,7 +126,7 @@ class FetcherManager:
         return None if place is None else self._connections[place].fetcher.lag((topic, index))
 
     def close(self) -> None:
-        """Fetch nothing any more."""
+        """Stop fetching, and close all connections."""
         for connection in self._connections.values():
             connection.close()
         self._connections.clear()

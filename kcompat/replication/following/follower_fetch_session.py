@@ -65,17 +65,17 @@ class FollowerFetchSession:
         return bool(self._wanted) or (self._epoch != INITIAL_EPOCH and bool(self.sent))
 
     def want(self, key: TopicPartition, fetch: PartitionFetch) -> None:
-        """Fetch this from now on."""
+        """Fetch this partition from now on, or with other fields."""
         self._wanted[key] = fetch
         self._changed[key] = None
 
     def drop(self, key: TopicPartition) -> None:
-        """Fetch this no more."""
+        """Stop fetching this partition."""
         if self._wanted.pop(key, None) is not None:
             self._changed[key] = None
 
     def fill(self, request: FetchRequest) -> None:
-        """Put into the request what its leader has to hear."""
+        """Fill in the session's id and epoch, and the partitions that have changed since the last request."""
         request.session_id, request.session_epoch = self._id, self._epoch
         if self._epoch == INITIAL_EPOCH:
             changed: Iterable[TopicPartition] = self._wanted
@@ -128,11 +128,11 @@ class FollowerFetchSession:
         return True
 
     def failed(self) -> None:
-        """Nobody knows whether the leader has heard the request: close the session and begin another."""
+        """Begin a new session: the leader may or may not have received the request."""
         self._begin_anew(self._id)
 
     def _begin_anew(self, session_id: int) -> None:
-        """The next request names everything, and closes the session of this id."""
+        """Have the next request name every partition, and close the session of this id."""
         self._id = session_id
         self._epoch = INITIAL_EPOCH
 

@@ -25,18 +25,18 @@ class FollowerLog(ReplicaIdentity, Protocol):
 
     @property
     def log_end_offset(self) -> int:
-        """Where its log ends, and the next fetch begins."""
+        """Log end offset, from which the next fetch starts."""
 
     @property
     def high_watermark(self) -> int:
-        """Below this offset everything is on every replica in sync, as far as is known here."""
+        """High watermark of the partition, as this broker knows it."""
 
     @property
     def latest_epoch(self) -> int:
         """The leader epoch of its last batch; -1 where no epochs are known."""
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """The largest epoch up to `epoch` and where it ends here; (-1, -1) if that is unknown."""
+        """Return the largest epoch up to `epoch` and where it ends; (-1, -1) if that is unknown."""
 
     def append(self, records: memoryview, leader_epoch: int) -> ErrorCode:
         """Append what was sent by the leader of this epoch, as it is, but nothing of a later epoch.
@@ -46,20 +46,20 @@ class FollowerLog(ReplicaIdentity, Protocol):
         """
 
     def heard(self, high_watermark: int, log_start_offset: int) -> None:
-        """Take the leader's high watermark, and its log start, as far as this log has come."""
+        """Take over the leader's high watermark and log start, as far as this log has the records."""
 
     def is_held(self, lag: int) -> bool:
-        """Whether it takes nothing for now, being `lag` behind (-1: nobody knows): others need the room."""
+        """Return whether a throttle holds this replica back; it is `lag` offsets behind (-1: unknown)."""
 
     def truncate_to(self, offset: int) -> None:
-        """Remove everything from `offset` on."""
+        """Remove the records from `offset` on."""
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Drop everything and go on with an empty log at `offset`."""
+        """Delete all records and start the log again at `offset`."""
 
 
 class Truncation(Struct, frozen=True, gc=False):
-    """Cut at `offset`; if that is not final, ask the leader again about the epoch that is the last then."""
+    """Offset to truncate a log to; unless it is final, the leader is asked about the new last epoch."""
 
     offset: int
     is_final: bool

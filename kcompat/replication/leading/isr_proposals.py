@@ -71,7 +71,7 @@ class IsrProposals:
         return len(self._waiting)
 
     def submit(self, owner: IsrOwner, pending: Pending) -> None:
-        """Propose `pending.proposed`, in the place of what the partition proposed before."""
+        """Propose `pending.proposed`, instead of any earlier proposal of the partition."""
         role = owner.role
         self._waiting[owner.topic, owner.index] = _Proposal(
             owner, pending, role.leader_epoch, role.partition_epoch
@@ -81,7 +81,7 @@ class IsrProposals:
             self._later(0)  # what else the same event brings goes along
 
     def close(self) -> None:
-        """Ask for nothing any more."""
+        """Drop all proposals, and send no more."""
         self._is_closed = True
         self._waiting.clear()
         if self._timer is not None:
@@ -143,7 +143,7 @@ class IsrProposals:
         self._later(RETRY_MS if is_undecided else 0)
 
     def _settle(self, key: TopicPartition, proposal: _Proposal, answer: Answer) -> None:
-        """Tell the partition what became of its proposal. One that has to be made again stays."""
+        """Tell the partition the outcome of its proposal. A proposal that has to be made again stays."""
         owner, pending = proposal.owner, proposal.pending
         if answer.error_code and owner.isr_refused(pending, error_of(answer.error_code)):
             return

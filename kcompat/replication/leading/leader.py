@@ -122,7 +122,7 @@ class Leader:
         return known.at_reelection(now_ms, is_in_sync, self.epoch_start_offset)
 
     def _arrange(self) -> None:
-        """Note whom the high watermark waits for."""
+        """Work out which replicas the high watermark waits for."""
         maximal = self.state.maximal
         self.has_quorum = len(self.state.isr) >= self._needed
         self._advances_alone = self.has_quorum and not self.remotes
@@ -228,7 +228,7 @@ class Leader:
         return {remote.id: remote.await_answer() for remote in self._waits_for}
 
     def is_followed(self, awaited: Mapping[int, int]) -> bool:
-        """Whether those that were asked have fetched, but for those that cannot be elected any more."""
+        """Return whether each follower in `awaited` that can still be elected has fetched so often."""
         return all(remote.fetches >= awaited[remote.id] for remote in self._waits_for if remote.id in awaited)
 
     def is_followed_lately(self, now_ms: int) -> bool:
@@ -240,7 +240,7 @@ class Leader:
         return all(remote.last_fetch_ms >= since_ms for remote in self._waits_for)
 
     def low_watermark(self, log_start_offset: int) -> int:
-        """The smallest log start over this replica and those on brokers that are alive."""
+        """Return the smallest log start over this replica and the replicas on living brokers."""
         for remote in self.remotes.values():
             if remote.log_start_offset < log_start_offset and self._rule.is_alive(remote.id):
                 log_start_offset = remote.log_start_offset

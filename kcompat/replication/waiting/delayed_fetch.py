@@ -57,7 +57,7 @@ class DelayedFetch:
         self._total = 0
 
     def read(self, known: Partition | None = None, just_read: Fetched | None = None) -> Results:
-        """Read every partition once; but for one that is `known`, if what was just read there fits."""
+        """Read every partition once, except `known` if `just_read` fits into the response."""
         results: Results = []
         reader, left, min_one_batch = self._reader, self._max_bytes, not self._hard_limit
         for target, partition in self._targets:
@@ -118,11 +118,11 @@ class DelayedFetch:
 
     @property
     def keys(self) -> list[Hashable]:
-        """The partitions to wait on, as `must_answer` has seen them."""
+        """Partitions to wait on, as `must_answer` found them."""
         return list(self._sizes)
 
     def try_complete(self, key: Hashable) -> Results | None:
-        """Look at the partition that changed; read them all once there is enough."""
+        """Read the partition that changed, and all of them once there are enough bytes."""
         assert isinstance(key, Partition)
         spec = self._specs[key]
         fetched = key.fetch(spec, self._reader, spec.max_bytes, min_one_batch=True)

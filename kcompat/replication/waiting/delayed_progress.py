@@ -47,7 +47,7 @@ class DelayedProgress(Generic[Answer]):
         return None if self._waiting else self._answer
 
     def expire(self) -> Answer:
-        """Settle the rest as timed out; it may still be committed later."""
+        """Settle the remaining partitions as timed out; their records may still be committed later."""
         for partition in self._waiting:
             self._settle(partition, ErrorCode.REQUEST_TIMED_OUT)
         self._waiting.clear()

@@ -35,7 +35,7 @@ PartitionKey = tuple[TopicKey, int]
 
 
 class FetchTarget(Struct):
-    """One partition of a fetch: what is asked, and what the client was last told (-1 = nothing yet)."""
+    """Partition of a fetch: the request, and the values last sent to the client (-1 = none yet)."""
 
     topic: TopicKey
     index: int
@@ -49,11 +49,11 @@ class FetchTarget(Struct):
 
     @property
     def key(self) -> PartitionKey:
-        """How the session knows the partition."""
+        """Key of the partition in its session."""
         return self.topic, self.index
 
     def must_answer(self, fetched: Fetched) -> bool:
-        """Whether an incremental answer has to mention the partition; remembers what it then knows."""
+        """Return whether an incremental response has to include the partition; remember what it sends."""
         changed = (
             len(fetched.records) > 0
             or fetched.high_watermark != self.told_high_watermark
@@ -72,7 +72,7 @@ class FetchTarget(Struct):
 
 
 class FetchSession:
-    """The partitions a client has named, in the order they are served: those that just had data go last."""
+    """Partitions of one client in the order in which they are served: those that just had data go last."""
 
     __slots__ = ("created_ms", "epoch", "id", "is_privileged", "last_used_ms", "targets", "uses_topic_ids")
 
@@ -106,7 +106,7 @@ class FetchSession:
 
 
 class FetchContext:
-    """One fetch on its way: which partitions to read, and which of the results to tell."""
+    """Context of one fetch: the partitions to read, and which results the response includes."""
 
     __slots__ = (
         "_is_privileged",
@@ -136,7 +136,7 @@ class FetchContext:
     def answer(
         self, results: list[tuple[FetchTarget, Fetched]], now_ms: int
     ) -> tuple[int, list[tuple[FetchTarget, Fetched]]]:
-        """The session id to answer with (0 = none) and the results to mention."""
+        """Return the session id for the response (0 = none) and the results that it includes."""
         session = self._session
         if session is not None:
             told = [pair for pair in results if pair[0].must_answer(pair[1])]
@@ -155,7 +155,7 @@ class FetchContext:
 
 
 class FetchSessions:
-    """The cache of sessions: `max.incremental.fetch.session.cache.slots` of them at most."""
+    """Cache of at most `max.incremental.fetch.session.cache.slots` sessions."""
 
     def __init__(self, slots: int, random: Random) -> None:
         self._slots = slots
@@ -206,7 +206,7 @@ class FetchSessions:
     def create(
         self, targets: list[FetchTarget], uses_topic_ids: bool, now_ms: int, *, is_privileged: bool
     ) -> int:
-        """A new session's id, or NO_SESSION when there is no room for one of its rank."""
+        """Add a session and return its id, or NO_SESSION when there is no room for one of its rank."""
         rank = (is_privileged, len(targets))
         if len(self._sessions) >= self._slots and not self._evict_for(rank, now_ms):
             return NO_SESSION
@@ -238,5 +238,5 @@ def _rank(session: FetchSession) -> tuple[bool, int]:
 
 
 def next_epoch(epoch: int) -> int:
-    """The epoch after `epoch`: it wraps to 1, as 0 and -1 have meanings of their own."""
+    """Return the epoch after `epoch`. It wraps to 1, as 0 and -1 have special meanings."""
     return 1 if epoch >= 2**31 - 1 else epoch + 1
