@@ -56,6 +56,9 @@ class OtherController(Protocol):
     def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
         """Allocate a block of producer ids to this broker; None if that failed."""
 
+    def move_leaderships_away(self) -> Promise[StillLed]:
+        """Have other brokers lead what this broker leads; fails with PeerError."""
+
 
 class Decisions:
     """The requests of one broker. Each promise is completed once this broker has acted on the decision and
@@ -156,6 +159,13 @@ class Decisions:
     def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> Promise[StillLed]:
         """Move the leaderships away from a broker that is about to stop."""
         return self._submit(ControlledShutdown(broker_id, broker_epoch))
+
+    def move_leaderships_away(self, broker_epoch: int) -> Promise[StillLed]:
+        """Have other brokers lead what this broker leads, which is about to stop."""
+        other = self._elsewhere()
+        if other is not None:
+            return other.move_leaderships_away()
+        return self.controlled_shutdown(self._broker_id, broker_epoch)
 
     def elect_leaders(
         self, kind: ElectionType, partitions: Sequence[tuple[str, int]]

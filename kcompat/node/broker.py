@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.cluster.feature_levels import HIGHEST_LEVELS
+from kcompat.config.feed import ConfigFeed
+from kcompat.config.fixed_size import fit_to_size
 from kcompat.config.kraft import insist_on_one_node
 from kcompat.config.listeners import check_supported
-from kcompat.config.topic import topic_config
 from kcompat.controller import loading
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.cleaner.watch import compact_now
@@ -20,15 +21,14 @@ from kcompat.log.identity import stored_identity
 from kcompat.migration.adoption import adopt
 from kcompat.net.server import Server
 from kcompat.node.broker_id import with_broker_id
-from kcompat.node.departure import hand_leaderships_over
 from kcompat.node.housekeeping import Housekeeping, chores_of
 from kcompat.node.late_imports import LateImports
 from kcompat.node.layout import insist_on_one
 from kcompat.node.lifetime import Lifetime
 from kcompat.node.listeners import address_of, advertise, insist_on_free_ports, keep_open, limits_of
 from kcompat.node.parts import Parts
+from kcompat.node.storage_parts import StorageParts
 from kcompat.protocol.uuids import random_uuid, uuid_to_text
-from kcompat.replication.storage_config import log_config
 from kcompat.security.authorizer import AllowEverything
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class BrokerNode:
         """
         try:
             if hand_over and self._is_serving:
-                await hand_leaderships_over(self.parts)
+                await self.parts.cluster.hand_leaderships_over()
         finally:
             self._is_serving = False
             await self._lifetime.end()
@@ -103,29 +103,32 @@ class BrokerNode:
         proposed = self._identity.cluster_id or uuid_to_text(random_uuid(environment.random))
         # Who adopts logs writes the id together with what it finds in them.
         cluster_id = await loading.cluster_id(session, proposed, claims=not store.is_own)
-        parts = self.parts = Parts(
-            config, environment, session, cluster_id, self._authorizer, keeps_metadata=store.is_own
-        )
-        # The topics' own settings come with their roles.
-        parts.logs.open(config.broker_id, cluster_id, log_config(topic_config(config, {})))
-        began(parts.logs.close, parts.logs.abandon)
+        feed = ConfigFeed(fit_to_size(config, 1) if store.is_own else config)
+        storage = StorageParts(feed, environment, cluster_id)
+        storage.open(self._lifetime)
         if store.is_own:
-            await adopt(session, parts.logs, cluster_id, parts.config.current, environment.random)
+            await adopt(session, storage.logs, cluster_id, feed.current, environment.random)
 
         listeners = keep_open(environment.bind, config, self._lifetime)
+        parts = self.parts = Parts(
+            storage,
+            feed,
+            environment,
+            session,
+            self._authorizer,
+            self._lifetime,
+            keeps_metadata=store.is_own,
+        )
         self.server = Server(listeners, parts.dispatcher, limits_of(config), environment.turn)
-        parts.config.subscribe(lambda changed: setattr(self.server.hub, "limits", limits_of(changed)))
-        began(parts.leave, parts.abandon)
+        feed.subscribe(lambda changed: setattr(self.server.hub, "limits", limits_of(changed)))
         told, self.served = await advertise(config, listeners, environment.host_name, is_alone=store.is_own)
-        await parts.join(told)
-        parts.start_coordinators()
-        began(parts.stop_coordinators, parts.stop_coordinators)
-        began(parts.cleaner.stop, parts.cleaner.stop)
-        parts.cleaner.start()
+        await parts.cluster.join(told)
+        parts.coordinators.start()
+        began(storage.cleaner.stop, storage.cleaner.stop)
+        storage.cleaner.start()
         housekeeping = Housekeeping(environment.clock, chores_of(parts))
         began(housekeeping.stop, housekeeping.stop)
         housekeeping.start()
-        began(parts.helpers.close, parts.helpers.close)
         self.server.start()
         began(self.server.stop, self.server.abandon)
         administration = environment.administration(config.log_dirs[0], {"compact": self.compacting})
@@ -147,4 +150,5 @@ class BrokerNode:
 
     def compacting(self, topic: str) -> AsyncIterator[Compacted | Progress]:
         """Compact as `compact` does, and report the progress in between."""
-        return compact_now(self.parts.cleaner, [log for log in self.parts.logs if log.topic == topic])
+        storage = self.parts.storage
+        return compact_now(storage.cleaner, [log for log in storage.logs if log.topic == topic])

@@ -86,7 +86,7 @@ class ClusterNodes:
         session = self._sessions[broker_id] = BorrowedStore(self._store, self._environment.clock)
         node = BrokerNode(self._configs[broker_id], self._environment_of(broker_id, session))
         await node.start()
-        node.parts.cluster.subscribe(lambda *_: self._changed.set())
+        node.parts.storage.metadata.subscribe(lambda *_: self._changed.set())
         self.running[broker_id] = node
         self._changed.set()
 
@@ -144,7 +144,7 @@ class ClusterNodes:
 
     def _know_each_other(self, broker_ids: AbstractSet[int]) -> bool:
         """Whether each of these brokers sees all of them, and one of them as the controller."""
-        images = [self.running[broker_id].parts.cluster.image for broker_id in broker_ids]
+        images = [self.running[broker_id].parts.storage.metadata.image for broker_id in broker_ids]
         return all(
             broker_ids <= image.brokers.keys() and image.controller_id in broker_ids for image in images
         )
@@ -160,10 +160,12 @@ class ClusterNodes:
         """
 
         def distrust(broker_id: int) -> tuple[bool, bool]:
-            is_controller = self.running[broker_id].parts.controller_election.is_here
+            is_controller = self.running[broker_id].parts.cluster.controller_election.is_here
             return not is_controller, broker_id in self._links.isolated
 
-        return [self.running[each].parts.cluster.image for each in sorted(self.running, key=distrust)]
+        return [
+            self.running[each].parts.storage.metadata.image for each in sorted(self.running, key=distrust)
+        ]
 
     async def close(self) -> None:
         """Stop all brokers and the store."""

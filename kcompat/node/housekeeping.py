@@ -30,7 +30,7 @@ class Chore(Struct, frozen=True):
 
 def chores_of(parts: Parts) -> list[Chore]:
     """All chores of a broker, with the intervals that its configuration sets at its start."""
-    config, logs = parts.config.current, parts.logs
+    config, logs = parts.config.current, parts.storage.logs
     first = config.log_initial_task_delay_ms
     now_ms = parts.environment.clock.now_ms
     checkpoint_ms = config.replica_high_watermark_checkpoint_interval_ms
@@ -49,8 +49,8 @@ def chores_of(parts: Parts) -> list[Chore]:
             first,
         ),
         Chore("high watermarks", checkpoint_ms, partial(_checkpoint_high_watermarks, parts)),
-        Chore("moves between directories", checkpoint_ms, parts.moves.look_after),
-        Chore("ISRs", max(1, config.replica_lag_time_max_ms // 2), parts.replicas.shrink_isrs),
+        Chore("moves between directories", checkpoint_ms, parts.storage.moves.look_after),
+        Chore("ISRs", max(1, config.replica_lag_time_max_ms // 2), parts.storage.replicas.shrink_isrs),
         Chore(
             "producers",
             config.producer_id_expiration_check_interval_ms,
@@ -89,11 +89,11 @@ class Housekeeping:
 
 def _enforce_retention(parts: Parts) -> None:
     def high_watermark(log: Log) -> int:
-        partition = parts.replicas.get(log.topic, log.partition)
+        partition = parts.storage.replicas.get(log.topic, log.partition)
         return 0 if partition is None else partition.high_watermark
 
-    parts.logs.enforce_retention(parts.environment.clock.now_ms(), high_watermark)
+    parts.storage.logs.enforce_retention(parts.environment.clock.now_ms(), high_watermark)
 
 
 def _checkpoint_high_watermarks(parts: Parts) -> None:
-    parts.logs.checkpoint_high_watermarks(parts.replicas.high_watermarks())
+    parts.storage.logs.checkpoint_high_watermarks(parts.storage.replicas.high_watermarks())

@@ -168,7 +168,7 @@ def store_over_anything(cluster: VirtualCluster) -> bool:
 
 def replicas(cluster: VirtualCluster) -> Iterator[tuple[int, Partition]]:
     for broker_id, node in cluster.running.items():
-        yield from ((broker_id, each) for each in node.parts.replicas if each.topic == TOPIC)
+        yield from ((broker_id, each) for each in node.parts.storage.replicas if each.topic == TOPIC)
 
 
 def leaders(cluster: VirtualCluster) -> Iterator[tuple[int, Partition, Leader]]:
@@ -328,7 +328,7 @@ def hold_what_others_have(cluster: VirtualCluster) -> bool:
     that.
     """
     for broker_id, node in cluster.running.items():
-        topic, logs = cluster.store.topics()[TOPIC], node.parts.logs
+        topic, logs = cluster.store.topics()[TOPIC], node.parts.storage.logs
         for index, replicas in enumerate(topic.replicas):
             if broker_id not in replicas and logs.get(TOPIC, index) is None:
                 log = logs.create(TOPIC, index, topic.topic_id, LogConfig())

@@ -33,7 +33,7 @@ COPY = "copied"
 def led(cluster: VirtualCluster, topic: str) -> Iterator[Partition]:
     """The partitions of a topic where a leader runs."""
     for node in cluster.running.values():
-        yield from (each for each in node.parts.replicas if each.topic == topic and each.is_leader)
+        yield from (each for each in node.parts.storage.replicas if each.topic == topic and each.is_leader)
 
 
 def open_in(partition: Partition) -> ProducerEntry | None:
@@ -75,7 +75,7 @@ def forget_open(cluster: VirtualCluster) -> bool:
 def forget_staged(cluster: VirtualCluster) -> bool:
     """A group coordinator loses what transactions have committed so far, time and again."""
     for node in cluster.running.values():
-        for _, shard in node.parts.groups.runtime.active():
+        for _, shard in node.parts.coordinators.groups.runtime.active():
             for offsets in shard.offsets.values():
                 offsets.staged.clear()
     return False
@@ -84,7 +84,7 @@ def forget_staged(cluster: VirtualCluster) -> bool:
 def forget_id(cluster: VirtualCluster) -> bool:
     """A transaction coordinator takes an id for another one's than its log says."""
     for node in cluster.running.values():
-        for _, shard in node.parts.transactions.runtime.active():
+        for _, shard in node.parts.coordinators.transactions.runtime.active():
             for name, transaction in shard.transactions.items():
                 if transaction.state is State.ONGOING:
                     shard.transactions.set(name, transaction.fenced(0), 0)
@@ -95,7 +95,7 @@ def forget_id(cluster: VirtualCluster) -> bool:
 def shared(cluster: VirtualCluster) -> Iterator[SharePartition]:
     """The share partitions that are led, beyond the first records."""
     for node in cluster.running.values():
-        for partition in node.parts.replicas:
+        for partition in node.parts.storage.replicas:
             if partition.topic == "stable" and partition.is_leader:
                 of = partition.topic_id, partition.index
                 found = node.parts.sharing.partitions.lead(SHARERS, of)

@@ -75,7 +75,7 @@ class Fixture:
 
     def disk(self, broker_id: int, index: int = 0) -> str:
         """Where a broker has a replica."""
-        partition = self.cluster.running[broker_id].parts.replicas.get(TOPIC, index)
+        partition = self.cluster.running[broker_id].parts.storage.replicas.get(TOPIC, index)
         assert partition is not None
         return partition.log.context.path.rpartition("/")[2]
 

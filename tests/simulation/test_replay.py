@@ -106,11 +106,11 @@ class Replays:
         """Replay, and see where something is missing by now."""
         self.rules.coordinators.check_replay()
         for node in self.cluster.running.values():
-            shards = [shard for _, shard in node.parts.groups.runtime.active()]
+            shards = [shard for _, shard in node.parts.coordinators.groups.runtime.active()]
             for shard in shards:
                 self.kinds.update(*map(kinds_of, shard.groups.values()))
         for node in self.cluster.running.values():
-            for partition in node.parts.replicas:
+            for partition in node.parts.storage.replicas:
                 if partition.topic in COORDINATED and partition.topic not in self.compacted:
                     view = memoryview(log_bytes(partition.log))
                     count = sum(header.record_count for _, header in iter_headers(view))

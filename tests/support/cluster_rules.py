@@ -132,8 +132,8 @@ class ClusterRules:
 
     def _look(self, *, thoroughly: bool) -> None:
         for broker_id, node in self._cluster.running.items():
-            self._check_image(broker_id, node.parts.cluster.image)
-            for partition in node.parts.replicas:
+            self._check_image(broker_id, node.parts.storage.metadata.image)
+            for partition in node.parts.storage.replicas:
                 seen = _what_is_seen(partition)
                 if self._seen.get(partition) != seen:
                     self._seen[partition] = seen
@@ -271,7 +271,7 @@ class ClusterRules:
 
     def _replica(self, broker_id: int, place: Place) -> Partition | None:
         node = self._cluster.running.get(broker_id)
-        found = None if node is None else node.parts.replicas.get(*place)
+        found = None if node is None else node.parts.storage.replicas.get(*place)
         known = None if found is None else self._known.get((broker_id, found.topic_id, found.index))
         return None if known is None else found
 
@@ -298,7 +298,7 @@ class ClusterRules:
         topics = self._cluster.store.topics()
         found = []
         for broker_id, node in self._cluster.running.items():
-            for directory in node.parts.logs.directories:
+            for directory in node.parts.storage.logs.directories:
                 for path in sorted(Path(directory.path).iterdir()):
                     place = parse_partition_directory(path.name) or parse_future_directory(path.name)
                     topic = None if place is None else topics.get(place[0])

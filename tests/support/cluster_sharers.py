@@ -171,5 +171,5 @@ class Sharer:
     def _epoch_of(self, broker_id: int, place: Place) -> int | None:
         """In which epoch a broker has a partition now."""
         node = self._cluster.running.get(broker_id)
-        found = None if node is None else node.parts.replicas.get(*place)
+        found = None if node is None else node.parts.storage.replicas.get(*place)
         return None if found is None else found.role.leader_epoch

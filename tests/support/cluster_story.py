@@ -334,7 +334,7 @@ class Story:
             if topic.adding or topic.removing:
                 found.append(f"{name} is reassigned: {topic}")
         for broker_id, node in self.cluster.running.items():
-            image = node.parts.cluster.image
+            image = node.parts.storage.metadata.image
             if sorted(image.brokers) != self.cluster.broker_ids or image.controller_id not in image.brokers:
                 found.append(
                     f"broker {broker_id} sees {sorted(image.brokers)}, controller {image.controller_id}"

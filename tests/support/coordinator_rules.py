@@ -109,7 +109,7 @@ class CoordinatorRules:
             found += [
                 f"{each.topic}-{each.index} of broker {broker_id} is read up to {each.last_stable_offset} of "
                 f"{each.high_watermark}"
-                for each in node.parts.replicas
+                for each in node.parts.storage.replicas
                 if each.is_leader and each.last_stable_offset < each.high_watermark
             ]
         return found
@@ -127,18 +127,18 @@ class CoordinatorRules:
 def _replays(node: BrokerNode) -> Iterator[tuple[str, object, object]]:
     """Each partition that a broker coordinates by: what it has, and what its log gives."""
     parts = node.parts
-    log = TopicLog(parts.replicas, CONSUMER_OFFSETS)
-    for partition, groups in parts.groups.runtime.active():
-        image = parts.cluster.image
-        replayed = replayed_groups(log, parts.groups.config, partition, image)
+    log = TopicLog(parts.storage.replicas, CONSUMER_OFFSETS)
+    for partition, groups in parts.coordinators.groups.runtime.active():
+        image = parts.storage.metadata.image
+        replayed = replayed_groups(log, parts.coordinators.groups.config, partition, image)
         yield f"{log.topic}-{partition}", kept_of_groups(groups), kept_of_groups(replayed)
-    log = TopicLog(parts.replicas, TRANSACTION_STATE)
-    for partition, shard in parts.transactions.runtime.active():
+    log = TopicLog(parts.storage.replicas, TRANSACTION_STATE)
+    for partition, shard in parts.coordinators.transactions.runtime.active():
         again = replayed_transactions(log, partition)
         yield f"{log.topic}-{partition}", kept_of_transactions(shard), kept_of_transactions(again)
-    log = TopicLog(parts.replicas, SHARE_GROUP_STATE)
-    for partition, shares in parts.sharing.coordinator.runtime.active():
-        found = replayed_shares(log, parts.sharing.coordinator.config, partition)
+    log = TopicLog(parts.storage.replicas, SHARE_GROUP_STATE)
+    for partition, shares in parts.coordinators.sharing.coordinator.runtime.active():
+        found = replayed_shares(log, parts.coordinators.sharing.coordinator.config, partition)
         yield f"{log.topic}-{partition}", kept_of_shares(shares), kept_of_shares(found)
 
 

@@ -280,11 +280,11 @@ def faulty_dispatcher(parts: Parts, injector: Injector) -> Dispatcher:
     """A dispatcher over handlers and decisions that fail; adds a listener that fails, too."""
 
     def submit(event: Event[T]) -> Promise[T]:
-        promise: Promise[T] = parts.controller_election.submit(_FaultyEvent(event, injector))
+        promise: Promise[T] = parts.cluster.controller_election.submit(_FaultyEvent(event, injector))
         promise.then(lambda _: injector.come_by(f"callback: answer to {type(event).__name__}"))
         return promise.map(partial(_passed, injector, f"map: answer to {type(event).__name__}"))
 
-    parts.cluster.subscribe(lambda _old, _new: injector.come_by("listener: new image"))
+    parts.storage.metadata.subscribe(lambda _old, _new: injector.come_by("listener: new image"))
     services = parts.services
     decisions = Decisions(submit, services.cluster.broker_id, parts.config, parts.environment.random)
     served = tuple(_faulty(each, injector) for each in services.server.served)
@@ -304,9 +304,9 @@ def follow(parts: Parts, injector: Injector, topics: Iterable[str]) -> None:
         injector.come_by("listener: leadership")
 
     for topic in topics:
-        parts.replicas.on_leadership(topic, heard)
-    for partition in parts.replicas:
-        for purgatory in (parts.replicas.produces, parts.replicas.fetches):
+        parts.storage.replicas.on_leadership(topic, heard)
+    for partition in parts.storage.replicas:
+        for purgatory in (parts.storage.replicas.produces, parts.storage.replicas.fetches):
             purgatory.wait(_Bystander(injector), (partition,), None)
 
 

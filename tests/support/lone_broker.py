@@ -122,27 +122,27 @@ class BrokerFixture:
     @property
     def logs(self) -> LogManager:
         """The broker's logs."""
-        return self.node.parts.logs
+        return self.node.parts.storage.logs
 
     @property
     def cluster(self) -> MetadataCache:
         """The cluster as the broker knows it."""
-        return self.node.parts.cluster
+        return self.node.parts.storage.metadata
 
     @property
     def replicas(self) -> ReplicaManager:
         """The broker's partitions."""
-        return self.node.parts.replicas
+        return self.node.parts.storage.replicas
 
     @property
     def decisions(self) -> Decisions:
         """The broker's requests to the controller."""
-        return self.node.parts.decisions
+        return self.node.parts.cluster.decisions
 
     @property
     def groups(self) -> GroupCoordinator:
         """The groups the broker coordinates."""
-        return self.node.parts.groups
+        return self.node.parts.coordinators.groups
 
     async def start(self) -> None:
         """Start the broker, and run the timers that are due at once."""

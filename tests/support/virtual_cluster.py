@@ -255,7 +255,7 @@ class VirtualCluster:
     def has_lost_disk(self, broker_id: int) -> bool:
         """Whether a broker that runs has a log directory out of service."""
         node = self.running[broker_id]
-        return any(directory.offline for directory in node.parts.logs.directories)
+        return any(directory.offline for directory in node.parts.storage.logs.directories)
 
     def _end(self, broker_id: int) -> None:
         self.running.pop(broker_id).kill()

@@ -30,7 +30,9 @@ def cluster() -> Iterator[Cluster]:
 def controller(cluster: Cluster) -> int:
     """The broker that holds the office."""
     running = cluster.nodes.running.items()
-    return cluster.thread.do(lambda: next(i for i, node in running if node.parts.controller_election.is_here))
+    return cluster.thread.do(
+        lambda: next(i for i, node in running if node.parts.cluster.controller_election.is_here)
+    )
 
 
 def first_controller(cluster: Cluster) -> int:
@@ -82,7 +84,7 @@ def test_a_broker_starts_while_another_is_cut_off(cluster: Cluster) -> None:
     other_leader(cluster, former)
     cluster.brokers[restarted].kill()
     cluster.thread.call(asyncio.wait_for(cluster.nodes.start(restarted), limit_s(TIMEOUT_S)))
-    shown = cluster.nodes.running[restarted].parts.cluster.image
+    shown = cluster.nodes.running[restarted].parts.storage.metadata.image
     assert sorted(shown.brokers) == sorted([restarted, third])
     with pytest.raises(TimeoutError, match=f"{TOPIC}-0"):
         cluster.wait_until_in_sync(0.1)  # the one that is cut off runs, and is behind

@@ -100,7 +100,7 @@ async def _start(node: BrokerNode, port: ZooKeeperPort | None, brokers: int, cha
     await node.start()
     zookeeper_port = None if port is None else port.port
     channel.send(Started(node.bootstrap_servers, zookeeper_port, tuple(node.served)))
-    cluster, changed = node.parts.cluster, asyncio.Event()
+    cluster, changed = node.parts.storage.metadata, asyncio.Event()
     cluster.subscribe(lambda *_: changed.set())
     while len(cluster.image.brokers) < brokers or cluster.image.controller_id not in cluster.image.brokers:
         changed.clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from kcompat.controller.internal_topics import spec_of_automatic_topic
+from kcompat.controller.shutdown import StillLed
 from kcompat.controller.values import TopicResult
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode, error_of
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 CREATED: Final = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
 
 
-class Elsewhere:
+class RemoteDecisions:
     """The `OtherController` of a broker: the controller of another process, reached over the network."""
 
     def __init__(self, controller: RemoteController, config: ConfigFeed) -> None:
@@ -63,6 +64,15 @@ class Elsewhere:
 
     def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
         return self._controller.allocate_producer_ids()
+
+    def move_leaderships_away(self) -> Promise[StillLed]:
+        """Have other brokers lead what this broker leads; fails with PeerError."""
+        return self._controller.controlled_shutdown().map(
+            lambda response: StillLed(
+                error_of(response.error_code),
+                [(each.topic_name, each.partition_index) for each in response.remaining_partitions],
+            )
+        )
 
 
 def _creatable(spec: TopicSpec) -> CreateTopicsRequest.CreatableTopic:

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from kcompat.cluster.image import BrokerInfo, PartitionInfo, TopicImage
 from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
+from kcompat.controller.departure import Departure
 from kcompat.controller.shutdown import StillLed
-from kcompat.node.departure import Departure
 from kcompat.peer.errors import PeerError, PeerFault
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode

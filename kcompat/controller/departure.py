@@ -13,9 +13,7 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from kcompat.controller.shutdown import StillLed
 from kcompat.peer.errors import PeerError
-from kcompat.protocol.errors import error_of
 from kcompat.store.interface import SessionState
 
 if TYPE_CHECKING:
@@ -24,35 +22,13 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.config.broker import BrokerConfig
-    from kcompat.node.parts import Parts
+    from kcompat.controller.shutdown import StillLed
     from kcompat.promise import Promise
     from kcompat.store.interface import MetadataStore
 
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
-
-
-async def hand_leaderships_over(parts: Parts) -> None:
-    """Have the controller move the leaderships of this broker away, as far as it can be had."""
-
-    def ask() -> Promise[StillLed]:
-        if parts.controller_election.is_here:
-            return parts.decisions.controlled_shutdown(
-                parts.services.cluster.broker_id, parts.registration.epoch
-            )
-        return parts.peering.controller.controlled_shutdown().map(
-            lambda response: StillLed(
-                error_of(response.error_code),
-                [(each.topic_name, each.partition_index) for each in response.remaining_partitions],
-            )
-        )
-
-    config = parts.config.current
-    if config.get("controlled.shutdown.enable"):
-        await Departure(
-            parts.services.cluster.broker_id, ask, parts.cluster, parts.session, config
-        ).hand_over()
 
 
 class Departure:

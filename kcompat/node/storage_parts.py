@@ -1,0 +1,68 @@
+"""The logs of a broker and its replicas: the first floor of `kcompat.node.parts`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.context import Storage
+from kcompat.cluster.metadata_cache import MetadataCache
+from kcompat.config.topic import topic_config
+from kcompat.log.cleaner.cleaner import LogCleaner
+from kcompat.log.manager import LogManager
+from kcompat.replication.local_broker import LocalBroker
+from kcompat.replication.moving.moves import Moves, moves_config
+from kcompat.replication.replica_manager import ReplicaManager
+from kcompat.replication.storage_config import cleaner_config, log_config
+from kcompat.replication.waiting.fetch_session import FetchSessions
+
+if TYPE_CHECKING:
+    from kcompat.config.feed import ConfigFeed
+    from kcompat.log.log import Log
+    from kcompat.node.environment import Environment
+    from kcompat.node.lifetime import Lifetime
+
+
+class StorageParts:
+    """The log directories, the replicas in them, and the metadata image by which they have their roles."""
+
+    def __init__(self, config: ConfigFeed, environment: Environment, cluster_id: str) -> None:
+        current, clock, random = config.current, environment.clock, environment.random
+        self._config = config
+        self.cluster_id = cluster_id
+        self.metadata = MetadataCache(cluster_id)
+        self.logs = LogManager(current.log_dirs, clock, environment.files, environment.start_worker, random)
+        self.replicas = ReplicaManager(
+            current.broker_id,
+            clock,
+            self.metadata,
+            max_lag_ms=current.replica_lag_time_max_ms,
+            max_fetch_wait_ms=current.replica_fetch_wait_max_ms,
+        )
+        self.local = LocalBroker(config, self.metadata, self.logs, self.replicas)
+        self.moves = moves = Moves(current.broker_id, self.logs, self.replicas, clock, moves_config(current))
+        config.subscribe(lambda changed: moves.configure(moves_config(changed)))
+        self.cleaner = LogCleaner(
+            self.logs,
+            clock,
+            lambda: cleaner_config(config.current),
+            self._stable_offset,
+            environment.start_cleaning,
+        )
+        self.services = Storage(
+            logs=self.logs,
+            replicas=self.replicas,
+            moves=moves,
+            fetch_sessions=FetchSessions(current.max_incremental_fetch_session_cache_slots, random),
+        )
+
+    def open(self, lifetime: Lifetime) -> None:
+        """Lock the log directories and load the logs. Raises LogDirectoryError, StorageError."""
+        config = self._config.current
+        # The topics' own settings come with their roles.
+        self.logs.open(config.broker_id, self.cluster_id, log_config(topic_config(config, {})))
+        lifetime.began(self.logs.close, self.logs.abandon)
+        lifetime.began(self.moves.close, self.moves.close)
+
+    def _stable_offset(self, log: Log) -> int | None:
+        partition = self.replicas.get(log.topic, log.partition)
+        return None if partition is None or partition.log is not log else partition.last_stable_offset
