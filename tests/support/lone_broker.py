@@ -104,7 +104,7 @@ class BrokerFixture:
         def open_store(_config: BrokerConfig, clock: Clock) -> ProcessStore:
             return ProcessStore(ListedTransactions(disk, operations), clock.now_ms)
 
-        world = Environment(
+        environment = Environment(
             clock=self.clock,
             random=Random(now_ms),
             files=files,
@@ -117,7 +117,7 @@ class BrokerFixture:
             administration=NoAdministration,
         )
         config = BrokerConfig({"broker.id": "1", "log.dirs": str(home), **settings})
-        self.node = BrokerNode(config, wrap(world))
+        self.node = BrokerNode(config, wrap(environment))
 
     @property
     def logs(self) -> LogManager:

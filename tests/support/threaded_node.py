@@ -30,8 +30,8 @@ def node_on(files: Files, data_dir: Path, config: Mapping[str, str]) -> Iterator
     started: Future[tuple[BrokerNode, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
     async def serve() -> None:
-        world = msgspec.structs.replace(real_environment(), files=files)
-        node, stopping = BrokerNode(BrokerConfig(everything), world), asyncio.Event()
+        environment = msgspec.structs.replace(real_environment(), files=files)
+        node, stopping = BrokerNode(BrokerConfig(everything), environment), asyncio.Event()
         try:
             await node.start()
         except BaseException as failure:

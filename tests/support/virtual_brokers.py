@@ -100,7 +100,7 @@ class VirtualBrokers:
                 return self._store(broker_id)
             return ProcessStore(ListedTransactions(Disk(transactions), transactions), clock.now_ms)
 
-        world = Environment(
+        environment = Environment(
             clock=clock,
             random=random,
             files=files,
@@ -114,7 +114,8 @@ class VirtualBrokers:
         )
         listeners = {"listeners": f"PLAINTEXT://{host}:9092"}
         return BrokerNode(
-            BrokerConfig({"broker.id": str(broker_id), "log.dirs": str(home), **listeners, **settings}), world
+            BrokerConfig({"broker.id": str(broker_id), "log.dirs": str(home), **listeners, **settings}),
+            environment,
         )
 
 

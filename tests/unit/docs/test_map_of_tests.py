@@ -35,3 +35,11 @@ def test_the_map_names_every_shared_module_once() -> None:
 def test_a_folder_of_unit_tests_mirrors_a_package(folder: str) -> None:
     is_package = (PRODUCT / folder / "__init__.py").exists()
     assert is_package != (folder in NO_PACKAGE)
+
+
+@pytest.mark.parametrize("folder", [each for each in FOLDERS if each not in NO_PACKAGE])
+def test_a_file_of_unit_tests_is_named_after_a_module(folder: str) -> None:
+    """A name may go on behind the module's, and that of a package stands for all of its modules."""
+    modules = {path.stem.strip("_") for path in (PRODUCT / folder).iterdir()} | {folder.rpartition("/")[2]}
+    files = [path.stem.removeprefix("test_") for path in (UNIT_TESTS / folder).glob("test_*.py")]
+    assert [name for name in files if not any(f"{name}_".startswith(f"{each}_") for each in modules)] == []

@@ -14,7 +14,7 @@ from kcompat.replication.topic_log import TopicLog
 from kcompat.replication.waiting.delayed_fetch import DelayedFetch
 from kcompat.replication.waiting.fetch_session import FetchTarget
 
-from ..conftest import ME
+from .conftest import ME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
