@@ -24,7 +24,7 @@ from kcompat.share.persister import Outcome, StateWrite
 
 MEMBERS = ("a", "b", "c")
 LOCK_MS = 1000
-LIMITS = ShareLimits(max_record_locks=20, delivery_count_limit=4, record_lock_duration_ms=LOCK_MS)
+LIMITS = ShareLimits(20, 4, LOCK_MS, renew_acknowledge=True)
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
 OUTCOMES = {
     AcknowledgeType.GAP: RecordState.ARCHIVED,

@@ -49,7 +49,7 @@ class Settings:
     """`ShareSettings` of all groups alike."""
 
     def __init__(self) -> None:
-        self.of_all = ShareLimits(record_lock_duration_ms=LOCK_MS)
+        self.of_all = ShareLimits(2000, 5, LOCK_MS, renew_acknowledge=True)
         self.isolation = READ_UNCOMMITTED
         self.start = EARLIEST_TIMESTAMP
 

@@ -19,14 +19,15 @@ class AcquireMode(IntEnum):
 
 
 class ShareLimits(NamedTuple):
-    """A snapshot of the settings in force, with Kafka's defaults."""
+    """The settings in force for the share partitions of a group at one moment."""
 
-    max_record_locks: int = 2000
+    max_record_locks: int
     """Records of a share partition that may be in flight."""
-    delivery_count_limit: int = 5
-    """How often a record is delivered before it is archived."""
-    record_lock_duration_ms: int = 30_000
-    renew_acknowledge: bool = True
+    delivery_count_limit: int
+    """Deliveries of a record before it is archived."""
+    record_lock_duration_ms: int
+    """Milliseconds for which a delivery locks a record."""
+    renew_acknowledge: bool
     """Whether members may renew their locks (KIP-1222)."""
 
     @property

@@ -133,7 +133,7 @@ def test_records_that_come_in_smaller_numbers_come_alone() -> None:
     fixture.fetch((0, 3))
     fixture.say(0, 7, RELEASE)
     assert fixture.fetch((0, 3), (4, 7)) == [Acquired(0, 0, 3)]
-    assert ShareLimits(delivery_count_limit=10).throttled_deliveries == 5
+    assert ShareLimits(200, 10, 30_000, renew_acknowledge=True).throttled_deliveries == 5
 
 
 def test_records_of_one_batch_that_failed_less_often_do_not_hold_up_the_others() -> None:
