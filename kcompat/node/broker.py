@@ -111,13 +111,7 @@ class BrokerNode:
 
         listeners = keep_open(environment.bind, config, self._lifetime)
         parts = self.parts = Parts(
-            storage,
-            feed,
-            environment,
-            session,
-            self._authorizer,
-            self._lifetime,
-            keeps_metadata=store.is_own,
+            storage, session, self._authorizer, self._lifetime, keeps_metadata=store.is_own
         )
         self.server = Server(listeners, parts.dispatcher, limits_of(config), environment.turn)
         feed.subscribe(lambda changed: setattr(self.server.hub, "limits", limits_of(changed)))

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kcompat.cluster.image import ClusterImage
-    from kcompat.config.feed import ConfigFeed
-    from kcompat.node.environment import Environment
     from kcompat.node.lifetime import Lifetime
     from kcompat.node.storage_parts import StorageParts
     from kcompat.security.authorizer import Authorizer
@@ -37,8 +35,6 @@ class Parts:
     def __init__(
         self,
         storage: StorageParts,
-        config: ConfigFeed,
-        environment: Environment,
         session: MetadataStore,
         authorizer: Authorizer,
         lifetime: Lifetime,
@@ -48,6 +44,7 @@ class Parts:
         """`storage` is open. `session` is the broker's own with the metadata store, and `keeps_metadata` says
         whether the store is its own as well: no other broker can join then.
         """
+        config, environment = storage.config, storage.environment
         self.config = config
         self.environment = environment
         self.session = session

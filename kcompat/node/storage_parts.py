@@ -27,7 +27,8 @@ class StorageParts:
 
     def __init__(self, config: ConfigFeed, environment: Environment, cluster_id: str) -> None:
         current, clock, random = config.current, environment.clock, environment.random
-        self._config = config
+        self.config = config
+        self.environment = environment
         self.cluster_id = cluster_id
         self.metadata = MetadataCache(cluster_id)
         self.logs = LogManager(current.log_dirs, clock, environment.files, environment.start_worker, random)
@@ -57,7 +58,7 @@ class StorageParts:
 
     def open(self, lifetime: Lifetime) -> None:
         """Lock the log directories and load the logs. Raises LogDirectoryError, StorageError."""
-        config = self._config.current
+        config = self.config.current
         # The topics' own settings come with their roles.
         self.logs.open(config.broker_id, self.cluster_id, log_config(topic_config(config, {})))
         lifetime.began(self.logs.close, self.logs.abandon)
