@@ -56,7 +56,7 @@ check: lint types unit
 # Everything whose loss a user would notice: without the tests that are marked `thorough`, and with fewer stories of the
 # simulation. On a second Python only what is compiled is tested, with and without the compiled code.
 test: SELECTED := -m "not thorough"
-test: export KCOMPAT_SEEDS := 40
+test: export KCOMPAT_SEEDS := 25
 test: lint types without-clients portable other-python-briefly sanitize-briefly interop
 	@echo "All tests passed."
 

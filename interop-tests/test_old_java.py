@@ -28,6 +28,8 @@ SOURCES = REPOSITORY / "interop-tests" / "java"
 FIRST = "0.8.2.2"
 RELEASES = (FIRST, "0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2")
 CODECS = ("none", "gzip", "snappy", "lz4")
+BETWEEN = ("0.9.0.1", "1.1.1")
+"""Releases whose record format and kind of consumer two of the others have too."""
 FIRST_WITH_ZSTD = "2.8.2"
 WITHOUT_TIMESTAMPS = (FIRST, "0.9.0.1")
 RECORDS = [
@@ -69,7 +71,14 @@ def classes() -> dict[str, Path]:
     return {}
 
 
-@pytest.fixture(params=RELEASES)
+@pytest.fixture(
+    params=[
+        pytest.param(release, marks=pytest.mark.thorough("the releases before and after it"))
+        if release in BETWEEN
+        else release
+        for release in RELEASES
+    ]
+)
 def release(
     request: pytest.FixtureRequest,
     broker: BrokerProcess,

@@ -79,7 +79,10 @@ def java(tmp_path_factory: pytest.TempPathFactory) -> Callable[[BrokerProcess], 
     return lambda broker: Remote([*QUICK_JVM, "-cp", path, "Sharer", broker.bootstrap])
 
 
-@pytest.fixture(scope="module", params=["franz-go", "java"])
+FRANZ = pytest.param("franz-go", marks=pytest.mark.thorough("the Java client shares in the same ways"))
+
+
+@pytest.fixture(scope="module", params=[FRANZ, "java"])
 def opener(request: pytest.FixtureRequest) -> Callable[[BrokerProcess], Remote]:
     """Opens a client of each kind."""
     return franz if request.param == "franz-go" else request.getfixturevalue("java")

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from support.raw_client import RawClient
     from znodes_shown import Node
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [
+    pytest.mark.timeout(400),
+    pytest.mark.thorough("test_znodes.py compares the nodes of one broker with those of one Kafka"),
+]
 
 CONTROLLER, OTHER = 1, 2
 DIRECTORIES = ("one", "two")
