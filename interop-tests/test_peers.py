@@ -1,6 +1,4 @@
-"""Brokers among themselves, one of them a real Kafka 3.9.2 in ZooKeeper mode: what we ask it as a peer, as a
-broker of its controller and as its controller, and what its controller asks of us.
-"""
+"""Requests between our broker and a real Kafka 3.9.2 in ZooKeeper mode: as peers, brokers and controllers."""
 
 from __future__ import annotations
 

@@ -2,11 +2,17 @@
 
 A broker is known by its id and its broker epoch. One that has registered anew since it was last seen (a
 bounce) has failed and started: it has taken up no leadership yet, and may have lost what it had not synced.
+
+A broker whose process has ended stays registered until its session ends, but its port refuses connections.
+The failure detector reports it (`FailuresDetected`), and the controller treats it as failed at once. That is
+as safe as to wait for the end of the session: leaders and ISRs are conditional writes, so a leader that was
+replaced without knowing it cannot have its ISR acknowledge anything. A broker that answers again is taken
+back. The failure is forgotten when the registration is removed or renewed.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,6 +30,17 @@ if TYPE_CHECKING:
 
     from kcompat.controller.state import ControllerState, RegisteredBroker
     from kcompat.protocol.errors import ErrorCode
+
+
+class DetectFailures(Protocol):
+    """Port to the failure detector, called with the brokers to watch."""
+
+    def __call__(self, brokers: Mapping[int, RegisteredBroker], /) -> object:
+        """Watch the processes of these brokers, by id, and of no others."""
+
+
+def detect_no_failures(_: Mapping[int, RegisteredBroker]) -> None:
+    """Watch no broker: only the end of its session shows that it has failed."""
 
 
 class Failover(Struct, frozen=True):
@@ -48,7 +65,7 @@ class Failover(Struct, frozen=True):
 
 
 class BrokersSeen(Struct, frozen=True):
-    """The brokers registered now. Those presumed dead (`broker_failures`) do not count as live, but clients
+    """The brokers registered now. Those presumed dead (`FailuresDetected`) do not count as live, but clients
     see them as long as they are registered.
     """
 
@@ -79,6 +96,27 @@ class BrokersSeen(Struct, frozen=True):
             resume_reassignments(draft)
             resume_deletions(draft, started)
         return draft.decision(None)
+
+    def refused(self, error: ErrorCode) -> None:
+        """Do nothing: no caller waits for an answer."""
+
+
+class FailuresDetected(Struct, frozen=True):
+    """Failed brokers among those watched, by id with their broker epochs; all others are alive."""
+
+    gone: Mapping[int, int]
+
+    def decide(self, state: ControllerState) -> Decision[None]:
+        """Treat these brokers as if their registrations had gone, and take back those that answer again."""
+        registered = {**state.brokers, **state.presumed_dead}
+        presumed = {
+            each: broker
+            for each, broker in registered.items()
+            if self.gone.get(each) == broker.epoch and each != state.broker_id
+        }
+        if presumed == state.presumed_dead:
+            return Decision(state, None)
+        return BrokersSeen(registered).decide(replace(state, presumed_dead=presumed))
 
     def refused(self, error: ErrorCode) -> None:
         """Do nothing: no caller waits for an answer."""

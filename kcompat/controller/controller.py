@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from kcompat.controller import loading
-from kcompat.controller.broker_failures import FailuresDetected, detect_no_failures
-from kcompat.controller.brokers import Failover
+from kcompat.controller.brokers import Failover, FailuresDetected, detect_no_failures
 from kcompat.controller.channels import BrokerChannels, OfRegistration, event_of_reply, failures
 from kcompat.controller.config_changes import ConfigsChanged
 from kcompat.controller.decision_writer import ControllerMovedError, DecisionWriter
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.control_requests import BrokerPort, ControlRequest, Reply
     from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.config.feed import ConfigFeed
-    from kcompat.controller.broker_failures import DetectFailures
+    from kcompat.controller.brokers import DetectFailures
     from kcompat.controller.controllership import Controllership
     from kcompat.controller.state import ControllerState, Decision, Event, RegisteredBroker
     from kcompat.controller.watches import Look

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcompat.cluster import znodes
 from kcompat.controller import controllership, loading
-from kcompat.controller.broker_failures import detect_no_failures
+from kcompat.controller.brokers import detect_no_failures
 from kcompat.store.interface import SessionState, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kcompat.clock import Clock, Timer
-    from kcompat.controller.broker_failures import DetectFailures
+    from kcompat.controller.brokers import DetectFailures
     from kcompat.controller.controller import Controller
     from kcompat.controller.state import Event
     from kcompat.promise import Promise

@@ -12,8 +12,7 @@ from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.controller import controllership, loading
-from kcompat.controller.broker_failures import FailuresDetected
-from kcompat.controller.brokers import BrokersSeen
+from kcompat.controller.brokers import BrokersSeen, FailuresDetected
 from kcompat.controller.controller import Controller
 from kcompat.controller.controller_election import RETRY_MS, ControllerElection
 from kcompat.controller.state import ControlledPartition, ControllerState, RegisteredBroker
