@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from kcompat.group.modern.target import NO_PARTITIONS
+from kcompat.group.modern.assignment import NO_PARTITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

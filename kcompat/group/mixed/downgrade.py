@@ -15,7 +15,7 @@ from kcompat.group.kinds.consumer import sessions
 from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.mixed.embedded import write_assignment
-from kcompat.group.modern.target import NO_PARTITIONS
+from kcompat.group.modern.assignment import NO_PARTITIONS
 from kcompat.protocol.messages.group_records import GroupMetadataKey
 
 if TYPE_CHECKING:

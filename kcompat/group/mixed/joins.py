@@ -69,7 +69,7 @@ def _join(
         return noted
     if replaced is not None and may_downgrade_for(turn, group, replaced):
         return _downgrade(turn, group, replaced, after, noted, subscription.owned)
-    settings = settings_of(turn.shard, turn.shard.config.consumer, group.group_id)
+    settings = settings_of(turn.shard.image(), turn.shard.config.consumer, group.group_id)
     told = progress.go_on(turn, group, before, after, noted, subscription.owned, settings)
     if not isinstance(told, Refusal):
         turn.once_appended(lambda turn: _wait_for(turn, group.group_id, told))

@@ -9,7 +9,7 @@ from kcompat.cluster.config_entities import GROUPS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from kcompat.group.base import Groups
+    from kcompat.cluster.image import ClusterImage
 
 INT_MAX = 2**31 - 1
 
@@ -26,9 +26,9 @@ class KindConfig(Protocol):
         """Return the settings of a group with these configs of its own, clamped to the broker's bounds."""
 
 
-def settings_of(shard: Groups, broker: C, group_id: str) -> C:
+def settings_of(image: ClusterImage, broker: C, group_id: str) -> C:
     """Return the settings in force for a group, where `broker` are those of its kind."""
-    return broker.of_group(shard.image().configs(GROUPS, group_id))
+    return broker.of_group(image.configs(GROUPS, group_id))
 
 
 def bounds(get: Callable[[str], Any], kind: str, name: str) -> Bounds:

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from kcompat.group.modern.assignment import NO_PARTITIONS
 from kcompat.group.modern.group import ModernGroup, ModernMember
-from kcompat.group.modern.target import NO_PARTITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

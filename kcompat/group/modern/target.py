@@ -5,25 +5,16 @@ Kafka's counterpart: `TargetAssignmentBuilder`.
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
+from kcompat.group.modern.assignment import NO_PARTITIONS
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from kcompat.coordinator.timeline import TimelineDict
     from kcompat.group.assignors.spec import Assignor, GroupSpec
     from kcompat.group.modern.group import Header
-
-
-NO_PARTITIONS: Mapping[bytes, frozenset[int]] = MappingProxyType({})
-
-
-def partitions(pairs: Iterable[tuple[bytes, Iterable[int]]]) -> dict[bytes, frozenset[int]]:
-    """Partitions by topic id, topics without any left out."""
-    found = {topic_id: frozenset(indexes) for topic_id, indexes in pairs}
-    return {topic_id: indexes for topic_id, indexes in found.items() if indexes}
-
 
 T = TypeVar("T")
 

@@ -63,7 +63,7 @@ def leave(turn: GroupTurn, request: ConsumerHeartbeatRequest) -> HeartbeatAnswer
 
 def go_on(turn: GroupTurn, request: ConsumerHeartbeatRequest) -> HeartbeatAnswer | Refusal:
     """Take a member in, or take it a step further."""
-    settings = settings_of(turn.shard, turn.shard.config.consumer, request.group_id)
+    settings = settings_of(turn.shard.image(), turn.shard.config.consumer, request.group_id)
     group = _group(turn, request)
     if isinstance(group, Refusal):
         return group

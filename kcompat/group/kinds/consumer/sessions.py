@@ -82,7 +82,7 @@ def keep_alive(turn: GroupTurn, group_id: str, member_id: str, timeout_ms: int) 
 def watch(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
     """Begin the session of a member anew. One that uses the classic protocol has said how long it is."""
     if member.classic is None:
-        timeout_ms = settings_of(turn.shard, turn.shard.config.consumer, group_id).session_timeout_ms
+        timeout_ms = settings_of(turn.shard.image(), turn.shard.config.consumer, group_id).session_timeout_ms
     else:
         timeout_ms = member.classic.session_timeout_ms
     keep_alive(turn, group_id, member.member_id, timeout_ms)

@@ -126,5 +126,5 @@ def fence(turn: GroupTurn, group: ShareRoster, member: ShareMember) -> None:
 
 def keep_alive(turn: GroupTurn, group_id: str, member_id: str) -> None:
     """Begin the session of a member anew: it is out unless it heartbeats within its session timeout."""
-    timeout_ms = settings_of(turn.shard, turn.shard.config.share, group_id).session_timeout_ms
+    timeout_ms = settings_of(turn.shard.image(), turn.shard.config.share, group_id).session_timeout_ms
     expire(turn, session_key(group_id, member_id), timeout_ms, ShareRoster, fence)

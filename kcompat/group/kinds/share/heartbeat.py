@@ -58,7 +58,7 @@ def leave(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOutc
 
 def go_on(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome | Refusal:
     """Take a member in, or take it a step further."""
-    settings = settings_of(turn.shard, turn.shard.config.share, request.group_id)
+    settings = settings_of(turn.shard.image(), turn.shard.config.share, request.group_id)
     group = _group(turn, request)
     if isinstance(group, Refusal):
         return group

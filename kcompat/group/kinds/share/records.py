@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from kcompat.group.kinds.share.initialization import Initialization, TopicPartitions
 from kcompat.group.kinds.share.roster import STABLE, ShareMember
+from kcompat.group.modern.assignment import partitions
 from kcompat.group.modern.records import SubscribedRecords
-from kcompat.group.modern.target import partitions
 from kcompat.group.modern.topics import java_order
 from kcompat.protocol.messages.share_group_records import (
     ShareGroupCurrentMemberAssignmentKey,

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from kcompat.coordinator.timeline import TimelineDict
 from kcompat.group.kinds.share.initialization import Initialization
+from kcompat.group.modern.assignment import NO_PARTITIONS
 from kcompat.group.modern.heartbeat import LEAVE
 from kcompat.group.modern.subscribed import SubscribedGroup
-from kcompat.group.modern.target import NO_PARTITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

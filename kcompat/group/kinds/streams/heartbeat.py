@@ -53,7 +53,7 @@ def leave(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbeat
 
 def go_on(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer | Refusal:
     """Take a member in, or take it a step further."""
-    settings = settings_of(turn.shard, turn.shard.config.streams, request.group_id)
+    settings = settings_of(turn.shard.image(), turn.shard.config.streams, request.group_id)
     group = _group(turn, request, settings.max_size)
     if isinstance(group, Refusal):
         return group

@@ -32,7 +32,7 @@ def fence(turn: GroupTurn, group: StreamsRoster, member: StreamsMember) -> None:
 
 def keep_alive(turn: GroupTurn, group_id: str, member_id: str) -> None:
     """A member gave a sign of life: it is out unless it gives another within its session timeout."""
-    timeout_ms = settings_of(turn.shard, turn.shard.config.streams, group_id).session_timeout_ms
+    timeout_ms = settings_of(turn.shard.image(), turn.shard.config.streams, group_id).session_timeout_ms
     expire(turn, session_key(group_id, member_id), timeout_ms, StreamsRoster, fence)
 
 

@@ -82,7 +82,9 @@ def _end_delay(turn: GroupTurn, group_id: str) -> None:
 
 
 def _is_due(turn: GroupTurn, group: StreamsRoster) -> bool:
-    interval_ms = settings_of(turn.shard, turn.shard.config.streams, group.group_id).assignment_interval_ms
+    interval_ms = settings_of(
+        turn.shard.image(), turn.shard.config.streams, group.group_id
+    ).assignment_interval_ms
     return may_assign_again(group.header, interval_ms, turn.now_ms)
 
 
