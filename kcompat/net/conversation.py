@@ -387,9 +387,7 @@ class Conversation(ABC):
     # Deadlines
 
     def overdue(self, now: float) -> str | None:
-        """Return the reason to end this conversation at `now`, the loop's time in seconds; None if it may go
-        on.
-        """
+        """Return the reason to end this conversation at `now` (loop time in seconds), or None."""
         limits = self._hub.limits
         if self._out is not None:
             return "slow reader" if now - self._out.progress_at > limits.write_deadline_s else None
