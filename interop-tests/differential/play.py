@@ -10,7 +10,7 @@ from differential.normal import Normaliser
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from support.eventually import eventually
+from support.eventually import eventually, limit_s
 from support.raw_client import RawClient, request_frame
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Play:
     def do(self, key: ApiKey, version: int, /, *, on: str = "setup", **fields: Any) -> Any:
         """Ask without recording; ConnectionError or TimeoutError when there is no answer."""
         self.send(key, version, on=on, **fields)
-        return _decoded(key, version, self._wire(on).receive_frame(PATIENCE_S))
+        return _decoded(key, version, self._wire(on).receive_frame(limit_s(PATIENCE_S)))
 
     def send(self, key: ApiKey, version: int, /, *, on: str = "main", **fields: Any) -> None:
         """Send a request; `receive` takes the answer later."""
@@ -159,7 +159,7 @@ class Play:
 
     def _frame(self, on: str, label: str, patience_s: float) -> bytes | None:
         try:
-            return self._wire(on).receive_frame(patience_s)
+            return self._wire(on).receive_frame(limit_s(patience_s))
         except (ConnectionError, TimeoutError) as fault:
             word = "<silent>" if isinstance(fault, TimeoutError) else "<closed>"
             self.transcript.append((label, word))

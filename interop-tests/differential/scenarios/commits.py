@@ -32,6 +32,8 @@ def fetching(group: str, topics: Any, **fields: Any) -> dict[str, Any]:
 @scenario(COMMIT)
 def commits_without_a_group(play: Play, version: int) -> None:
     ready(play)
+    nameless = fetching("", {})
+    play.until(lambda: not play.do(COMMITTED, 5, **nameless).error_code, "the group '' is served too")
     topic, group = play.topic(), play.name("g")
     for fields in (
         {}, {"offset": 6, "metadata": None}, {"offset": -1}, {"offset": -5}, {"offset": 2**62},
