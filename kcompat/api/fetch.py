@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.api.context import RequestContext
+    from kcompat.replication.replica_manager import ReplicaManager
     from kcompat.replication.waiting.delayed_fetch import Results
     from kcompat.replication.waiting.fetch_session import FetchContext, PartitionKey
 
@@ -84,11 +85,13 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | In
     session = _open_session(context, request, reader)
     if isinstance(session, ErrorCode):
         return FetchResponse(error_code=session)
+    services = context.services
+    replicas = services.storage.replicas
     fetch = DelayedFetch(
-        _resolve(context, session.targets, reader),
+        _resolve(context, session.targets, reader, replicas),
         reader,
         min_bytes=request.min_bytes,
-        max_bytes=min(request.max_bytes, context.services.server.config.fetch_max_bytes),
+        max_bytes=min(request.max_bytes, services.server.config.fetch_max_bytes),
         hard_limit=context.api_version < FIRST_WITH_MAX_BYTES,
     )
     results = fetch.read()
@@ -102,7 +105,6 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | In
 
     if request.max_wait_ms <= 0 or not session.targets or fetch.must_answer(results):
         return answer(results)
-    replicas = context.services.storage.replicas
     purgatory = replicas.replica_fetches if reader.is_replica else replicas.fetches
     delayed = purgatory.wait(fetch, fetch.keys, request.max_wait_ms)
     return Interruptible(delayed.promise.map(answer), delayed.expire)
@@ -177,12 +179,15 @@ def _reader(context: RequestContext, request: FetchRequest) -> PartitionReader:
 
 
 def _resolve(
-    context: RequestContext, targets: Sequence[FetchTarget], reader: PartitionReader
+    context: RequestContext,
+    targets: Sequence[FetchTarget],
+    reader: PartitionReader,
+    replicas: ReplicaManager,
 ) -> list[tuple[FetchTarget, Partition | ErrorCode]]:
     """The partition that each target names, or why there is none."""
     if reader.is_replica and not context.may(Operation.CLUSTER_ACTION, CLUSTER):
         return [(target, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for target in targets]
-    find = context.services.storage.replicas.find
+    find = replicas.find
     found: list[tuple[FetchTarget, Partition | ErrorCode]] = []
     asked: TopicKey | None = None
     topic: str | ErrorCode = ErrorCode.UNKNOWN_TOPIC_ID
@@ -198,10 +203,11 @@ def _resolve(
 
 def _readable_topic(context: RequestContext, key: TopicKey, is_follower: bool) -> str | ErrorCode:
     """The name of a topic that the client may read, or why it may not."""
-    name = context.services.cluster.metadata.image.topic_names.get(key) if isinstance(key, bytes) else key
+    services = context.services
+    name = services.cluster.metadata.image.topic_names.get(key) if isinstance(key, bytes) else key
     if name is None:
         return ErrorCode.UNKNOWN_TOPIC_ID
-    may_all = is_follower or context.services.server.authorizer.allows_everything
+    may_all = is_follower or services.server.authorizer.allows_everything
     if may_all or context.may(Operation.READ, Resource.topic(name)):
         return name
     return ErrorCode.TOPIC_AUTHORIZATION_FAILED

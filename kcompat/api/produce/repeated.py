@@ -62,6 +62,9 @@ class RepeatedProduces:
 
     def __init__(self, services: Services, version: int, read: Reader) -> None:
         self._services = services
+        self._server = services.server
+        self._metadata = services.cluster.metadata
+        self._find = services.storage.replicas.find
         self._now_ms = services.server.clock.now_ms
         self._version = version
         self._read = read
@@ -69,9 +72,9 @@ class RepeatedProduces:
 
     def serve(self, connection: Connection, frame: memoryview) -> AtOnce:
         """Serve a request like one that is remembered; return None for any other."""
-        services, version = self._services, self._version
+        version = self._version
         found = find_single_batch(frame, version)
-        if found is None or not services.server.authorizer.allows_everything:
+        if found is None or not self._server.authorizer.allows_everything:
             return None
         head, start, end = found
         known = self._known.get(head)
@@ -80,10 +83,10 @@ class RepeatedProduces:
             return None
         topic, row, request = known.topic, known.row, known.request
         if version >= FIRST_WITH_IDS and (
-            services.cluster.metadata.image.topic_names.get(request.topic_data[0].topic_id) != topic
+            self._metadata.image.topic_names.get(request.topic_data[0].topic_id) != topic
         ):
             return None
-        partition = services.storage.replicas.find(topic, row.index)
+        partition = self._find(topic, row.index)
         if not isinstance(partition, Partition):
             return None
         batch, now_ms = frame[start:end], self._now_ms()
@@ -98,26 +101,23 @@ class RepeatedProduces:
                 row.log_append_time_ms = result.append_time_ms
                 row.log_start_offset = result.log_start_offset
                 return known.response
-        context = RequestContext(connection, services, version, known.client_id, now_ms)
+        context = RequestContext(connection, self._services, version, known.client_id, now_ms)
         return Production(context, request, [], [], {}, []).answer(partition, result)
 
     def _learn(self, connection: Connection, frame: memoryview, head: bytes) -> None:
         """Remember the meaning of a request, if requests like it can be served here."""
         if len(head) > LONGEST_HEAD:
             return
-        services = self._services
         client_id, request = self._read(frame)
         topic = request.topic_data[0]
         index = topic.partition_data[0].index
         topic.partition_data[0].records = None
-        context = RequestContext(
-            connection, services, self._version, client_id, services.server.clock.now_ms()
-        )
+        context = RequestContext(connection, self._services, self._version, client_id, self._now_ms())
         name = resolve(context, topic)
         if (
             request.acks == ACKS_NONE
             or admit(context, name, request.acks)
-            or not isinstance(services.storage.replicas.find(name, index), Partition)
+            or not isinstance(self._find(name, index), Partition)
         ):
             return
         row = PartitionAnswer(index)

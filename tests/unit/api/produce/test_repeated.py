@@ -302,7 +302,7 @@ def test_what_is_refused_is_not_remembered(pair: Pair, change: dict[str, Any], e
 def test_a_bug_is_answered_as_in_a_handler(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
     pair.send(batch(b"v"))
     for wire in (pair.short, pair.long):
-        wire.fixture.services.storage.replicas = None  # type: ignore[assignment]
+        wire.fixture.services.server.authorizer = None  # type: ignore[assignment]
     assert pair.send(batch(b"v")) is CLOSE
     assert caplog.text.count("PRODUCE v9") == 2
     assert pair.short.handled == 1
