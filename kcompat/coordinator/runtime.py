@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from kcompat.coordinator.errors import COMMITTED
 from kcompat.coordinator.loader import Loader
 from kcompat.coordinator.runner import ShardRunner
-from kcompat.coordinator.turn import on_turn
+from kcompat.coordinator.transition import as_operation
 from kcompat.log.errors import StorageError
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.operation import ShardOperation, Writer
     from kcompat.coordinator.ports import CoordinatorLog, Serde, Shard
     from kcompat.coordinator.timer import KeyedTimers
-    from kcompat.coordinator.turn import Turn
+    from kcompat.coordinator.transition import Transition
     from kcompat.records.control import EndTransactionMarker
 
 S = TypeVar("S", bound="Shard")
@@ -159,15 +159,15 @@ class Runtime(Generic[S]):
     def run(
         self,
         partition: int,
-        decide: Callable[[Turn[S]], T | Promise[T]],
+        decide: Callable[[Transition[S]], T | Promise[T]],
         failed: Callable[[ErrorCode], T],
         writer: Writer | None = None,
     ) -> Promise[T]:
-        """Write what `decide(turn)` puts into its turn, and respond with what it returns: see `write`."""
-        return self.write(partition, on_turn(decide), failed, writer)
+        """Write the records of `decide(transition)` and respond with its result: see `write`."""
+        return self.write(partition, as_operation(decide), failed, writer)
 
-    def run_everywhere(self, decide: Callable[[Turn[S]], None]) -> None:
-        """Run `decide(turn)` on each loaded shard, with no response and no retry where the append fails."""
+    def run_everywhere(self, decide: Callable[[Transition[S]], None]) -> None:
+        """Run `decide(transition)` on each loaded shard, without a response; do not retry a failed append."""
         for partition in [partition for partition, _ in self.active()]:
             self.run(partition, decide, _ignore)
 
@@ -176,7 +176,7 @@ class Runtime(Generic[S]):
     ) -> Promise[ErrorCode]:
         """End a producer's transaction in a partition: append its marker, and give effect to what it staged.
 
-        Like a write this takes its turn among the operations of the shard, so that markers and records are
+        Like a write this waits for the operations queued before it, so that markers and records are
         replayed in the order of the log. NONE once the marker is committed, else the error of the gate or of
         the append. Kafka's counterpart: `CoordinatorRuntime.completeTransaction`.
         """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.operation import Answer
     from kcompat.coordinator.timeline import Timeline
     from kcompat.coordinator.timer import KeyedTimers
-    from kcompat.coordinator.turn import Turn
+    from kcompat.coordinator.transition import Transition
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.expected import ExpectedMembers
     from kcompat.group.modern.heartbeat import Refusal
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kcompat.group.requests import CommitRequest, DescribedGroup, ListedGroup
     from kcompat.protocol.errors import ErrorCode
 
-    GroupTurn = Turn["Groups"]
+    GroupTransition = Transition["Groups"]
     PartitionJudge = Callable[[str, bytes, int], ErrorCode]
     """Returns the error of committing a partition, by its topic's name and id and its index."""
 
@@ -58,7 +58,7 @@ class Group(Protocol):
         The client need not name a member.
         """
 
-    def keep_alive(self, turn: GroupTurn, member_id: str) -> None:
+    def keep_alive(self, transition: GroupTransition, member_id: str) -> None:
         """A member, if there is one of this id, has committed: a sign of life where the kind takes it so."""
 
     def is_static(self, member_id: str) -> bool:
@@ -76,7 +76,7 @@ class Group(Protocol):
     def delete_error(self) -> ErrorCode:
         """Whether the group may be deleted."""
 
-    def write_tombstones(self, turn: GroupTurn) -> None:
+    def write_tombstones(self, transition: GroupTransition) -> None:
         """Write the tombstones of the group's own records, and forget the ids handed out."""
 
     def described(self) -> DescribedGroup:
@@ -85,7 +85,7 @@ class Group(Protocol):
     def listed(self) -> ListedGroup:
         """The group as ListGroups shows it."""
 
-    def loaded(self, turn: GroupTurn) -> None:
+    def loaded(self, transition: GroupTransition) -> None:
         """All records have been replayed: come to life. Members' sessions begin now; nothing is written."""
 
     def unloaded(self) -> list[Answer]:
@@ -98,10 +98,10 @@ class Group(Protocol):
 class Conversions(NamedTuple):
     """The ways in which a group with members changes its kind: functions of `kcompat.group.mixed`."""
 
-    upgrade: Callable[[GroupTurn, Group], Group | Refusal]
-    """`upgrade(turn, group)` makes a consumer group of a classic one, or tells why it cannot."""
-    downgrade: Callable[[GroupTurn, str, Collection[str]], bool]
-    """`downgrade(turn, group_id, leaving)` makes a classic group of a consumer group that these members
+    upgrade: Callable[[GroupTransition, Group], Group | Refusal]
+    """`upgrade(transition, group)` makes a consumer group of a classic one, or tells why it cannot."""
+    downgrade: Callable[[GroupTransition, str, Collection[str]], bool]
+    """`downgrade(transition, group_id, leaving)` makes a classic group of a consumer group that these members
     leave; False where the group stays what it is."""
 
 

@@ -12,7 +12,7 @@ from kcompat.protocol.uuids import ZERO_UUID
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcompat.group.base import Group, Groups, GroupTurn
+    from kcompat.group.base import Group, Groups, GroupTransition
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.requests import CommitRequest, FetchingMember, OffsetToCommit
     from kcompat.topics import TopicPartition
@@ -22,40 +22,41 @@ Errors = dict["TopicPartition", ErrorCode]
 """The error of each partition of a request."""
 
 
-def commit(turn: GroupTurn, request: CommitRequest) -> Errors:
+def commit(transition: GroupTransition, request: CommitRequest) -> Errors:
     """Commit offsets of a member of the current generation, or of a consumer that needs no group."""
-    group = turn.shard.groups.get(request.group_id)
+    group = transition.shard.groups.get(request.group_id)
     if group is None:
         if request.generation >= 0:
             missing = (
                 ErrorCode.ILLEGAL_GENERATION if request.is_transactional else ErrorCode.GROUP_ID_NOT_FOUND
             )
             return every(request.offsets, missing)
-        group = turn.shard.create_simple(request.group_id, turn.now_ms)
+        group = transition.shard.create_simple(request.group_id, transition.now_ms)
     error = group.commit_error(request)
     if error != ErrorCode.NONE:
         return every(request.offsets, error)
-    error = _partition_error(turn, group, request)
+    error = _partition_error(transition, group, request)
     if error != ErrorCode.NONE:
         return every(request.offsets, error)
     if not request.is_transactional:
-        group.keep_alive(turn, request.member_id)
+        group.keep_alive(transition, request.member_id)
     return {
-        (offset.topic, offset.partition): _commit_one(turn, request, offset) for offset in request.offsets
+        (offset.topic, offset.partition): _commit_one(transition, request, offset)
+        for offset in request.offsets
     }
 
 
-def _partition_error(turn: GroupTurn, group: Group, request: CommitRequest) -> ErrorCode:
+def _partition_error(transition: GroupTransition, group: Group, request: CommitRequest) -> ErrorCode:
     """The first error that the group has for a partition: it is that of all, as in Kafka."""
     judge = group.judge_of_partitions(request)
     if judge is None:
         return ErrorCode.NONE
-    topics = turn.shard.image().topics
+    topics = transition.shard.image().topics
     for offset in request.offsets:
         topic = topics.get(offset.topic)
         topic_id = ZERO_UUID if topic is None else topic.topic_id
         error = judge(offset.topic, topic_id, offset.partition)
-        if error != ErrorCode.NONE and _metadata_fits(offset.metadata or "", turn.shard.config):
+        if error != ErrorCode.NONE and _metadata_fits(offset.metadata or "", transition.shard.config):
             return error
     return ErrorCode.NONE
 
@@ -65,18 +66,18 @@ def every(offsets: Iterable[OffsetToCommit], error: ErrorCode) -> Errors:
     return {(offset.topic, offset.partition): error for offset in offsets}
 
 
-def _commit_one(turn: GroupTurn, request: CommitRequest, offset: OffsetToCommit) -> ErrorCode:
+def _commit_one(transition: GroupTransition, request: CommitRequest, offset: OffsetToCommit) -> ErrorCode:
     metadata = offset.metadata or ""
-    if not _metadata_fits(metadata, turn.shard.config):
+    if not _metadata_fits(metadata, transition.shard.config):
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
-    turn.write(
+    transition.write(
         OffsetCommitKey(group=request.group_id, topic=offset.topic, partition=offset.partition),
         OffsetCommitValue(
             offset=offset.offset,
             leader_epoch=offset.leader_epoch,
             metadata=metadata,
-            commit_timestamp=turn.now_ms if offset.commit_timestamp == -1 else offset.commit_timestamp,
-            expire_timestamp=_expiry(turn.now_ms, request.retention_ms),
+            commit_timestamp=transition.now_ms if offset.commit_timestamp == -1 else offset.commit_timestamp,
+            expire_timestamp=_expiry(transition.now_ms, request.retention_ms),
         ),
     )
     return ErrorCode.NONE
@@ -119,9 +120,11 @@ def fetch(
     return FetchAnswer(offsets=answer)
 
 
-def delete(turn: GroupTurn, group_id: str, partitions: Iterable[TopicPartition]) -> tuple[ErrorCode, Errors]:
+def delete(
+    transition: GroupTransition, group_id: str, partitions: Iterable[TopicPartition]
+) -> tuple[ErrorCode, Errors]:
     """Delete single offsets; not those of topics that a live consumer group consumes (KIP-496)."""
-    group = turn.shard.groups.get(group_id)
+    group = transition.shard.groups.get(group_id)
     if group is None:
         return ErrorCode.GROUP_ID_NOT_FOUND, {}
     error = group.delete_offsets_error()
@@ -133,13 +136,13 @@ def delete(turn: GroupTurn, group_id: str, partitions: Iterable[TopicPartition])
             errors[partition] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
         else:
             errors[partition] = ErrorCode.NONE
-            write_offset_tombstone(turn, group_id, partition)
+            write_offset_tombstone(transition, group_id, partition)
     return ErrorCode.NONE, errors
 
 
-def write_offset_tombstone(turn: GroupTurn, group_id: str, partition: TopicPartition) -> None:
+def write_offset_tombstone(transition: GroupTransition, group_id: str, partition: TopicPartition) -> None:
     """Write the tombstone of an offset, if the group has committed one, or is about to in a transaction."""
-    offsets = turn.shard.offsets.get(group_id)
+    offsets = transition.shard.offsets.get(group_id)
     if offsets is not None and offsets.has(partition):
         topic, index = partition
-        turn.write(OffsetCommitKey(group=group_id, topic=topic, partition=index), None)
+        transition.write(OffsetCommitKey(group=group_id, topic=topic, partition=index), None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from kcompat.coordinator.operation import Writer
 from kcompat.coordinator.partitioning import partition_for
 from kcompat.coordinator.runtime import Runtime
-from kcompat.coordinator.turn import Turn
+from kcompat.coordinator.transition import Transition
 from kcompat.group import commits, describe, removal
 from kcompat.group.errors import commit_error, group_error, modern_error
 from kcompat.group.expected import ExpectedMembers
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.claim import Claim
     from kcompat.coordinator.ports import CoordinatorLog
     from kcompat.coordinator.timer import KeyedTimers
-    from kcompat.group.base import Groups, GroupTurn
+    from kcompat.group.base import Groups, GroupTransition
     from kcompat.group.commits import Errors
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.modern.kind import A, D, ModernKind, Q
@@ -139,7 +139,7 @@ class GroupCoordinator:
 
         if not request.group_id:
             return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
-        return self.write(request.group_id, lambda turn: by_kind.join(turn, request), failed)
+        return self.write(request.group_id, lambda transition: by_kind.join(transition, request), failed)
 
     def sync(self, request: SyncRequest) -> Promise[SyncAnswer]:
         """Handle SyncGroup: the answer comes when the leader has assigned partitions."""
@@ -153,14 +153,14 @@ class GroupCoordinator:
 
         if not request.group_id:
             return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
-        return self.write(request.group_id, lambda turn: by_kind.sync(turn, request), failed)
+        return self.write(request.group_id, lambda transition: by_kind.sync(transition, request), failed)
 
     def heartbeat(self, group_id: str, member: MemberIdentity, generation: int) -> ErrorCode:
         """Handle Heartbeat. A coordinator that is still loading answers NONE."""
 
         def query(shard: GroupShard, now_ms: int) -> ErrorCode:
-            turn: GroupTurn = Turn(shard, now_ms)  # it writes nothing
-            return by_kind.heartbeat(turn, group_id, member, generation)
+            transition: GroupTransition = Transition(shard, now_ms)  # it writes nothing
+            return by_kind.heartbeat(transition, group_id, member, generation)
 
         if not group_id:
             return ErrorCode.INVALID_GROUP_ID
@@ -175,7 +175,7 @@ class GroupCoordinator:
 
         if not group_id:
             return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
-        return self.write(group_id, lambda turn: by_kind.leave(turn, group_id, members), failed)
+        return self.write(group_id, lambda transition: by_kind.leave(transition, group_id, members), failed)
 
     def commit(self, request: CommitRequest) -> Promise[Errors]:
         """OffsetCommit: the error of each partition."""
@@ -183,7 +183,7 @@ class GroupCoordinator:
         def failed(error: ErrorCode) -> Errors:
             return commits.every(request.offsets, commit_error(error))
 
-        return self.write(request.group_id, lambda turn: commits.commit(turn, request), failed)
+        return self.write(request.group_id, lambda transition: commits.commit(transition, request), failed)
 
     def commit_in_transaction(self, request: CommitRequest, claim: Claim) -> Promise[Errors]:
         """TxnOffsetCommit: the error of each partition. The transaction has to have the group's partition of
@@ -200,7 +200,7 @@ class GroupCoordinator:
         def write(terms: AppendTerms) -> Promise[Errors]:
             return self.runtime.run(
                 partition,
-                lambda turn: commits.commit(turn, request),
+                lambda transition: commits.commit(transition, request),
                 failed,
                 Writer(claim.producer_id, claim.epoch, terms),
             )
@@ -249,7 +249,9 @@ class GroupCoordinator:
 
         if not group_id:
             return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
-        return self.write(group_id, lambda turn: commits.delete(turn, group_id, partitions), failed)
+        return self.write(
+            group_id, lambda transition: commits.delete(transition, group_id, partitions), failed
+        )
 
     def describe(self, group_id: str) -> DescribedGroup:
         """DescribeGroups of one group; GROUP_ID_NOT_FOUND with the state Dead if there is none."""
@@ -273,7 +275,9 @@ class GroupCoordinator:
         def forgotten(error: ErrorCode) -> Promise[ErrorCode]:
             if error:
                 return Promise.resolved(error)
-            return self.write(group_id, lambda turn: removal.delete_group(turn, group_id), group_error)
+            return self.write(
+                group_id, lambda transition: removal.delete_group(transition, group_id), group_error
+            )
 
         return self.share.forget_before_deletion(group_id).flat_map(forgotten)
 
@@ -290,7 +294,7 @@ class GroupCoordinator:
         refusal = kind.request_refusal(request, self.config)
         if refusal is not None:
             return Promise.resolved(kind.refused(refusal.error, refusal.message))
-        return self.write(request.group_id, lambda turn: kind.heartbeat(turn, request), failed)
+        return self.write(request.group_id, lambda transition: kind.heartbeat(transition, request), failed)
 
     def describe_modern(self, kind: ModernKind[Q, A, D], group_id: str) -> D:
         """ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe of one group."""
@@ -309,18 +313,18 @@ class GroupCoordinator:
     def forget_topics(self, gone: Callable[[TopicPartition], bool]) -> None:
         """Delete the offsets of partitions that exist no more."""
         for partition in self._active_partitions():
-            self._forget(partition, lambda turn: removal.forget_topics(turn, gone))
+            self._forget(partition, lambda transition: removal.forget_topics(transition, gone))
 
     def forget_share_partitions(self, topic_ids: Collection[bytes]) -> None:
         """Delete what share groups have of topics that exist no more."""
-        self.runtime.run_everywhere(lambda turn: administration.forget_topics(turn, topic_ids))
+        self.runtime.run_everywhere(lambda transition: administration.forget_topics(transition, topic_ids))
 
     # --- of any group
 
     def write(
         self,
         group_id: str,
-        decide: Callable[[GroupTurn], T | Promise[T]],
+        decide: Callable[[GroupTransition], T | Promise[T]],
         failed: Callable[[ErrorCode], T],
     ) -> Promise[T]:
         """Run an operation on the shard of a group; `failed` says what an error of the runtime answers."""
@@ -347,10 +351,10 @@ class GroupCoordinator:
 
         self.runtime.run(partition, removal.expire, _given_up).then(again)
 
-    def _forget(self, partition: int, decide: Callable[[GroupTurn], list[removal.Doomed]]) -> None:
+    def _forget(self, partition: int, decide: Callable[[GroupTransition], list[removal.Doomed]]) -> None:
         def again(left: list[removal.Doomed]) -> None:
             if left:
-                self._forget(partition, lambda turn: removal.forget(turn, left))
+                self._forget(partition, lambda transition: removal.forget(transition, left))
 
         self.runtime.run(partition, decide, _nothing_left).then(again)
 

@@ -10,7 +10,7 @@ from kcompat.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.group.base import Group, GroupTurn
+    from kcompat.group.base import Group, GroupTransition
     from kcompat.group.offsets import CommittedOffset
     from kcompat.topics import TopicPartition
 
@@ -26,84 +26,84 @@ class Doomed(NamedTuple):
     place: int
 
 
-def delete_group(turn: GroupTurn, group_id: str) -> ErrorCode:
+def delete_group(transition: GroupTransition, group_id: str) -> ErrorCode:
     """Delete a group that has no members, and its offsets, those of open transactions too."""
-    group = turn.shard.groups.get(group_id)
+    group = transition.shard.groups.get(group_id)
     if group is None:
         return ErrorCode.GROUP_ID_NOT_FOUND
     error = group.delete_error()
     if error != ErrorCode.NONE:
         return error
-    offsets = turn.shard.offsets.get(group_id)
+    offsets = transition.shard.offsets.get(group_id)
     for partition in offsets.partitions() if offsets is not None else ():
-        write_offset_tombstone(turn, group_id, partition)
-    _delete_group(turn, group_id, group)
+        write_offset_tombstone(transition, group_id, partition)
+    _delete_group(transition, group_id, group)
     return ErrorCode.NONE
 
 
-def forget_topics(turn: GroupTurn, gone: Callable[[TopicPartition], bool]) -> list[Doomed]:
+def forget_topics(transition: GroupTransition, gone: Callable[[TopicPartition], bool]) -> list[Doomed]:
     """Delete the offsets of partitions that exist no more; what is left for `forget`."""
     doomed = [
         Doomed(group_id, partition, offsets.last_commit(partition))
-        for group_id, offsets in turn.shard.offsets.items()
+        for group_id, offsets in transition.shard.offsets.items()
         for partition in offsets.partitions()
         if gone(partition)
     ]
-    return forget(turn, doomed)
+    return forget(transition, doomed)
 
 
-def forget(turn: GroupTurn, doomed: list[Doomed]) -> list[Doomed]:
+def forget(transition: GroupTransition, doomed: list[Doomed]) -> list[Doomed]:
     """Delete some of these offsets, unless they were committed anew: then their topic was made again. What is
     left of them.
     """
     for group_id, partition, place in doomed[-MAX_TOMBSTONES:]:
-        offsets = turn.shard.offsets.get(group_id)
+        offsets = transition.shard.offsets.get(group_id)
         if offsets is not None and offsets.last_commit(partition) == place:
-            write_offset_tombstone(turn, group_id, partition)
+            write_offset_tombstone(transition, group_id, partition)
     return doomed[:-MAX_TOMBSTONES]
 
 
-def expire(turn: GroupTurn) -> bool:
+def expire(transition: GroupTransition) -> bool:
     """Delete offsets past their retention, and empty groups without any; False if there may be more."""
     left = MAX_TOMBSTONES
-    for group_id, group in list(turn.shard.groups.items()):
-        offsets = turn.shard.offsets.get(group_id)
+    for group_id, group in list(transition.shard.groups.items()):
+        offsets = transition.shard.offsets.get(group_id)
         held = list(offsets.items()) if offsets is not None else []
         expired = [
             partition
             for partition, committed in held
             if offsets is not None
             and not offsets.is_unstable(partition)
-            and _is_expired(group, partition[0], committed, turn)
+            and _is_expired(group, partition[0], committed, transition)
         ][:left]
         for partition in expired:
-            write_offset_tombstone(turn, group_id, partition)
+            write_offset_tombstone(transition, group_id, partition)
         keeps = len(held) > len(expired) or (offsets is not None and bool(offsets.staged))
         left -= len(expired)
         if group.is_deserted and not keeps:
-            _delete_group(turn, group_id, group)
+            _delete_group(transition, group_id, group)
             left -= 1
         if left <= 0:
             return False
     return True
 
 
-def _is_expired(group: Group, topic: str, committed: CommittedOffset, turn: GroupTurn) -> bool:
+def _is_expired(group: Group, topic: str, committed: CommittedOffset, transition: GroupTransition) -> bool:
     """Whether an offset's time has come: the end the client chose, or the broker's retention."""
     start = group.retention_start(committed)
     if start is None or group.subscribes_to(topic):
         return False
     if committed.expire_timestamp >= 0:
-        return turn.now_ms >= committed.expire_timestamp
-    return turn.now_ms - start >= turn.shard.config.offsets_retention_ms
+        return transition.now_ms >= committed.expire_timestamp
+    return transition.now_ms - start >= transition.shard.config.offsets_retention_ms
 
 
-def _delete_group(turn: GroupTurn, group_id: str, group: Group) -> None:
+def _delete_group(transition: GroupTransition, group_id: str, group: Group) -> None:
     """Write the tombstones of the group's records, and drop it once nothing of it is left."""
-    group.write_tombstones(turn)
+    group.write_tombstones(transition)
 
-    def forget(turn: GroupTurn, error: ErrorCode) -> None:
+    def forget(transition: GroupTransition, error: ErrorCode) -> None:
         if error == ErrorCode.NONE:
-            turn.shard.forget_if_vacant(group_id)
+            transition.shard.forget_if_vacant(group_id)
 
-    turn.then(forget)
+    transition.then(forget)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from kcompat.coordinator.timeline import Timeline
-from kcompat.coordinator.turn import Turn
+from kcompat.coordinator.transition import Transition
 from kcompat.group import bulk
 from kcompat.group.base import Conversions
 from kcompat.group.kinds.classic.group import ClassicGroup
@@ -191,10 +191,12 @@ class GroupShard:
         """The log has been replayed: bring the stored groups to life; sessions begin now."""
         self.timeline.loaded()
         self.topics_made_ms = now_ms
-        turn: Turn[Groups] = Turn(self, now_ms)  # nobody is parked in a new group, and nothing is written
+        transition: Transition[Groups] = Transition(
+            self, now_ms
+        )  # nobody is parked in a new group, and nothing is written
         for group_id in list(self.groups):
             if not self.forget_if_vacant(group_id):
-                self.groups[group_id].loaded(turn)
+                self.groups[group_id].loaded(transition)
 
     def unloaded(self) -> list[Answer]:
         """The partition leaves this broker: its members must find their new coordinator."""

@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from kcompat.topics import TopicPartition
-    from kcompat.transaction.base import Transactions, TransactionTurn
+    from kcompat.transaction.base import Transactions, TransactionTransition
     from kcompat.transaction.requests import Errors, Producer
 
 
 def add(
-    turn: TransactionTurn,
+    transition: TransactionTransition,
     name: str,
     producer: Producer,
     partitions: Collection[TopicPartition],
     client_version: int,
 ) -> ErrorCode:
     """Have these partitions in the producer's transaction, which begins if none is open."""
-    transaction = turn.shard.transactions.get(name)
+    transaction = transition.shard.transactions.get(name)
     if error := producer_error(transaction, producer) or busy_error(transaction):
         return error
     assert transaction is not None
     if transaction.state is not State.ONGOING or not transaction.partitions.issuperset(partitions):
-        write(turn, name, transaction.with_partitions(partitions, client_version, turn.now_ms))
+        write(transition, name, transaction.with_partitions(partitions, client_version, transition.now_ms))
     return ErrorCode.NONE
 
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.coordinator.timeline import TimelineDict
-    from kcompat.coordinator.turn import Turn
+    from kcompat.coordinator.transition import Transition
     from kcompat.transaction.transaction import Transaction
 
-    TransactionTurn = Turn["Transactions"]
+    TransactionTransition = Transition["Transactions"]
 
 
 class Transactions(Protocol):
@@ -51,29 +51,31 @@ def producer_of(transaction: Transaction) -> Producer:
     return Producer(transaction.producer_id, transaction.producer_epoch)
 
 
-def remember(turn: TransactionTurn, name: str, producer: Producer, before: Producer) -> None:
+def remember(transition: TransactionTransition, name: str, producer: Producer, before: Producer) -> None:
     """Remember the producer that `name` had before this transition.
 
     Takes effect when the transition's record is appended; a refused append leaves the memory unchanged.
     """
 
-    def noted(after: TransactionTurn) -> None:
+    def noted(after: TransactionTransition) -> None:
         after.shard.before[name] = producer, before
 
-    turn.once_appended(noted)
+    transition.once_appended(noted)
 
 
-def fence(turn: TransactionTurn, name: str, transaction: Transaction) -> None:
+def fence(transition: TransactionTransition, name: str, transaction: Transaction) -> None:
     """Abort what is open in a higher epoch. Since `transaction.version` 2 its producer may ask for that
     epoch, as after an end of its own: nobody else has been given it.
     """
-    fenced = transaction.fenced(turn.now_ms)
-    write(turn, name, fenced)
-    if turn.shard.feature_level() >= VERSION_2:
-        remember(turn, name, producer_of(fenced), producer_of(transaction))
+    fenced = transaction.fenced(transition.now_ms)
+    write(transition, name, fenced)
+    if transition.shard.feature_level() >= VERSION_2:
+        remember(transition, name, producer_of(fenced), producer_of(transaction))
 
 
-def write(turn: TransactionTurn, transactional_id: str, transaction: Transaction) -> None:
+def write(transition: TransactionTransition, transactional_id: str, transaction: Transaction) -> None:
     """Write what an id is from now on."""
     transaction.check_invariants()
-    turn.write(TransactionLogKey(transactional_id), value_of(transaction, turn.shard.feature_level()))
+    transition.write(
+        TransactionLogKey(transactional_id), value_of(transaction, transition.shard.feature_level())
+    )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.ports import CoordinatorLog
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.topics import TopicPartition
-    from kcompat.transaction.base import TransactionTurn
+    from kcompat.transaction.base import TransactionTransition
     from kcompat.transaction.describe import TransactionFilter
     from kcompat.transaction.markers import Markers
     from kcompat.transaction.requests import EndRequest, Errors, InitRequest
@@ -134,7 +134,8 @@ class TransactionCoordinator:
         if not 0 < request.timeout_ms <= self.config.max_timeout_ms:
             return Promise.resolved(ProducerAnswer(ErrorCode.INVALID_TRANSACTION_TIMEOUT))
         return self._with_producer_id(
-            request.transactional_id, lambda turn, fresh_id: producers.initialize(turn, request, fresh_id)
+            request.transactional_id,
+            lambda transition, fresh_id: producers.initialize(transition, request, fresh_id),
         )
 
     def add_partitions(
@@ -145,7 +146,7 @@ class TransactionCoordinator:
             return Promise.resolved(ErrorCode.INVALID_REQUEST)
         return self._write(
             name,
-            lambda turn: additions.add(turn, name, producer, partitions, client_version),
+            lambda transition: additions.add(transition, name, producer, partitions, client_version),
             transaction_error,
         )
 
@@ -164,7 +165,7 @@ class TransactionCoordinator:
         if not request.transactional_id:
             return Promise.resolved(ProducerAnswer(ErrorCode.INVALID_REQUEST))
         return self._with_producer_id(
-            request.transactional_id, lambda turn, fresh_id: ending.end(turn, request, fresh_id)
+            request.transactional_id, lambda transition, fresh_id: ending.end(transition, request, fresh_id)
         )
 
     def describe(self, name: str) -> DescribedTransaction:
@@ -205,7 +206,7 @@ class TransactionCoordinator:
     def _with_producer_id(
         self,
         name: str,
-        decide: Callable[[TransactionTurn, int | None], ProducerAnswer | NeedsProducerId],
+        decide: Callable[[TransactionTransition, int | None], ProducerAnswer | NeedsProducerId],
         fresh_id: int | None = None,
     ) -> Promise[ProducerAnswer]:
         """Ask; where that needs a producer id, get one and ask again: it may no longer be needed then."""
@@ -221,14 +222,16 @@ class TransactionCoordinator:
             return self._with_producer_id(name, decide, fresh_id)
 
         asked: Promise[ProducerAnswer | NeedsProducerId] = self._write(
-            name, lambda turn: decide(turn, fresh_id), lambda error: ProducerAnswer(transaction_error(error))
+            name,
+            lambda transition: decide(transition, fresh_id),
+            lambda error: ProducerAnswer(transaction_error(error)),
         )
         return asked.flat_map(answer)
 
     def _write(
         self,
         name: str,
-        decide: Callable[[TransactionTurn], T | Promise[T]],
+        decide: Callable[[TransactionTransition], T | Promise[T]],
         failed: Callable[[ErrorCode], T],
     ) -> Promise[T]:
         self._markers.hurry(name)
@@ -251,8 +254,8 @@ class TransactionCoordinator:
             if error and self.runtime.gate(partition) != ErrorCode.NOT_COORDINATOR:
                 self._clock.call_later(RETRY_MS, partial(self._marked, partition, name, decided))
 
-        def decide(turn: TransactionTurn) -> ErrorCode:
-            ending.complete(turn, name, decided)
+        def decide(transition: TransactionTransition) -> ErrorCode:
+            ending.complete(transition, name, decided)
             return ErrorCode.NONE
 
         self.runtime.run(partition, decide, lambda error: error).then(written)
@@ -279,9 +282,9 @@ class TransactionCoordinator:
                 self._clock.call_later(0, partial(self._expire, partition))
 
         retention_ms = self.config.retention_ms
-        self.runtime.run(partition, lambda turn: ending.expire(turn, retention_ms), lambda _: True).then(
-            again
-        )
+        self.runtime.run(
+            partition, lambda transition: ending.expire(transition, retention_ms), lambda _: True
+        ).then(again)
 
 
 STEPS_IN_A_SLICE = 20_000

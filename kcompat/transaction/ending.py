@@ -17,17 +17,19 @@ from kcompat.transaction.states import State
 from kcompat.transaction.transaction import FENCING_EPOCH, LAST_EPOCH, NO_PRODUCER_ID, Transaction
 
 if TYPE_CHECKING:
-    from kcompat.transaction.base import Transactions, TransactionTurn
+    from kcompat.transaction.base import Transactions, TransactionTransition
     from kcompat.transaction.requests import EndRequest
 
 
-def end(turn: TransactionTurn, request: EndRequest, fresh_id: int | None) -> ProducerAnswer | NeedsProducerId:
+def end(
+    transition: TransactionTransition, request: EndRequest, fresh_id: int | None
+) -> ProducerAnswer | NeedsProducerId:
     """EndTxn: decide how the producer's transaction ends, and tell what the producer goes on with.
 
     CONCURRENT_TRANSACTIONS as long as markers are being written. After that, who asks again is told that it
     is done; INVALID_TXN_STATE where the other end was decided, or nothing is open.
     """
-    transaction = turn.shard.transactions.get(request.transactional_id)
+    transaction = transition.shard.transactions.get(request.transactional_id)
     bumps, busy = request.client_version >= VERSION_2, busy_error(transaction)
     if bumps and busy:
         return ProducerAnswer(busy)  # the producer may have been told already what it is after that
@@ -37,19 +39,19 @@ def end(turn: TransactionTurn, request: EndRequest, fresh_id: int | None) -> Pro
         return ProducerAnswer(error)
     assert transaction is not None
     if transaction.state is State.ONGOING:
-        return _decide(turn, request, transaction, fresh_id)
+        return _decide(transition, request, transaction, fresh_id)
     done = State.COMPLETE_COMMIT if request.commits else State.COMPLETE_ABORT
     if transaction.state is done and (is_again or not bumps):
         return ProducerAnswer(producer=_producer_after(transaction))
     if bumps and not request.commits and not is_again:
         # Since transaction.version 2 partitions are added by what is written to them, so the producer cannot
         # know whether any was: it may abort where nothing is open.
-        return _decide(turn, request, transaction, fresh_id)
+        return _decide(transition, request, transaction, fresh_id)
     return ProducerAnswer(ErrorCode.INVALID_TXN_STATE)
 
 
 def _decide(
-    turn: TransactionTurn, request: EndRequest, transaction: Transaction, fresh_id: int | None
+    transition: TransactionTransition, request: EndRequest, transaction: Transaction, fresh_id: int | None
 ) -> ProducerAnswer | NeedsProducerId:
     bumps = request.client_version >= VERSION_2
     if bumps and request.commits and transaction.producer_epoch == FENCING_EPOCH:
@@ -60,11 +62,11 @@ def _decide(
         if fresh_id is None:
             return NeedsProducerId()
         next_id = fresh_id
-    decided = transaction.decided(request.commits, request.client_version, turn.now_ms, next_id)
-    write(turn, request.transactional_id, decided)
+    decided = transaction.decided(request.commits, request.client_version, transition.now_ms, next_id)
+    write(transition, request.transactional_id, decided)
     after = _producer_after(decided)
     if bumps:
-        remember(turn, request.transactional_id, after, request.producer)
+        remember(transition, request.transactional_id, after, request.producer)
     return ProducerAnswer(producer=after)
 
 
@@ -91,14 +93,14 @@ def _producer_after(transaction: Transaction) -> Producer:
     return producer_of(transaction)
 
 
-def complete(turn: TransactionTurn, name: str, marked: Transaction) -> None:
+def complete(transition: TransactionTransition, name: str, marked: Transaction) -> None:
     """All markers of `marked`, as it was decided, are written, or are nobody's any more.
 
     Nothing happens where the id is something else by now. Its producer does not tell: before
     `transaction.version` 2 the next transaction has the same epoch, and markers of its own to wait for.
     """
-    if turn.shard.transactions.get(name) == marked:
-        write(turn, name, marked.completed(turn.now_ms))
+    if transition.shard.transactions.get(name) == marked:
+        write(transition, name, marked.completed(transition.now_ms))
 
 
 def overdue(shard: Transactions, now_ms: int) -> list[str]:
@@ -106,14 +108,14 @@ def overdue(shard: Transactions, now_ms: int) -> list[str]:
     return [name for name, transaction in shard.transactions.items() if _is_overdue(transaction, now_ms)]
 
 
-def abort_overdue(turn: TransactionTurn, name: str) -> None:
+def abort_overdue(transition: TransactionTransition, name: str) -> None:
     """Abort the transaction of one id in a higher epoch, if it is still overdue.
 
     One is one operation: a batch of many may be more than the topic takes.
     """
-    transaction = turn.shard.transactions.get(name)
-    if transaction is not None and _is_overdue(transaction, turn.now_ms):
-        fence(turn, name, transaction)
+    transaction = transition.shard.transactions.get(name)
+    if transaction is not None and _is_overdue(transaction, transition.now_ms):
+        fence(transition, name, transaction)
 
 
 def _is_overdue(transaction: Transaction, now_ms: int) -> bool:
@@ -125,13 +127,13 @@ MAX_TOMBSTONES = 1000
 """Largest number of tombstones of one operation, which keeps its batch below the topic's limit."""
 
 
-def expire(turn: TransactionTurn, retention_ms: int) -> bool:
+def expire(transition: TransactionTransition, retention_ms: int) -> bool:
     """Forget ids that nobody has used for `retention_ms`; False if there may be more."""
     expired = [
         name
-        for name, transaction in turn.shard.transactions.items()
-        if transaction.state.is_over and transaction.updated_ms <= turn.now_ms - retention_ms
+        for name, transaction in transition.shard.transactions.items()
+        if transaction.state.is_over and transaction.updated_ms <= transition.now_ms - retention_ms
     ][:MAX_TOMBSTONES]
     for name in expired:
-        turn.write(TransactionLogKey(name), None)
+        transition.write(TransactionLogKey(name), None)
     return len(expired) < MAX_TOMBSTONES

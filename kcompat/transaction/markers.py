@@ -1,8 +1,8 @@
-"""Markers on their way: what has to be written to which partition, until all of it is.
+"""Transaction markers to be written, in a queue for each broker with at most one request under way.
 
-A queue for each broker, one request under way to each; a marker that was not written goes to whoever leads
-its partition by then. They set out in the next turn of the loop: who ended the transaction is answered first,
-and the markers of all that ended in one turn go together. Kafka's counterparts:
+A marker that a broker did not write is sent again, to the partition's leader at that time. Requests leave in
+the next iteration of the event loop: the producer that ended the transaction is answered first, and the
+markers of all transactions that ended in one iteration share a request. Kafka's counterparts:
 `TransactionMarkerChannelManager` and `TransactionMarkerRequestCompletionHandler`.
 """
 

@@ -16,37 +16,37 @@ from kcompat.transaction.states import State
 from kcompat.transaction.transaction import FENCING_EPOCH, LAST_EPOCH, Transaction
 
 if TYPE_CHECKING:
-    from kcompat.transaction.base import Transactions, TransactionTurn
+    from kcompat.transaction.base import Transactions, TransactionTransition
     from kcompat.transaction.requests import InitRequest
 
 
 def initialize(
-    turn: TransactionTurn, request: InitRequest, fresh_id: int | None
+    transition: TransactionTransition, request: InitRequest, fresh_id: int | None
 ) -> ProducerAnswer | NeedsProducerId:
     """Give the id to who asks; `fresh_id` is a producer id that nobody has, if one was got already.
 
     CONCURRENT_TRANSACTIONS while a transaction is being ended, which the client waits for and asks again;
     PRODUCER_FENCED for one that expects to be another producer than the last.
     """
-    name, expected, shard = request.transactional_id, request.expected, turn.shard
+    name, expected, shard = request.transactional_id, request.expected, transition.shard
     transaction = shard.transactions.get(name)
     if transaction is None:
         if fresh_id is None:
             return NeedsProducerId()
-        begun = Transaction(fresh_id, 0, request.timeout_ms, State.EMPTY, turn.now_ms)
-        return _give(turn, name, begun, Producer())
+        begun = Transaction(fresh_id, 0, request.timeout_ms, State.EMPTY, transition.now_ms)
+        return _give(transition, name, begun, Producer())
     if error := busy_error(transaction):
         return ProducerAnswer(error)
     before = _before(shard, name, transaction)
     if expected is not None and not _may_be(expected, transaction, before):
         return ProducerAnswer(ErrorCode.PRODUCER_FENCED)
     if transaction.state is State.ONGOING:
-        fence(turn, name, transaction)
+        fence(transition, name, transaction)
         return ProducerAnswer(ErrorCode.CONCURRENT_TRANSACTIONS)
 
     def given(producer_id: int, epoch: int, former: Producer) -> ProducerAnswer:
-        after = transaction.given_to(producer_id, epoch, request.timeout_ms, turn.now_ms)
-        return _give(turn, name, after, former)
+        after = transaction.given_to(producer_id, epoch, request.timeout_ms, transition.now_ms)
+        return _give(transition, name, after, former)
 
     if expected is None or expected.epoch == transaction.producer_epoch:
         former = Producer() if expected is None else producer_of(transaction)
@@ -75,8 +75,10 @@ def _before(shard: Transactions, name: str, transaction: Transaction) -> Produce
     return before if producer == producer_of(transaction) else Producer()
 
 
-def _give(turn: TransactionTurn, name: str, transaction: Transaction, before: Producer) -> ProducerAnswer:
+def _give(
+    transition: TransactionTransition, name: str, transaction: Transaction, before: Producer
+) -> ProducerAnswer:
     producer = producer_of(transaction)
-    write(turn, name, transaction)
-    remember(turn, name, producer, before)
+    write(transition, name, transaction)
+    remember(transition, name, producer, before)
     return ProducerAnswer(producer=producer)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kcompat.coordinator.operation import Settled, ShardOperation
     from kcompat.coordinator.timer import KeyedTimers
-    from kcompat.coordinator.turn import Turn
+    from kcompat.coordinator.transition import Transition
     from kcompat.promise import Promise
     from kcompat.protocol.errors import ErrorCode
 
@@ -123,5 +123,5 @@ class RegisterFixture:
     def write(self, operation: ShardOperation[Registers, Any]) -> Promise[Any]:
         return self.runtime.write(0, operation, failed)
 
-    def run(self, decide: Callable[[Turn[Registers]], Any]) -> Promise[Any]:
+    def run(self, decide: Callable[[Transition[Registers]], Any]) -> Promise[Any]:
         return self.runtime.run(0, decide, failed)

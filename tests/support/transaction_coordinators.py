@@ -155,7 +155,7 @@ class TransactionFixture:
         return Promise.resolved(next(self._ids) if self.has_ids else None)
 
     def transaction(self, name: str = NAME) -> Transaction | None:
-        """The id as it is in memory after this turn of the loop."""
+        """The id as it is in memory after this iteration of the event loop."""
         self.clock.advance()
         found = None
         for _, shard in self.coordinator.runtime.active():

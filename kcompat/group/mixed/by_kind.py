@@ -15,42 +15,52 @@ from kcompat.group.requests import JoinAnswer
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.requests import JoinRequest, LeaveAnswer, MemberIdentity, SyncAnswer, SyncRequest
     from kcompat.promise import Promise
 
 
-def join(turn: GroupTurn, request: JoinRequest) -> JoinAnswer | Promise[JoinAnswer]:
+def join(transition: GroupTransition, request: JoinRequest) -> JoinAnswer | Promise[JoinAnswer]:
     """Handle JoinGroup in a group of either kind."""
-    config = turn.shard.config
+    config = transition.shard.config
     if not config.min_session_timeout_ms <= request.session_timeout_ms <= config.max_session_timeout_ms:
         return JoinAnswer(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
-    group = _consumers(turn, request.group_id)
-    return classic_joins.join(turn, request, join) if group is None else joins.join(turn, group, request)
+    group = _consumers(transition, request.group_id)
+    return (
+        classic_joins.join(transition, request, join)
+        if group is None
+        else joins.join(transition, group, request)
+    )
 
 
-def sync(turn: GroupTurn, request: SyncRequest) -> SyncAnswer | Promise[SyncAnswer]:
+def sync(transition: GroupTransition, request: SyncRequest) -> SyncAnswer | Promise[SyncAnswer]:
     """Handle SyncGroup in a group of either kind."""
-    group = _consumers(turn, request.group_id)
-    return classic_membership.sync(turn, request) if group is None else membership.sync(turn, group, request)
+    group = _consumers(transition, request.group_id)
+    return (
+        classic_membership.sync(transition, request)
+        if group is None
+        else membership.sync(transition, group, request)
+    )
 
 
-def heartbeat(turn: GroupTurn, group_id: str, member: MemberIdentity, generation: int) -> ErrorCode:
+def heartbeat(
+    transition: GroupTransition, group_id: str, member: MemberIdentity, generation: int
+) -> ErrorCode:
     """Handle Heartbeat in a group of either kind."""
-    group = _consumers(turn, group_id)
+    group = _consumers(transition, group_id)
     if group is None:
-        return classic_membership.heartbeat(turn, group_id, member, generation)
-    return membership.heartbeat(turn, group, member, generation)
+        return classic_membership.heartbeat(transition, group_id, member, generation)
+    return membership.heartbeat(transition, group, member, generation)
 
 
-def leave(turn: GroupTurn, group_id: str, members: tuple[MemberIdentity, ...]) -> LeaveAnswer:
+def leave(transition: GroupTransition, group_id: str, members: tuple[MemberIdentity, ...]) -> LeaveAnswer:
     """Handle LeaveGroup in a group of either kind."""
-    group = _consumers(turn, group_id)
+    group = _consumers(transition, group_id)
     if group is None:
-        return classic_membership.leave(turn, group_id, members)
-    return membership.leave(turn, group, members)
+        return classic_membership.leave(transition, group_id, members)
+    return membership.leave(transition, group, members)
 
 
-def _consumers(turn: GroupTurn, group_id: str) -> ConsumerGroup | None:
-    group = turn.shard.groups.get(group_id)
+def _consumers(transition: GroupTransition, group_id: str) -> ConsumerGroup | None:
+    group = transition.shard.groups.get(group_id)
     return group if isinstance(group, ConsumerGroup) and not group.is_empty else None

@@ -21,42 +21,44 @@ from kcompat.protocol.messages.group_records import GroupMetadataKey
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.consumer.member import ConsumerMember
     from kcompat.group.kinds.consumer.roster import ConsumerRoster
 
     Targets = Mapping[str, Mapping[bytes, frozenset[int]]]
 
 
-def may_downgrade_for(turn: GroupTurn, group: ConsumerRoster, replaced: ConsumerMember) -> bool:
+def may_downgrade_for(transition: GroupTransition, group: ConsumerRoster, replaced: ConsumerMember) -> bool:
     """Whether a group becomes a classic one when a classic member takes the place of this one."""
     others = len(group.members) - 1
-    return replaced.classic is None and group.classic_members == others and _is_allowed(turn, others + 1)
+    return (
+        replaced.classic is None and group.classic_members == others and _is_allowed(transition, others + 1)
+    )
 
 
-def _is_allowed(turn: GroupTurn, members: int) -> bool:
-    config = turn.shard.config
+def _is_allowed(transition: GroupTransition, members: int) -> bool:
+    config = transition.shard.config
     return config.consumer.migration.may_downgrade and members <= config.max_size
 
 
-def downgrade(turn: GroupTurn, group_id: str, leaving: Collection[str]) -> bool:
+def downgrade(transition: GroupTransition, group_id: str, leaving: Collection[str]) -> bool:
     """Go on as a classic group without these members, if only classic ones are left: the others share out
     anew what those had. See `Conversions`.
     """
-    group = turn.shard.groups[group_id]
+    group = transition.shard.groups[group_id]
     assert isinstance(group, ConsumerGroup)
     members = group.members.latest
     left = len(members) - len(leaving)
     classic_left = group.classic_members - sum(members[each].classic is not None for each in leaving)
-    if not left or classic_left != left or not _is_allowed(turn, left):
+    if not left or classic_left != left or not _is_allowed(transition, left):
         return False
     stay = [member for member in members.values() if member.member_id not in leaving]
-    _convert(turn, group, stay, group.targets.latest, rebalances=True)
+    _convert(transition, group, stay, group.targets.latest, rebalances=True)
     return True
 
 
 def downgrade_for(
-    turn: GroupTurn,
+    transition: GroupTransition,
     group: ConsumerRoster,
     replaced: ConsumerMember,
     joining: ConsumerMember,
@@ -64,14 +66,14 @@ def downgrade_for(
     rebalances: bool,
 ) -> None:
     """Go on as a classic group in which a classic member has the place and the partitions of another one."""
-    turn.take_back()
+    transition.take_back()
     others = [member for member in group.members.latest.values() if member.member_id != replaced.member_id]
     targets = {**group.targets.latest, joining.member_id: group.target(replaced.member_id)}
-    _convert(turn, group, [*others, joining], targets, rebalances=rebalances)
+    _convert(transition, group, [*others, joining], targets, rebalances=rebalances)
 
 
 def _convert(
-    turn: GroupTurn,
+    transition: GroupTransition,
     group: ConsumerRoster,
     members: Collection[ConsumerMember],
     targets: Targets,
@@ -80,23 +82,25 @@ def _convert(
 ) -> None:
     """Bury the consumer group, and write a classic one of its epoch with the targets as assignments."""
     former = list(group.members.latest)
-    RECORDS.bury_all(turn, group.group_id, former, group.patterns.latest)
-    roster = Roster(group.group_id, turn.now_ms)
+    RECORDS.bury_all(transition, group.group_id, former, group.patterns.latest)
+    roster = Roster(group.group_id, transition.now_ms)
     for member in members:
         roster.add(_classic(member))
     roster.generation = group.group_epoch
     roster.protocol_name = roster.select_protocol()
     if rebalances:
         roster.leader = None  # should this coordinator be lost, the next one has the group rebalance
-    image = turn.shard.image()
+    image = transition.shard.image()
     assignments = {
         member.member_id: write_assignment(
             targets.get(member.member_id, NO_PARTITIONS), member.metadata(roster.protocol_name), image
         )
         for member in roster.members.values()
     }
-    turn.write(GroupMetadataKey(group=group.group_id), roster.to_value(assignments))
-    turn.once_appended(lambda turn: _come_to_life(turn, roster, former, rebalances=rebalances))
+    transition.write(GroupMetadataKey(group=group.group_id), roster.to_value(assignments))
+    transition.once_appended(
+        lambda transition: _come_to_life(transition, roster, former, rebalances=rebalances)
+    )
 
 
 def _classic(member: ConsumerMember) -> ClassicMember:
@@ -113,17 +117,19 @@ def _classic(member: ConsumerMember) -> ClassicMember:
     )
 
 
-def _come_to_life(turn: GroupTurn, roster: Roster, former: Collection[str], *, rebalances: bool) -> None:
+def _come_to_life(
+    transition: GroupTransition, roster: Roster, former: Collection[str], *, rebalances: bool
+) -> None:
     """The record of the classic group has been replayed: its members go on, with all protocols they have."""
-    group: object = turn.shard.groups.get(roster.group_id)
+    group: object = transition.shard.groups.get(roster.group_id)
     assert isinstance(group, ClassicGroup)
     assert group.stored is not None
     for member_id in former:
-        sessions.cancel(turn, group.group_id, member_id)
+        sessions.cancel(transition, group.group_id, member_id)
     restore(group, group.stored)
     for member_id, known in roster.members.items():
         member = group.members[member_id]
         group.update(member, known.protocols, known.rebalance_timeout_ms, known.session_timeout_ms)
-        rebalance.keep_alive(turn, group, member)
+        rebalance.keep_alive(transition, group, member)
     if rebalances:
-        rebalance.prepare(turn, group)
+        rebalance.prepare(transition, group)

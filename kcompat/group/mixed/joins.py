@@ -24,29 +24,29 @@ from kcompat.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.consumer.roster import ConsumerRoster
     from kcompat.group.mixed.embedded import Subscribed
     from kcompat.group.requests import JoinRequest
 
 
-def join(turn: GroupTurn, group: ConsumerRoster, request: JoinRequest) -> JoinAnswer:
+def join(transition: GroupTransition, group: ConsumerRoster, request: JoinRequest) -> JoinAnswer:
     """Take a classic member in, or take it a step further."""
     is_unknown = request.member_id == UNKNOWN_MEMBER
-    member_id = turn.shard.new_uuid() if is_unknown else request.member_id
-    max_size = turn.shard.config.consumer.max_size
+    member_id = transition.shard.new_uuid() if is_unknown else request.member_id
+    max_size = transition.shard.config.consumer.max_size
     if len(group.members) >= max_size and group.members.get(member_id) is None:
         return JoinAnswer(ErrorCode.GROUP_MAX_SIZE_REACHED)
     if not group.supports_classic(request.protocol_type, (name for name, _ in request.protocols)):
         return JoinAnswer(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if is_unknown and request.needs_member_id:
         return JoinAnswer(ErrorCode.MEMBER_ID_REQUIRED, member_id)
-    subscription = read_subscription(bytes(request.protocols[0][1]), turn.shard.image())
+    subscription = read_subscription(bytes(request.protocols[0][1]), transition.shard.image())
     if subscription is None:
         return JoinAnswer(ErrorCode.UNKNOWN_SERVER_ERROR)
-    outcome = _join(turn, group, request, member_id, subscription)
+    outcome = _join(transition, group, request, member_id, subscription)
     if isinstance(outcome, Refusal):
-        turn.take_back()
+        transition.take_back()
         return JoinAnswer(outcome.error)
     return JoinAnswer(
         member_id=outcome.member_id,
@@ -57,33 +57,39 @@ def join(turn: GroupTurn, group: ConsumerRoster, request: JoinRequest) -> JoinAn
 
 
 def _join(
-    turn: GroupTurn, group: ConsumerRoster, request: JoinRequest, member_id: str, subscription: Subscribed
+    transition: GroupTransition,
+    group: ConsumerRoster,
+    request: JoinRequest,
+    member_id: str,
+    subscription: Subscribed,
 ) -> ConsumerMember | Refusal:
     replaced = group.static_member(request.instance_id)
-    before = _find_or_join(turn, group, request, member_id)
+    before = _find_or_join(transition, group, request, member_id)
     if isinstance(before, Refusal):
         return before
     after = _as_it_wants(before, request, subscription)
-    noted = progress.take_note(turn, group, before, after, request.may_describe)
+    noted = progress.take_note(transition, group, before, after, request.may_describe)
     if isinstance(noted, Refusal):
         return noted
-    if replaced is not None and may_downgrade_for(turn, group, replaced):
-        return _downgrade(turn, group, replaced, after, noted, subscription.owned)
-    settings = settings_of(turn.shard.image(), turn.shard.config.consumer, group.group_id)
-    told = progress.go_on(turn, group, before, after, noted, subscription.owned, settings)
+    if replaced is not None and may_downgrade_for(transition, group, replaced):
+        return _downgrade(transition, group, replaced, after, noted, subscription.owned)
+    settings = settings_of(transition.shard.image(), transition.shard.config.consumer, group.group_id)
+    told = progress.go_on(transition, group, before, after, noted, subscription.owned, settings)
     if not isinstance(told, Refusal):
-        turn.once_appended(lambda turn: _wait_for(turn, group.group_id, told))
+        transition.once_appended(lambda transition: _wait_for(transition, group.group_id, told))
     return told
 
 
 def _find_or_join(
-    turn: GroupTurn, group: ConsumerRoster, request: JoinRequest, member_id: str
+    transition: GroupTransition, group: ConsumerRoster, request: JoinRequest, member_id: str
 ) -> ConsumerMember | Refusal:
     if request.instance_id is None:
         return group.members.get(member_id) or ConsumerMember(member_id)
     if request.member_id == UNKNOWN_MEMBER:
         former = group.static_member(request.instance_id)
-        return ConsumerMember(member_id) if former is None else take_place(turn, group, former, member_id)
+        return (
+            ConsumerMember(member_id) if former is None else take_place(transition, group, former, member_id)
+        )
     member, refusal = fenced_instance(group, request.instance_id, member_id)
     if member is None:
         assert refusal is not None
@@ -107,7 +113,7 @@ def _as_it_wants(member: ConsumerMember, request: JoinRequest, subscription: Sub
 
 
 def _downgrade(
-    turn: GroupTurn,
+    transition: GroupTransition,
     group: ConsumerRoster,
     replaced: ConsumerMember,
     member: ConsumerMember,
@@ -120,12 +126,14 @@ def _downgrade(
     if not is_stale:
         target = group.target(replaced.member_id)
         changed = noted.subscription_changed
-        told = progress.step(turn, group, member, group.assignment_epoch, target, owned, changed=changed)
+        told = progress.step(
+            transition, group, member, group.assignment_epoch, target, owned, changed=changed
+        )
     if not isinstance(told, Refusal):
-        downgrade_for(turn, group, replaced, told, rebalances=is_stale)
+        downgrade_for(transition, group, replaced, told, rebalances=is_stale)
     return told
 
 
-def _wait_for(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
-    sessions.watch(turn, group_id, member)
-    sessions.joined(turn, group_id, member)
+def _wait_for(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
+    sessions.watch(transition, group_id, member)
+    sessions.joined(transition, group_id, member)

@@ -17,12 +17,12 @@ from kcompat.group.requests import UNKNOWN_MEMBER, LeaveAnswer, MemberIdentity, 
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.consumer.roster import ConsumerRoster
     from kcompat.group.requests import SyncRequest
 
 
-def sync(turn: GroupTurn, group: ConsumerRoster, request: SyncRequest) -> SyncAnswer:
+def sync(transition: GroupTransition, group: ConsumerRoster, request: SyncRequest) -> SyncAnswer:
     """Tell a classic member what it has. Whatever the request assigns is passed over."""
     member = _classic_member(group, request.member_id, request.instance_id, request.generation)
     if isinstance(member, ErrorCode):
@@ -32,34 +32,38 @@ def sync(turn: GroupTurn, group: ConsumerRoster, request: SyncRequest) -> SyncAn
     if request.protocol_type not in (None, CONSUMER) or request.protocol_name not in (None, protocol):
         return SyncAnswer(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if member.member_epoch < group.assignment_epoch and not _is_revoking(member):
-        sessions.await_join(turn, group.group_id, member)
+        sessions.await_join(transition, group.group_id, member)
         return SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS)
-    sessions.synced(turn, group.group_id, member)
-    sessions.watch(turn, group.group_id, member)
-    assignment = write_assignment(member.assigned, subscription, turn.shard.image())
+    sessions.synced(transition, group.group_id, member)
+    sessions.watch(transition, group.group_id, member)
+    assignment = write_assignment(member.assigned, subscription, transition.shard.image())
     return SyncAnswer(ErrorCode.NONE, request.protocol_type, request.protocol_name, assignment)
 
 
-def heartbeat(turn: GroupTurn, group: ConsumerRoster, who: MemberIdentity, generation: int) -> ErrorCode:
+def heartbeat(
+    transition: GroupTransition, group: ConsumerRoster, who: MemberIdentity, generation: int
+) -> ErrorCode:
     """A classic member says that it is there; it has to join again if there is a step to take."""
     member = _classic_member(group, who.member_id, who.instance_id, generation)
     if isinstance(member, ErrorCode):
         return member
-    sessions.watch(turn, group.group_id, member)
-    behind = member.member_epoch < group.assignment_epoch or _needs_a_target(turn, group, member)
+    sessions.watch(transition, group.group_id, member)
+    behind = member.member_epoch < group.assignment_epoch or _needs_a_target(transition, group, member)
     ready = member.state is ConsumerMemberState.UNRELEASED_PARTITIONS and not _waits_for_others(group, member)
     if behind or ready or _is_revoking(member):
-        sessions.await_join(turn, group.group_id, member)
+        sessions.await_join(transition, group.group_id, member)
         return ErrorCode.REBALANCE_IN_PROGRESS
     return ErrorCode.NONE
 
 
-def leave(turn: GroupTurn, group: ConsumerRoster, members: tuple[MemberIdentity, ...]) -> LeaveAnswer:
+def leave(
+    transition: GroupTransition, group: ConsumerRoster, members: tuple[MemberIdentity, ...]
+) -> LeaveAnswer:
     """Members leave, or an administrator removes them, whichever protocol they use."""
     found = [(identity, _leaving(group, identity)) for identity in members]
     gone = {member.member_id: member for _, member in found if isinstance(member, ConsumerMember)}
     if gone:
-        sessions.fence(turn, group, list(gone.values()))
+        sessions.fence(transition, group, list(gone.values()))
     return LeaveAnswer(
         members=tuple(
             (identity, outcome if isinstance(outcome, ErrorCode) else ErrorCode.NONE)
@@ -100,13 +104,13 @@ def _is_revoking(member: ConsumerMember) -> bool:
     return member.state is ConsumerMemberState.UNREVOKED_PARTITIONS
 
 
-def _needs_a_target(turn: GroupTurn, group: ConsumerRoster, member: ConsumerMember) -> bool:
+def _needs_a_target(transition: GroupTransition, group: ConsumerRoster, member: ConsumerMember) -> bool:
     """Whether the group waits for another target that nobody would ask for but classic members: a target is
     made when one of them joins, or when any other member heartbeats. Kafka leaves such a group as it is.
     """
     if group.classic_members < len(group.members):
         return False
-    return member.member_epoch < group.group_epoch or group.refresh_due(turn.shard.image())
+    return member.member_epoch < group.group_epoch or group.refresh_due(transition.shard.image())
 
 
 def _waits_for_others(group: ConsumerRoster, member: ConsumerMember) -> bool:

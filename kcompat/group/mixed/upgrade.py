@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.coordinator.timeline import Timeline
-from kcompat.coordinator.turn import Turn
+from kcompat.coordinator.transition import Transition
 from kcompat.group.kinds.classic import rebalance
 from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.kinds.classic.roster import ClassicState
@@ -25,38 +25,38 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.group_records import GroupMetadataKey
 
 if TYPE_CHECKING:
-    from kcompat.group.base import Group, GroupTurn
+    from kcompat.group.base import Group, GroupTransition
     from kcompat.group.kinds.classic.roster import ClassicMember
 
 
-def upgrade(turn: GroupTurn, group: Group) -> ConsumerGroup | Refusal:
+def upgrade(transition: GroupTransition, group: Group) -> ConsumerGroup | Refusal:
     """The consumer group that takes the place of a classic one, as it will be once what is written here has
     been replayed: whoever made this necessary goes on with it.
     """
     assert isinstance(group, ClassicGroup)
-    refused = _refusal(turn, group)
+    refused = _refusal(transition, group)
     if refused is not None:
         return refused
     members = []
     for classic in group.members.values():
-        member = _converted(turn, group, classic)
+        member = _converted(transition, group, classic)
         if isinstance(member, Refusal):
             return member
         members.append(member)
-    conversion: GroupTurn = Turn(turn.shard, turn.now_ms)
+    conversion: GroupTransition = Transition(transition.shard, transition.now_ms)
     _write(conversion, group, members)
     made = ConsumerGroup(group.group_id, Timeline())
     for record in conversion.finish(None).records:
-        turn.write(record.key, record.value)
+        transition.write(record.key, record.value)
         if not isinstance(record.key, GroupMetadataKey):
             RECORDS.replay(made, record, 0)
     made.needs_target = not group.is_in(ClassicState.STABLE)
-    turn.once_appended(partial(_take_over, former=group))
+    transition.once_appended(partial(_take_over, former=group))
     return made
 
 
-def _refusal(turn: GroupTurn, group: ClassicGroup) -> Refusal | None:
-    config = turn.shard.config
+def _refusal(transition: GroupTransition, group: ClassicGroup) -> Refusal | None:
+    config = transition.shard.config
     if not config.consumer.migration.may_upgrade:
         why = "online upgrade is disabled"
     elif not group.is_consumer_group:
@@ -73,9 +73,11 @@ def _refused(group: ClassicGroup, why: str) -> Refusal:
     return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, message)
 
 
-def _converted(turn: GroupTurn, group: ClassicGroup, member: ClassicMember) -> ConsumerMember | Refusal:
+def _converted(
+    transition: GroupTransition, group: ClassicGroup, member: ClassicMember
+) -> ConsumerMember | Refusal:
     """A member with what it was assigned last. One that waits in a join or a sync is told to join again."""
-    image, generation = turn.shard.image(), group.generation
+    image, generation = transition.shard.image(), group.generation
     said = member.metadata(group.protocol_name or "") or next((data for _, data in member.protocols), b"")
     subscription = read_subscription(bytes(said), image)
     assigned = read_assignment(bytes(member.assignment), image)
@@ -105,25 +107,25 @@ def _converted(turn: GroupTurn, group: ClassicGroup, member: ClassicMember) -> C
     )
 
 
-def _write(turn: GroupTurn, group: ClassicGroup, members: list[ConsumerMember]) -> None:
-    group_id, shard = group.group_id, turn.shard
-    turn.write(GroupMetadataKey(group=group_id), None)
+def _write(transition: GroupTransition, group: ClassicGroup, members: list[ConsumerMember]) -> None:
+    group_id, shard = group.group_id, transition.shard
+    transition.write(GroupMetadataKey(group=group_id), None)
     for member in members:
-        RECORDS.write_member(turn, group_id, member)
+        RECORDS.write_member(transition, group_id, member)
     names = frozenset(name for member in members for name in member.subscribed_topics)
-    RECORDS.write_epoch(turn, group_id, group.generation, shard.hashes.of(names, shard.image()))
+    RECORDS.write_epoch(transition, group_id, group.generation, shard.hashes.of(names, shard.image()))
     for member in members:
         target = {topic: frozenset(epochs) for topic, epochs in member.assigned.items()}
-        RECORDS.write_target(turn, group_id, member.member_id, target)
-    RECORDS.write_target_epoch(turn, group_id, group.generation, NO_TIMESTAMP)
+        RECORDS.write_target(transition, group_id, member.member_id, target)
+    RECORDS.write_target_epoch(transition, group_id, group.generation, NO_TIMESTAMP)
     for member in members:
-        RECORDS.write_current(turn, group_id, member)
+        RECORDS.write_current(transition, group_id, member)
 
 
-def _take_over(turn: GroupTurn, former: ClassicGroup) -> None:
+def _take_over(transition: GroupTransition, former: ClassicGroup) -> None:
     """Tell those who wait in the classic group to join again, and begin the sessions of its members anew."""
-    rebalance.dissolve(turn, former)
-    group: object = turn.shard.groups.get(former.group_id)
+    rebalance.dissolve(transition, former)
+    group: object = transition.shard.groups.get(former.group_id)
     assert isinstance(group, ConsumerGroup)
     for member in group.members.latest.values():
-        sessions.watch(turn, group.group_id, member)
+        sessions.watch(transition, group.group_id, member)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcompat.coordinator.turn import on_turn
+from kcompat.coordinator.transition import as_operation
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
 
 Key = tuple[str, str, str]
 """The subject of a timer, the id of the group, and the id of the member."""
@@ -25,31 +25,31 @@ def revocation_key(group_id: str, member_id: str) -> Key:
 
 
 def expire(
-    turn: GroupTurn,
+    transition: GroupTransition,
     key: Key,
     delay_ms: int,
     wanted: type[Any],
-    fence: Callable[[GroupTurn, Any, Any], None],
+    fence: Callable[[GroupTransition, Any, Any], None],
     is_due: Callable[[Any], bool] = lambda _member: True,
 ) -> None:
-    """Take out the member that a key names after this time, unless the key is set again or cancelled before.
+    """Remove the member that a key names after this time, unless the key is set again or cancelled before.
 
-    `fence(turn, group, member)` takes it out, if its group is of the class `wanted` and still has it, and
-    `is_due(member)` says so.
+    `fence(transition, group, member)` removes the member if its group is of the class `wanted`, still has
+    the member, and `is_due(member)` is true.
     """
     _, group_id, member_id = key
 
-    def decide(turn: GroupTurn) -> None:
-        group: object = turn.shard.groups.get(group_id)
+    def decide(transition: GroupTransition) -> None:
+        group: object = transition.shard.groups.get(group_id)
         if not isinstance(group, wanted):
             return
         member = group.members.get(member_id)
         if member is not None and is_due(member):
-            fence(turn, group, member)
-            turn.then(again)
+            fence(transition, group, member)
+            transition.then(again)
 
-    def again(turn: GroupTurn, error: ErrorCode) -> None:
-        if error is not ErrorCode.NONE and not turn.shard.timers.is_set(key):
-            expire(turn, key, RETRY_MS, wanted, fence, is_due)
+    def again(transition: GroupTransition, error: ErrorCode) -> None:
+        if error is not ErrorCode.NONE and not transition.shard.timers.is_set(key):
+            expire(transition, key, RETRY_MS, wanted, fence, is_due)
 
-    turn.shard.timers.schedule(key, delay_ms, on_turn(decide))
+    transition.shard.timers.schedule(key, delay_ms, as_operation(decide))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage, TopicImage
     from kcompat.coordinator.operation import Answer
     from kcompat.coordinator.timeline import Timeline
-    from kcompat.group.base import Groups, GroupTurn
+    from kcompat.group.base import Groups, GroupTransition
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.offsets import CommittedOffset
     from kcompat.group.requests import DescribedGroup
@@ -158,7 +158,7 @@ class ModernGroup(ABC, Generic[M, T]):
     def retention_start(self, committed: CommittedOffset) -> int | None:
         return committed.commit_timestamp
 
-    def keep_alive(self, turn: GroupTurn, member_id: str) -> None:
+    def keep_alive(self, transition: GroupTransition, member_id: str) -> None:
         """See `Group.keep_alive`. Only heartbeats are signs of life here."""
 
     def is_static(self, member_id: str) -> bool:  # noqa: ARG002 - not by the kind

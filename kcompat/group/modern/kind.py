@@ -12,7 +12,7 @@ from kcompat.group.modern.heartbeat import JOIN, Refusal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.group.base import Groups, GroupTurn
+    from kcompat.group.base import Groups, GroupTransition
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.modern.group import ModernGroup
     from kcompat.group.modern.records import ModernRecords
@@ -46,20 +46,20 @@ class ModernKind(Struct, Generic[Q, A, D], frozen=True):
     records: ModernRecords[Any, Any]
     request_refusal: Callable[[Q, GroupCoordinatorConfig], Refusal | None]
     """Returns the refusal of a heartbeat that is wrong in any state of its group, or None."""
-    leave: Callable[[GroupTurn, Q], A | Refusal]
+    leave: Callable[[GroupTransition, Q], A | Refusal]
     """Handles a heartbeat of a member that leaves."""
-    go_on: Callable[[GroupTurn, Q], A | Refusal]
+    go_on: Callable[[GroupTransition, Q], A | Refusal]
     """Handles a heartbeat of a member that joins or stays."""
     refused: Callable[[ErrorCode, str | None], A]
     """Makes the answer to a heartbeat that is refused."""
     undescribed: Callable[[str, ErrorCode, str | None], D]
     """The description of a group by its id, where there is an error instead."""
 
-    def heartbeat(self, turn: GroupTurn, request: Q) -> A:
+    def heartbeat(self, transition: GroupTransition, request: Q) -> A:
         """Do what the member asks, and tell it what it has to do next."""
-        outcome = (self.leave if request.member_epoch < JOIN else self.go_on)(turn, request)
+        outcome = (self.leave if request.member_epoch < JOIN else self.go_on)(transition, request)
         if isinstance(outcome, Refusal):
-            turn.take_back()
+            transition.take_back()
             return self.refused(outcome.error, outcome.message)
         return outcome
 

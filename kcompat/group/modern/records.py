@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kcompat.coordinator.operation import CoordinatorRecord
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.modern.group import ModernGroup
     from kcompat.protocol.message import Message
 
@@ -90,41 +90,47 @@ class ModernRecords(ABC, Generic[M, T]):
 
     # --- writing
 
-    def write_member(self, turn: GroupTurn, group_id: str, member: Any) -> None:
+    def write_member(self, transition: GroupTransition, group_id: str, member: Any) -> None:
         """Write what a member wants."""
-        turn.write(_key(self.member, group_id, member.member_id), self.member_value(member))
+        transition.write(_key(self.member, group_id, member.member_id), self.member_value(member))
 
-    def write_current(self, turn: GroupTurn, group_id: str, member: Any) -> None:
+    def write_current(self, transition: GroupTransition, group_id: str, member: Any) -> None:
         """Write what a member has."""
-        turn.write(_key(self.current, group_id, member.member_id), self.current_value(member))
+        transition.write(_key(self.current, group_id, member.member_id), self.current_value(member))
 
-    def write_target(self, turn: GroupTurn, group_id: str, member_id: str, target: T) -> None:
+    def write_target(self, transition: GroupTransition, group_id: str, member_id: str, target: T) -> None:
         """Write what a member is to have."""
-        turn.write(_key(self.target, group_id, member_id), self.target_value(target))
+        transition.write(_key(self.target, group_id, member_id), self.target_value(target))
 
-    def write_target_epoch(self, turn: GroupTurn, group_id: str, epoch: int, timestamp_ms: int) -> None:
+    def write_target_epoch(
+        self, transition: GroupTransition, group_id: str, epoch: int, timestamp_ms: int
+    ) -> None:
         """Write the group epoch that the targets are for, and when they were made."""
-        turn.write(_key(self.target_epoch, group_id), _value(self.target_epoch, epoch, timestamp_ms))
+        transition.write(_key(self.target_epoch, group_id), _value(self.target_epoch, epoch, timestamp_ms))
 
-    def write_epoch(self, turn: GroupTurn, group_id: str, *fields: Any) -> None:
+    def write_epoch(self, transition: GroupTransition, group_id: str, *fields: Any) -> None:
         """Write the record of the group: its epoch, the hash of its topics, and what else the kind has."""
-        turn.write(_key(self.group, group_id), _value(self.group, *fields))
+        transition.write(_key(self.group, group_id), _value(self.group, *fields))
 
-    def bury_member(self, turn: GroupTurn, group_id: str, member_id: str) -> None:
+    def bury_member(self, transition: GroupTransition, group_id: str, member_id: str) -> None:
         """Write the tombstones of a member: what it has, what it is to have, what it wants."""
         for classes in (self.current, self.target, self.member):
-            turn.write(_key(classes, group_id, member_id), None)
+            transition.write(_key(classes, group_id, member_id), None)
 
     def bury_group(
-        self, turn: GroupTurn, group_id: str, member_ids: Iterable[str], others: Iterable[Message] = ()
+        self,
+        transition: GroupTransition,
+        group_id: str,
+        member_ids: Iterable[str],
+        others: Iterable[Message] = (),
     ) -> None:
         """Write the tombstones of a whole group; `others` are the keys of records that only the kind has."""
         for member_id in member_ids:
-            self.bury_member(turn, group_id, member_id)
-        turn.write(_key(self.target_epoch, group_id), None)
+            self.bury_member(transition, group_id, member_id)
+        transition.write(_key(self.target_epoch, group_id), None)
         for key in others:
-            turn.write(key, None)
-        turn.write(_key(self.group, group_id), None)
+            transition.write(key, None)
+        transition.write(_key(self.group, group_id), None)
 
     # --- replaying
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Clock, Timer
     from kcompat.coordinator.timer import KeyedTimers
-    from kcompat.coordinator.turn import Turn
+    from kcompat.coordinator.transition import Transition
     from kcompat.promise import Promise
     from kcompat.share.coordinator.config import ShareCoordinatorConfig
     from kcompat.share.key import SharePartitionKey
@@ -115,53 +115,53 @@ class ShareCoordinator:
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Promise[Outcome]:
         """InitializeShareGroupState of one share partition."""
 
-        def decide(turn: Turn[ShareShard]) -> Outcome:
-            return operations.initialize(turn, key, state_epoch, start_offset)
+        def decide(transition: Transition[ShareShard]) -> Outcome:
+            return operations.initialize(transition, key, state_epoch, start_offset)
 
         return self._write(key, decide, lambda error: Outcome(error, _unable("initialize", error)))
 
     def read(self, key: SharePartitionKey, leader_epoch: int) -> Promise[StateRead]:
         """ReadShareGroupState of one share partition."""
 
-        def decide(turn: Turn[ShareShard]) -> StateRead:
-            return operations.read(turn, key, leader_epoch)
+        def decide(transition: Transition[ShareShard]) -> StateRead:
+            return operations.read(transition, key, leader_epoch)
 
         return self._write(key, decide, lambda error: StateRead(error, _unable("read", error)))
 
     def write(self, key: SharePartitionKey, write: StateWrite) -> Promise[Outcome]:
         """WriteShareGroupState of one share partition."""
 
-        def decide(turn: Turn[ShareShard]) -> Outcome:
-            return operations.write(turn, key, write)
+        def decide(transition: Transition[ShareShard]) -> Outcome:
+            return operations.write(transition, key, write)
 
         return self._write(key, decide, lambda error: Outcome(error, _unable("write", error)))
 
     def delete(self, key: SharePartitionKey) -> Promise[Outcome]:
         """DeleteShareGroupState of one share partition."""
 
-        def decide(turn: Turn[ShareShard]) -> Outcome:
-            return operations.delete(turn, key)
+        def decide(transition: Transition[ShareShard]) -> Outcome:
+            return operations.delete(transition, key)
 
         return self._write(key, decide, lambda error: Outcome(error, _unable("delete", error)))
 
     def summary(self, key: SharePartitionKey, _leader_epoch: int) -> Promise[StateSummary]:
         """ReadShareGroupStateSummary of one share partition. As in Kafka the leader epoch fences nobody."""
 
-        def decide(turn: Turn[ShareShard]) -> StateSummary:
-            return operations.summary(turn.shard, key)
+        def decide(transition: Transition[ShareShard]) -> StateSummary:
+            return operations.summary(transition.shard, key)
 
         return self._write(key, decide, lambda error: StateSummary(error, _unable("read", error, " summary")))
 
     def forget_topics(self, topic_ids: Collection[bytes]) -> None:
         """Forget the share partitions of topics that were deleted."""
-        self.runtime.run_everywhere(lambda turn: operations.forget_topics(turn, topic_ids))
+        self.runtime.run_everywhere(lambda transition: operations.forget_topics(transition, topic_ids))
 
     # --- inside
 
     def _write(
         self,
         key: SharePartitionKey,
-        decide: Callable[[Turn[ShareShard]], T],
+        decide: Callable[[Transition[ShareShard]], T],
         failed: Callable[[ErrorCode], T],
     ) -> Promise[T]:
         def refused(error: ErrorCode) -> T:

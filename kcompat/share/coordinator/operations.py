@@ -24,12 +24,12 @@ from kcompat.share.persister import UNINITIALIZED_SUMMARY, Outcome, StateRead, S
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from kcompat.coordinator.turn import Turn
+    from kcompat.coordinator.transition import Transition
     from kcompat.share.coordinator.shard import ShareShard
     from kcompat.share.coordinator.state import ShareState
     from kcompat.share.key import SharePartitionKey
 
-    ShareTurn = Turn[ShareShard]
+    ShareTransition = Transition[ShareShard]
 
 NEGATIVE_PARTITION = "The partition id cannot be a negative number."
 READ_UNINITIALIZED = "Read operation on uninitialized share partition not allowed."
@@ -38,32 +38,34 @@ WRITE_UNINITIALIZED = "Write operation on uninitialized share partition not allo
 _NONE = Outcome()
 
 
-def initialize(turn: ShareTurn, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Outcome:
+def initialize(
+    transition: ShareTransition, key: SharePartitionKey, state_epoch: int, start_offset: int
+) -> Outcome:
     """InitializeShareGroupState: a fresh start, whatever was known.
 
     One that says no offset is no news in a state epoch that has begun: who was not answered in time asks
     again, and members may have gone on meanwhile. Kafka has them go through all of it once more.
     """
-    known = turn.shard.states.get(key)
+    known = transition.shard.states.get(key)
     refusal = _misplaced(key)
     if not refusal.error and known is not None and _is_fenced(state_epoch, known.fencing_state_epoch):
         refusal = _refused(ErrorCode.FENCED_STATE_EPOCH)
-    refusal = refusal if refusal.error else _missing(turn.shard, key)
+    refusal = refusal if refusal.error else _missing(transition.shard, key)
     has_begun = known is not None and known.state_epoch == state_epoch
     if not refusal.error and not (has_begun and start_offset == NO_OFFSET):
-        turn.write(snapshot_key(key), initialized(known, state_epoch, start_offset, turn.now_ms))
+        transition.write(snapshot_key(key), initialized(known, state_epoch, start_offset, transition.now_ms))
     return refusal
 
 
-def read(turn: ShareTurn, key: SharePartitionKey, leader_epoch: int) -> StateRead:
+def read(transition: ShareTransition, key: SharePartitionKey, leader_epoch: int) -> StateRead:
     """ReadShareGroupState: what is stored. A leader of a later epoch fences the older ones by it.
 
     Without news of the leader nothing is written, and the answer waits for what was written before.
     """
-    known = turn.shard.states.get(key)
+    known = transition.shard.states.get(key)
     refusal = _misplaced(key)
     if not refusal.error:
-        refusal = _unreadable(turn.shard, key, known, leader_epoch)
+        refusal = _unreadable(transition.shard, key, known, leader_epoch)
     if refusal.error:
         return StateRead(*refusal)
     assert known is not None
@@ -71,28 +73,28 @@ def read(turn: ShareTurn, key: SharePartitionKey, leader_epoch: int) -> StateRea
         news = StateWrite(
             known.state_epoch, leader_epoch, known.start_offset, known.delivery_complete_count, batches=()
         )
-        _write(turn, key, known, news, leader_epoch)
+        _write(transition, key, known, news, leader_epoch)
     return _read(known)
 
 
-def write(turn: ShareTurn, key: SharePartitionKey, news: StateWrite) -> Outcome:
+def write(transition: ShareTransition, key: SharePartitionKey, news: StateWrite) -> Outcome:
     """WriteShareGroupState: what was delivered, as an update, or as a snapshot after enough of them."""
-    known = turn.shard.states.get(key)
+    known = transition.shard.states.get(key)
     refusal = _misplaced(key)
     if not refusal.error:
-        refusal = _unwritable(turn.shard, key, known, news)
+        refusal = _unwritable(transition.shard, key, known, news)
     if not refusal.error:
         assert known is not None
-        _write(turn, key, known, brought_up_to_date(known, news), known.leader_epoch)
+        _write(transition, key, known, brought_up_to_date(known, news), known.leader_epoch)
     return refusal
 
 
-def delete(turn: ShareTurn, key: SharePartitionKey) -> Outcome:
+def delete(transition: ShareTransition, key: SharePartitionKey) -> Outcome:
     """DeleteShareGroupState: forget a share partition, also one that is not known."""
     refusal = _misplaced(key)
-    refusal = refusal if refusal.error else _missing(turn.shard, key)
-    if not refusal.error and turn.shard.states.get(key) is not None:
-        turn.write(snapshot_key(key), None)
+    refusal = refusal if refusal.error else _missing(transition.shard, key)
+    if not refusal.error and transition.shard.states.get(key) is not None:
+        transition.write(snapshot_key(key), None)
     return refusal
 
 
@@ -113,34 +115,38 @@ def summary(shard: ShareShard, key: SharePartitionKey) -> StateSummary:
     )
 
 
-def snapshot_cold(turn: ShareTurn) -> None:
+def snapshot_cold(transition: ShareTransition) -> None:
     """Write anew what was not written for a while, so that older records can be deleted.
 
     Nothing is written where all share partitions have been quiet since such a snapshot.
     """
-    states = list(turn.shard.states.items())
+    states = list(transition.shard.states.items())
     if all(state.created_ms != state.written_ms for _, state in states):
         return
-    interval_ms = turn.shard.config.cold_snapshot_interval_ms
+    interval_ms = transition.shard.config.cold_snapshot_interval_ms
     for key, state in states:
-        if turn.now_ms - state.written_ms >= interval_ms:
-            turn.write(snapshot_key(key), cold_snapshot(state, turn.now_ms))
+        if transition.now_ms - state.written_ms >= interval_ms:
+            transition.write(snapshot_key(key), cold_snapshot(state, transition.now_ms))
 
 
-def forget_topics(turn: ShareTurn, topic_ids: Collection[bytes]) -> None:
+def forget_topics(transition: ShareTransition, topic_ids: Collection[bytes]) -> None:
     """Forget the share partitions of topics that were deleted."""
-    for key in turn.shard.states.keys():  # noqa: SIM118
+    for key in transition.shard.states.keys():  # noqa: SIM118
         if key.topic_id in topic_ids:
-            turn.write(snapshot_key(key), None)
+            transition.write(snapshot_key(key), None)
 
 
 def _write(
-    turn: ShareTurn, key: SharePartitionKey, known: ShareState, news: StateWrite, leader_epoch: int
+    transition: ShareTransition,
+    key: SharePartitionKey,
+    known: ShareState,
+    news: StateWrite,
+    leader_epoch: int,
 ) -> None:
-    if known.updates >= turn.shard.config.updates_per_snapshot:
-        turn.write(snapshot_key(key), snapshot_of_write(known, news, leader_epoch, turn.now_ms))
+    if known.updates >= transition.shard.config.updates_per_snapshot:
+        transition.write(snapshot_key(key), snapshot_of_write(known, news, leader_epoch, transition.now_ms))
     else:
-        turn.write(update_key(key), updated(known, news, leader_epoch))
+        transition.write(update_key(key), updated(known, news, leader_epoch))
 
 
 def _read(state: ShareState) -> StateRead:

@@ -56,7 +56,7 @@ def test_who_ends_a_transaction_is_answered_before_its_markers_set_out(fixture: 
     assert sent(fixture) == [(1, (A, B))]
 
 
-def test_the_markers_of_all_that_ends_in_one_turn_go_together(fixture: TransactionFixture) -> None:
+def test_the_markers_of_all_that_ends_in_one_iteration_go_together(fixture: TransactionFixture) -> None:
     names = ["a", "b"]
     producers = {name: fixture.init(name=name).producer for name in names}
     for name, producer in producers.items():

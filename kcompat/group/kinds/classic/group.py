@@ -22,7 +22,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.group_records import GroupMetadataKey
 
 if TYPE_CHECKING:
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.offsets import CommittedOffset
     from kcompat.group.requests import CommitRequest
     from kcompat.protocol.messages.group_records import GroupMetadataValue
@@ -56,17 +56,17 @@ class ClassicGroup(Roster):
     def is_stored(self) -> bool:
         return self.stored is not None
 
-    def loaded(self, turn: GroupTurn) -> None:
+    def loaded(self, transition: GroupTransition) -> None:
         """See `Group.loaded`. A group that has grown too big for its limit has to join again, and so has one
         that was made of a consumer group and had not shared out its partitions yet: it has no leader.
         """
         if self.stored is not None:
             restore(self, self.stored)
         for member in self.members.values():
-            rebalance.keep_alive(turn, self, member)
+            rebalance.keep_alive(transition, self, member)
         is_unled = bool(self.members) and self.stored is not None and self.stored.leader is None
-        if is_unled or len(self.members) > turn.shard.config.max_size:
-            rebalance.prepare(turn, self)
+        if is_unled or len(self.members) > transition.shard.config.max_size:
+            rebalance.prepare(transition, self)
 
     def unloaded(self) -> list[Answer]:
         answers: list[Answer] = []
@@ -104,11 +104,11 @@ class ClassicGroup(Roster):
         """See `Group.fetch_error`. Classic groups do not ask."""
         return ErrorCode.NONE
 
-    def keep_alive(self, turn: GroupTurn, member_id: str) -> None:
+    def keep_alive(self, transition: GroupTransition, member_id: str) -> None:
         """See `Group.keep_alive`. A commit is as good as a heartbeat."""
         member = self.members.get(member_id)
         if member is not None:
-            rebalance.keep_alive(turn, self, member)
+            rebalance.keep_alive(transition, self, member)
 
     def is_static(self, member_id: str) -> bool:
         member = self.members.get(member_id)
@@ -151,11 +151,11 @@ class ClassicGroup(Roster):
     def delete_error(self) -> ErrorCode:
         return ErrorCode.NONE if self.is_in(ClassicState.EMPTY) else ErrorCode.NON_EMPTY_GROUP
 
-    def write_tombstones(self, turn: GroupTurn) -> None:
+    def write_tombstones(self, transition: GroupTransition) -> None:
         for member_id in sorted(self.pending_members):
-            rebalance.remove_pending(turn, self, member_id)
+            rebalance.remove_pending(transition, self, member_id)
         if self.stored is not None:
-            turn.write(GroupMetadataKey(group=self.group_id), None)
+            transition.write(GroupMetadataKey(group=self.group_id), None)
 
     # --- what is told of it
 
@@ -186,9 +186,9 @@ class ClassicGroup(Roster):
         return ListedGroup(self.group_id, self.protocol_type or "", self.state.value, CLASSIC)
 
 
-def find(turn: GroupTurn, group_id: str) -> ClassicGroup | None:
+def find(transition: GroupTransition, group_id: str) -> ClassicGroup | None:
     """The classic group of this id, if there is one. Those of other kinds have no classic members."""
-    group = turn.shard.groups.get(group_id)
+    group = transition.shard.groups.get(group_id)
     return group if isinstance(group, ClassicGroup) else None
 
 

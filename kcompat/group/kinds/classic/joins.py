@@ -19,61 +19,63 @@ from kcompat.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.group.base import Group, GroupTurn
+    from kcompat.group.base import Group, GroupTransition
     from kcompat.group.requests import JoinRequest
 
 JoinOutcome = JoinAnswer | Promise[JoinAnswer]
 
 
 def join(
-    turn: GroupTurn, request: JoinRequest, again: Callable[[GroupTurn, JoinRequest], JoinOutcome]
+    transition: GroupTransition,
+    request: JoinRequest,
+    again: Callable[[GroupTransition, JoinRequest], JoinOutcome],
 ) -> JoinOutcome:
     """Take a member into the next generation, or tell it of the current one. `again` has it join whatever the
     group has become while one of another kind gave way.
     """
-    config = turn.shard.config
-    held = turn.shard.groups.get(request.group_id)
+    config = transition.shard.config
+    held = transition.shard.groups.get(request.group_id)
     if held is not None and not isinstance(held, ClassicGroup):
-        return _join_in_place_of(turn, held, request, again)
+        return _join_in_place_of(transition, held, request, again)
     group = held
     if group is None:
         if request.member_id != UNKNOWN_MEMBER:
             return _refused(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
-        group = ClassicGroup(request.group_id, turn.now_ms)
-        turn.shard.groups[request.group_id] = group
+        group = ClassicGroup(request.group_id, transition.now_ms)
+        transition.shard.groups[request.group_id] = group
     if not _has_room(group, request.member_id, config.max_size):
-        _drop(turn, group, request.member_id)
+        _drop(transition, group, request.member_id)
         return _refused(ErrorCode.GROUP_MAX_SIZE_REACHED)
     if not group.supports(request.protocol_type, (name for name, _ in request.protocols)):
         return _refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
     if request.member_id == UNKNOWN_MEMBER:
-        return _join_new(turn, group, request)
-    return _join_known(turn, group, request)
+        return _join_new(transition, group, request)
+    return _join_known(transition, group, request)
 
 
 def _join_in_place_of(
-    turn: GroupTurn,
+    transition: GroupTransition,
     group: Group,
     request: JoinRequest,
-    again: Callable[[GroupTurn, JoinRequest], JoinOutcome],
+    again: Callable[[GroupTransition, JoinRequest], JoinOutcome],
 ) -> JoinOutcome:
     """Join a group that takes the place of one of another kind, which must give way; its offsets stay."""
     if not group.gives_way:
         return _refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     promise: Promise[JoinAnswer] = Promise()
 
-    def buried(turn: GroupTurn, error: ErrorCode) -> None:
+    def buried(transition: GroupTransition, error: ErrorCode) -> None:
         if error != ErrorCode.NONE:
-            turn.answer(promise, _refused(group_error(error), request.member_id))
+            transition.answer(promise, _refused(group_error(error), request.member_id))
             return
-        outcome = again(turn, request)
+        outcome = again(transition, request)
         if isinstance(outcome, Promise):
             outcome.then(promise.complete, promise.fail)
         else:
-            turn.answer(promise, outcome)
+            transition.answer(promise, outcome)
 
-    group.write_tombstones(turn)
-    turn.then(buried)
+    group.write_tombstones(transition)
+    transition.then(buried)
     return promise
 
 
@@ -90,50 +92,52 @@ def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:
     return member is not None or len(group.members) < max_size
 
 
-def _drop(turn: GroupTurn, group: ClassicGroup, member_id: str) -> None:
+def _drop(transition: GroupTransition, group: ClassicGroup, member_id: str) -> None:
     """Remove a member for which there is no room any more. The rebalance under way goes on without it."""
     if member_id in group.members:
-        rebalance.end_session(turn, group, member_id)
+        rebalance.end_session(transition, group, member_id)
         group.remove(member_id)
-        rebalance.complete_if_all_joined(turn, group)
+        rebalance.complete_if_all_joined(transition, group)
     elif member_id in group.pending_members:
-        rebalance.remove_pending(turn, group, member_id)
+        rebalance.remove_pending(transition, group, member_id)
 
 
-def _join_new(turn: GroupTurn, group: ClassicGroup, request: JoinRequest) -> JoinOutcome:
+def _join_new(transition: GroupTransition, group: ClassicGroup, request: JoinRequest) -> JoinOutcome:
     """A member without an id gets one."""
-    turn.shard.expected.note_join(group.group_id)
+    transition.shard.expected.note_join(group.group_id)
     prefix = request.client_id if request.instance_id is None else request.instance_id
-    member_id = f"{prefix}-{turn.shard.new_uuid()}"
+    member_id = f"{prefix}-{transition.shard.new_uuid()}"
     if request.instance_id is not None:
         if request.instance_id in group.static_members:
-            return _replace_static(turn, group, request, request.instance_id, member_id)
-        return _add(turn, group, request, member_id)
+            return _replace_static(transition, group, request, request.instance_id, member_id)
+        return _add(transition, group, request, member_id)
     if request.needs_member_id:
-        rebalance.add_pending(turn, group, member_id, request.session_timeout_ms)
+        rebalance.add_pending(transition, group, member_id, request.session_timeout_ms)
         return _refused(ErrorCode.MEMBER_ID_REQUIRED, member_id)
-    return _add(turn, group, request, member_id)
+    return _add(transition, group, request, member_id)
 
 
-def _join_known(turn: GroupTurn, group: ClassicGroup, request: JoinRequest) -> JoinOutcome:
+def _join_known(transition: GroupTransition, group: ClassicGroup, request: JoinRequest) -> JoinOutcome:
     """A member with an id: fresh from MEMBER_ID_REQUIRED, or rejoining."""
     if request.member_id in group.pending_members:
-        return _add(turn, group, request, request.member_id)
+        return _add(transition, group, request, request.member_id)
     error = group.member_error(request.member_id, request.instance_id)
     if error != ErrorCode.NONE:
         return _refused(error, request.member_id)
     member = group.members[request.member_id]
     if group.is_in(ClassicState.PREPARING_REBALANCE):
-        return _rejoin(turn, group, member, request)
+        return _rejoin(transition, group, member, request)
     changed = member.protocols != request.protocols
     if group.is_in(ClassicState.STABLE) and (changed or group.leader == request.member_id):
-        return _rejoin(turn, group, member, request)
+        return _rejoin(transition, group, member, request)
     if group.is_in(ClassicState.COMPLETING_REBALANCE) and changed:
-        return _rejoin(turn, group, member, request)
+        return _rejoin(transition, group, member, request)
     return group.join_answer(request.member_id)
 
 
-def _add(turn: GroupTurn, group: ClassicGroup, request: JoinRequest, member_id: str) -> JoinOutcome:
+def _add(
+    transition: GroupTransition, group: ClassicGroup, request: JoinRequest, member_id: str
+) -> JoinOutcome:
     promise: Promise[JoinAnswer] = Promise()
     member = ClassicMember(
         member_id,
@@ -150,23 +154,25 @@ def _add(turn: GroupTurn, group: ClassicGroup, request: JoinRequest, member_id: 
         group.new_member_added = True
     group.add(member)
     group.park_join(member, promise)
-    rebalance.limit_first_join(turn, group, member)
-    rebalance.prepare_if_possible(turn, group)
+    rebalance.limit_first_join(transition, group, member)
+    rebalance.prepare_if_possible(transition, group)
     return promise
 
 
-def _rejoin(turn: GroupTurn, group: ClassicGroup, member: ClassicMember, request: JoinRequest) -> JoinOutcome:
-    promise = _park_again(turn, group, member, request)
-    rebalance.prepare_if_possible(turn, group)
+def _rejoin(
+    transition: GroupTransition, group: ClassicGroup, member: ClassicMember, request: JoinRequest
+) -> JoinOutcome:
+    promise = _park_again(transition, group, member, request)
+    rebalance.prepare_if_possible(transition, group)
     return promise
 
 
 def _park_again(
-    turn: GroupTurn, group: ClassicGroup, member: ClassicMember, request: JoinRequest
+    transition: GroupTransition, group: ClassicGroup, member: ClassicMember, request: JoinRequest
 ) -> Promise[JoinAnswer]:
     """Park a member's new join. An older one, left over from a lost connection, is told to try again."""
     promise: Promise[JoinAnswer] = Promise()
-    turn.answer(
+    transition.answer(
         group.take_join(member), JoinAnswer(ErrorCode.REBALANCE_IN_PROGRESS, member_id=member.member_id)
     )
     group.update(member, request.protocols, request.rebalance_timeout_ms, request.session_timeout_ms)
@@ -175,47 +181,47 @@ def _park_again(
 
 
 def _replace_static(
-    turn: GroupTurn, group: ClassicGroup, request: JoinRequest, instance_id: str, member_id: str
+    transition: GroupTransition, group: ClassicGroup, request: JoinRequest, instance_id: str, member_id: str
 ) -> JoinOutcome:
     """A static member came back without its member id (KIP-345): the old id is fenced, its place kept."""
     old_leader = group.leader or ""
     old_member_id = group.static_members[instance_id]
     member = group.members[old_member_id]
     before = (member.protocols, member.rebalance_timeout_ms, member.session_timeout_ms)
-    _fence(turn, group, member)
+    _fence(transition, group, member)
     group.rename_static(instance_id, member_id)
-    rebalance.end_session(turn, group, old_member_id)
-    rebalance.keep_alive(turn, group, member)
-    promise = _park_again(turn, group, member, request)
+    rebalance.end_session(transition, group, old_member_id)
+    rebalance.keep_alive(transition, group, member)
+    promise = _park_again(transition, group, member, request)
     if group.is_in(ClassicState.STABLE) and group.select_protocol() == group.protocol_name:
 
-        def stored(turn: GroupTurn, error: ErrorCode) -> None:
+        def stored(transition: GroupTransition, error: ErrorCode) -> None:
             if member.join is not promise:
                 return  # answered meanwhile, by a rebalance or as the member came back once more
             group.take_join(member)
             if error == ErrorCode.NONE:
-                turn.answer(
+                transition.answer(
                     promise, _same_generation(group, member_id, old_leader, request.can_skip_assignment)
                 )
                 return
             group.update(member, *before)
             group.rename_static(instance_id, old_member_id)
-            rebalance.end_session(turn, group, member_id)
-            rebalance.keep_alive(turn, group, member)
-            turn.answer(promise, _not_stored(group, old_leader, group_error(error)))
+            rebalance.end_session(transition, group, member_id)
+            rebalance.keep_alive(transition, group, member)
+            transition.answer(promise, _not_stored(group, old_leader, group_error(error)))
 
         assignments = {m.member_id: m.assignment for m in group.members.values()}
-        rebalance.store(turn, group, assignments)
-        turn.then(stored)
+        rebalance.store(transition, group, assignments)
+        transition.then(stored)
     else:
-        rebalance.prepare_if_possible(turn, group)
+        rebalance.prepare_if_possible(transition, group)
     return promise
 
 
-def _fence(turn: GroupTurn, group: ClassicGroup, member: ClassicMember) -> None:
+def _fence(transition: GroupTransition, group: ClassicGroup, member: ClassicMember) -> None:
     error = ErrorCode.FENCED_INSTANCE_ID
-    turn.answer(group.take_join(member), JoinAnswer(error, member_id=member.member_id))
-    turn.answer(member.take_sync(), SyncAnswer(error))
+    transition.answer(group.take_join(member), JoinAnswer(error, member_id=member.member_id))
+    transition.answer(member.take_sync(), SyncAnswer(error))
 
 
 def _same_generation(group: ClassicGroup, member_id: str, old_leader: str, can_skip: bool) -> JoinAnswer:

@@ -13,14 +13,16 @@ from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.classic.group import ClassicGroup
     from kcompat.group.requests import SyncRequest
 
 
-def heartbeat(turn: GroupTurn, group_id: str, member: MemberIdentity, generation: int) -> ErrorCode:
+def heartbeat(
+    transition: GroupTransition, group_id: str, member: MemberIdentity, generation: int
+) -> ErrorCode:
     """A member says that it is there; the answer tells it whether to join again."""
-    group = find(turn, group_id)
+    group = find(transition, group_id)
     if group is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
     error = group.member_error(member.member_id, member.instance_id)
@@ -28,24 +30,24 @@ def heartbeat(turn: GroupTurn, group_id: str, member: MemberIdentity, generation
         return error
     if generation != group.generation:
         return ErrorCode.ILLEGAL_GENERATION
-    rebalance.keep_alive(turn, group, group.members[member.member_id])
+    rebalance.keep_alive(transition, group, group.members[member.member_id])
     if group.is_in(ClassicState.PREPARING_REBALANCE):
         return ErrorCode.REBALANCE_IN_PROGRESS
     return ErrorCode.NONE
 
 
-def leave(turn: GroupTurn, group_id: str, members: tuple[MemberIdentity, ...]) -> LeaveAnswer:
+def leave(transition: GroupTransition, group_id: str, members: tuple[MemberIdentity, ...]) -> LeaveAnswer:
     """Members leave, or an administrator removes static ones by their instance ids alone."""
-    group = find(turn, group_id)
+    group = find(transition, group_id)
     if group is None:
         return LeaveAnswer(members=tuple((member, ErrorCode.UNKNOWN_MEMBER_ID) for member in members))
-    return LeaveAnswer(members=tuple((member, _leave_one(turn, group, member)) for member in members))
+    return LeaveAnswer(members=tuple((member, _leave_one(transition, group, member)) for member in members))
 
 
-def _leave_one(turn: GroupTurn, group: ClassicGroup, leaving: MemberIdentity) -> ErrorCode:
+def _leave_one(transition: GroupTransition, group: ClassicGroup, leaving: MemberIdentity) -> ErrorCode:
     member_id, instance_id = leaving.member_id, leaving.instance_id
     if member_id in group.pending_members:
-        rebalance.remove_pending(turn, group, member_id)
+        rebalance.remove_pending(transition, group, member_id)
         return ErrorCode.NONE
     if member_id == UNKNOWN_MEMBER and instance_id is not None:
         member_id = group.static_members.get(instance_id, UNKNOWN_MEMBER)
@@ -53,13 +55,13 @@ def _leave_one(turn: GroupTurn, group: ClassicGroup, leaving: MemberIdentity) ->
     else:
         error = group.member_error(member_id, instance_id)
     if error == ErrorCode.NONE:
-        rebalance.remove_member(turn, group, group.members[member_id])
+        rebalance.remove_member(transition, group, group.members[member_id])
     return error
 
 
-def sync(turn: GroupTurn, request: SyncRequest) -> SyncAnswer | Promise[SyncAnswer]:
+def sync(transition: GroupTransition, request: SyncRequest) -> SyncAnswer | Promise[SyncAnswer]:
     """Give a member its assignment, when there is one."""
-    group = find(turn, request.group_id)
+    group = find(transition, request.group_id)
     if group is None:
         return SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID)
     error = _sync_error(group, request)
@@ -68,15 +70,17 @@ def sync(turn: GroupTurn, request: SyncRequest) -> SyncAnswer | Promise[SyncAnsw
     member = group.members[request.member_id]
     if group.is_in(ClassicState.PREPARING_REBALANCE):
         return SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS)
-    rebalance.sync_received(turn, group, request.member_id)
+    rebalance.sync_received(transition, group, request.member_id)
     if group.is_in(ClassicState.STABLE):
-        rebalance.keep_alive(turn, group, member)
+        rebalance.keep_alive(transition, group, member)
         return SyncAnswer(ErrorCode.NONE, group.protocol_type, group.protocol_name, member.assignment)
-    turn.answer(member.sync, SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS))  # left over from a lost connection
+    transition.answer(
+        member.sync, SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS)
+    )  # left over from a lost connection
     promise: Promise[SyncAnswer] = Promise()
     member.sync = promise
     if group.leader == request.member_id:
-        _store(turn, group, dict(request.assignments))
+        _store(transition, group, dict(request.assignments))
     return promise
 
 
@@ -93,19 +97,19 @@ def _sync_error(group: ClassicGroup, request: SyncRequest) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def _store(turn: GroupTurn, group: ClassicGroup, assignments: dict[str, bytes]) -> None:
+def _store(transition: GroupTransition, group: ClassicGroup, assignments: dict[str, bytes]) -> None:
     """Write the assignments; a member the leader forgot gets an empty one, ids of no member are left out."""
     generation = group.generation
 
-    def stored(turn: GroupTurn, error: ErrorCode) -> None:
+    def stored(transition: GroupTransition, error: ErrorCode) -> None:
         if not group.is_in(ClassicState.COMPLETING_REBALANCE) or group.generation != generation:
             return  # a rebalance has begun meanwhile and answered everybody
         if error == ErrorCode.NONE:
-            group.transition_to(ClassicState.STABLE, turn.now_ms)
-            rebalance.answer_syncs(turn, group, ErrorCode.NONE)
+            group.transition_to(ClassicState.STABLE, transition.now_ms)
+            rebalance.answer_syncs(transition, group, ErrorCode.NONE)
         else:
-            rebalance.answer_syncs(turn, group, group_error(error))
-            rebalance.prepare(turn, group)
+            rebalance.answer_syncs(transition, group, group_error(error))
+            rebalance.prepare(transition, group)
 
-    rebalance.store(turn, group, assignments)
-    turn.then(stored)
+    rebalance.store(transition, group, assignments)
+    transition.then(stored)

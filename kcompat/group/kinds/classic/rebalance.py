@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.coordinator.turn import on_turn
+from kcompat.coordinator.transition import as_operation
 from kcompat.group.kinds.classic.roster import ClassicState
 from kcompat.group.presence import session_key
 from kcompat.group.requests import JoinAnswer, SyncAnswer
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.coordinator.operation import ShardOperation
-    from kcompat.group.base import Groups, GroupTurn
+    from kcompat.group.base import Groups, GroupTransition
     from kcompat.group.kinds.classic.roster import ClassicMember, Roster
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60_000
@@ -31,91 +31,95 @@ WAIT_FOR_EXPECTED_MS = 200
 """A first generation waits for members that are known to be coming, each time anew while they come."""
 
 
-def prepare(turn: GroupTurn, group: Roster) -> None:
+def prepare(transition: GroupTransition, group: Roster) -> None:
     """Begin a rebalance: everybody has to join again."""
     if group.is_in(ClassicState.COMPLETING_REBALANCE):
-        answer_syncs(turn, group, ErrorCode.REBALANCE_IN_PROGRESS)
+        answer_syncs(transition, group, ErrorCode.REBALANCE_IN_PROGRESS)
         for member in group.members.values():
             member.assignment = b""  # it was of the generation before
-    turn.shard.timers.cancel(_sync_key(group))
+    transition.shard.timers.cancel(_sync_key(group))
     was_empty = group.is_in(ClassicState.EMPTY)
-    group.transition_to(ClassicState.PREPARING_REBALANCE, turn.now_ms)
+    group.transition_to(ClassicState.PREPARING_REBALANCE, transition.now_ms)
     if was_empty:
-        delay_ms = _first_delay_ms(turn, group)
-        _delay_first_generation(turn, group, delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0))
+        delay_ms = _first_delay_ms(transition, group)
+        _delay_first_generation(transition, group, delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0))
     else:
-        _wait_for_members(turn, group)
-        complete_if_all_joined(turn, group)
+        _wait_for_members(transition, group)
+        complete_if_all_joined(transition, group)
 
 
-def prepare_if_possible(turn: GroupTurn, group: Roster) -> None:
+def prepare_if_possible(transition: GroupTransition, group: Roster) -> None:
     """Begin a rebalance unless one is in its join phase; then see whether that has become complete."""
     if ClassicState.PREPARING_REBALANCE.may_follow(group.state):
-        prepare(turn, group)
+        prepare(transition, group)
     else:
-        complete_if_all_joined(turn, group)
+        complete_if_all_joined(transition, group)
 
 
-def complete_if_all_joined(turn: GroupTurn, group: Roster) -> None:
+def complete_if_all_joined(transition: GroupTransition, group: Roster) -> None:
     """Start the next generation if nobody is missing any more."""
     if (
         group.is_in(ClassicState.PREPARING_REBALANCE)
         and not group.in_initial_delay
         and group.everybody_joined
     ):
-        _complete_join(turn, group)
+        _complete_join(transition, group)
 
 
-def _first_delay_ms(turn: GroupTurn, group: Roster) -> int:
+def _first_delay_ms(transition: GroupTransition, group: Roster) -> int:
     """For how long others are waited for."""
-    configured_ms = turn.shard.config.initial_rebalance_delay_ms
-    if configured_ms == 0 and turn.shard.expected.any_for(group.group_id, turn.now_ms):
+    configured_ms = transition.shard.config.initial_rebalance_delay_ms
+    if configured_ms == 0 and transition.shard.expected.any_for(group.group_id, transition.now_ms):
         return WAIT_FOR_EXPECTED_MS
     return configured_ms
 
 
-def _delay_first_generation(turn: GroupTurn, group: Roster, delay_ms: int, remaining_ms: int) -> None:
+def _delay_first_generation(
+    transition: GroupTransition, group: Roster, delay_ms: int, remaining_ms: int
+) -> None:
     """Give others the chance to be in the first generation, as long as they keep coming (KIP-134)."""
     group.in_initial_delay = True
     group.new_member_added = False
 
-    def over(turn: GroupTurn, group: Roster) -> None:
+    def over(transition: GroupTransition, group: Roster) -> None:
         if group.new_member_added and remaining_ms > 0:
             more_ms = min(delay_ms, remaining_ms)
-            _delay_first_generation(turn, group, more_ms, remaining_ms - more_ms)
+            _delay_first_generation(transition, group, more_ms, remaining_ms - more_ms)
         else:
-            _complete_join(turn, group)
+            _complete_join(transition, group)
 
     if delay_ms > 0:
-        turn.shard.timers.schedule(_join_key(group), delay_ms, _on_group(group, over))
+        transition.shard.timers.schedule(_join_key(group), delay_ms, _on_group(group, over))
     else:
-        _complete_join(turn, group)
+        _complete_join(transition, group)
 
 
-def _wait_for_members(turn: GroupTurn, group: Roster) -> None:
-    turn.shard.timers.schedule(_join_key(group), group.rebalance_timeout_ms, _on_group(group, _complete_join))
+def _wait_for_members(transition: GroupTransition, group: Roster) -> None:
+    transition.shard.timers.schedule(
+        _join_key(group), group.rebalance_timeout_ms, _on_group(group, _complete_join)
+    )
 
 
-def _complete_join(turn: GroupTurn, group: Roster) -> None:
+def _complete_join(transition: GroupTransition, group: Roster) -> None:
     """The join phase is over: go on with those who came, and with static members that may be restarting."""
     group.in_initial_delay = False
-    turn.shard.timers.cancel(_join_key(group))
+    transition.shard.timers.cancel(_join_key(group))
     for member in [m for m in group.members.values() if m.join is None and not m.is_static]:
-        turn.shard.timers.cancel(session_key(group.group_id, member.member_id))
+        transition.shard.timers.cancel(session_key(group.group_id, member.member_id))
         group.remove(member.member_id)
     if group.members and not _elect_joined_leader(group):
-        _wait_for_members(turn, group)
+        _wait_for_members(transition, group)
         return
-    group.next_generation(turn.now_ms)
+    group.next_generation(transition.now_ms)
     if group.is_in(ClassicState.EMPTY):
-        store(turn, group, {})
+        store(transition, group, {})
         return
     for member in group.members.values():
-        turn.answer(group.take_join(member), group.join_answer(member.member_id))
+        transition.answer(group.take_join(member), group.join_answer(member.member_id))
         member.is_new = False
         group.pending_syncs.add(member.member_id)
-        keep_alive(turn, group, member)
-    turn.shard.timers.schedule(
+        keep_alive(transition, group, member)
+    transition.shard.timers.schedule(
         _sync_key(group),
         group.rebalance_timeout_ms,
         _on_group(group, partial(_expire_syncs, generation=group.generation)),
@@ -132,19 +136,19 @@ def _elect_joined_leader(group: Roster) -> bool:
     return joined is not None
 
 
-def store(turn: GroupTurn, group: Roster, assignments: dict[str, bytes]) -> None:
+def store(transition: GroupTransition, group: Roster, assignments: dict[str, bytes]) -> None:
     """Write the record of this generation with these assignments."""
-    turn.write(GroupMetadataKey(group=group.group_id), group.to_value(assignments))
+    transition.write(GroupMetadataKey(group=group.group_id), group.to_value(assignments))
 
 
-def sync_received(turn: GroupTurn, group: Roster, member_id: str) -> None:
+def sync_received(transition: GroupTransition, group: Roster, member_id: str) -> None:
     """A member has asked for its assignment; once all have, the sync phase needs no timer."""
     group.pending_syncs.discard(member_id)
     if not group.pending_syncs:
-        turn.shard.timers.cancel(_sync_key(group))
+        transition.shard.timers.cancel(_sync_key(group))
 
 
-def _expire_syncs(turn: GroupTurn, group: Roster, generation: int) -> None:
+def _expire_syncs(transition: GroupTransition, group: Roster, generation: int) -> None:
     """Members that took their generation but never asked for an assignment are out."""
     if group.generation != generation or not group.is_in(
         ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE
@@ -153,13 +157,13 @@ def _expire_syncs(turn: GroupTurn, group: Roster, generation: int) -> None:
     for member_id, member in list(group.members.items()):
         if member_id not in group.pending_syncs:
             continue
-        turn.answer(group.take_join(member), JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID))
-        turn.shard.timers.cancel(session_key(group.group_id, member_id))
+        transition.answer(group.take_join(member), JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID))
+        transition.shard.timers.cancel(session_key(group.group_id, member_id))
         group.remove(member_id)
-    prepare(turn, group)
+    prepare(transition, group)
 
 
-def answer_syncs(turn: GroupTurn, group: Roster, error: ErrorCode) -> None:
+def answer_syncs(transition: GroupTransition, group: Roster, error: ErrorCode) -> None:
     """Answer all parked syncs, with assignments or an error; their members' sessions begin anew."""
     for member in group.members.values():
         promise = member.take_sync()
@@ -167,90 +171,94 @@ def answer_syncs(turn: GroupTurn, group: Roster, error: ErrorCode) -> None:
             answer = SyncAnswer(error, group.protocol_type, group.protocol_name, member.assignment)
         else:
             answer = SyncAnswer(error)
-        if turn.answer(promise, answer):
-            keep_alive(turn, group, member)
+        if transition.answer(promise, answer):
+            keep_alive(transition, group, member)
 
 
-def remove_member(turn: GroupTurn, group: Roster, member: ClassicMember) -> None:
+def remove_member(transition: GroupTransition, group: Roster, member: ClassicMember) -> None:
     """A member leaves, or its session has ended: the others rebalance."""
-    turn.answer(group.take_join(member), JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID))
-    turn.answer(member.take_sync(), SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID))
-    turn.shard.timers.cancel(session_key(group.group_id, member.member_id))
+    transition.answer(group.take_join(member), JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID))
+    transition.answer(member.take_sync(), SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID))
+    transition.shard.timers.cancel(session_key(group.group_id, member.member_id))
     group.remove(member.member_id)
-    prepare_if_possible(turn, group)
+    prepare_if_possible(transition, group)
 
 
-def add_pending(turn: GroupTurn, group: Roster, member_id: str, session_timeout_ms: int) -> None:
+def add_pending(transition: GroupTransition, group: Roster, member_id: str, session_timeout_ms: int) -> None:
     """Remember a member id handed out; its owner has its session timeout to come back with it."""
     group.pending_members.add(member_id)
-    turn.shard.timers.schedule(
+    transition.shard.timers.schedule(
         session_key(group.group_id, member_id),
         session_timeout_ms,
         _on_group(group, partial(remove_pending, member_id=member_id)),
     )
 
 
-def remove_pending(turn: GroupTurn, group: Roster, member_id: str) -> None:
+def remove_pending(transition: GroupTransition, group: Roster, member_id: str) -> None:
     """The owner of a member id did not come back in time, or left."""
-    turn.shard.timers.cancel(session_key(group.group_id, member_id))
+    transition.shard.timers.cancel(session_key(group.group_id, member_id))
     group.pending_members.discard(member_id)
-    complete_if_all_joined(turn, group)
+    complete_if_all_joined(transition, group)
 
 
-def keep_alive(turn: GroupTurn, group: Roster, member: ClassicMember) -> None:
+def keep_alive(transition: GroupTransition, group: Roster, member: ClassicMember) -> None:
     """A member gave a sign of life."""
-    _schedule_session(turn, group, member, member.session_timeout_ms)
+    _schedule_session(transition, group, member, member.session_timeout_ms)
 
 
-def limit_first_join(turn: GroupTurn, group: Roster, member: ClassicMember) -> None:
+def limit_first_join(transition: GroupTransition, group: Roster, member: ClassicMember) -> None:
     """Give a new member's parked join a fixed time to be answered."""
-    _schedule_session(turn, group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
+    _schedule_session(transition, group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
 
 
-def end_session(turn: GroupTurn, group: Roster, member_id: str) -> None:
+def end_session(transition: GroupTransition, group: Roster, member_id: str) -> None:
     """Forget the timer of a member id that is no longer used."""
-    turn.shard.timers.cancel(session_key(group.group_id, member_id))
+    transition.shard.timers.cancel(session_key(group.group_id, member_id))
 
 
-def dissolve(turn: GroupTurn, group: Roster) -> None:
+def dissolve(transition: GroupTransition, group: Roster) -> None:
     """The group is no classic one any more: who waits in it has to join again, and its timers are off."""
     error = ErrorCode.REBALANCE_IN_PROGRESS
     for member in group.members.values():
-        turn.answer(group.take_join(member), JoinAnswer(error, member_id=member.member_id))
-        turn.answer(member.take_sync(), SyncAnswer(error))
-        end_session(turn, group, member.member_id)
+        transition.answer(group.take_join(member), JoinAnswer(error, member_id=member.member_id))
+        transition.answer(member.take_sync(), SyncAnswer(error))
+        end_session(transition, group, member.member_id)
     for member_id in group.pending_members:
-        end_session(turn, group, member_id)
-    turn.shard.timers.cancel(_join_key(group))
-    turn.shard.timers.cancel(_sync_key(group))
+        end_session(transition, group, member_id)
+    transition.shard.timers.cancel(_join_key(group))
+    transition.shard.timers.cancel(_sync_key(group))
 
 
-def _schedule_session(turn: GroupTurn, group: Roster, member: ClassicMember, timeout_ms: int) -> None:
-    turn.shard.timers.schedule(
+def _schedule_session(
+    transition: GroupTransition, group: Roster, member: ClassicMember, timeout_ms: int
+) -> None:
+    transition.shard.timers.schedule(
         session_key(group.group_id, member.member_id),
         timeout_ms,
         _on_group(group, partial(_expire_session, member_id=member.member_id)),
     )
 
 
-def _expire_session(turn: GroupTurn, group: Roster, member_id: str) -> None:
+def _expire_session(transition: GroupTransition, group: Roster, member_id: str) -> None:
     member = group.members.get(member_id)
     if member is None:
         return
     waits = member.join is not None or member.sync is not None
     if member.is_new or not waits:
-        remove_member(turn, group, member)
+        remove_member(transition, group, member)
 
 
-def _on_group(group: Roster, action: Callable[[GroupTurn, Roster], None]) -> ShardOperation[Groups, None]:
+def _on_group(
+    group: Roster, action: Callable[[GroupTransition, Roster], None]
+) -> ShardOperation[Groups, None]:
     """The operation of a timer: run `action` on the group, if it has not been deleted meanwhile."""
 
-    def decide(turn: GroupTurn) -> None:
-        held: object = turn.shard.groups.get(group.group_id)
+    def decide(transition: GroupTransition) -> None:
+        held: object = transition.shard.groups.get(group.group_id)
         if held is group:
-            action(turn, group)
+            action(transition, group)
 
-    return on_turn(decide)
+    return as_operation(decide)
 
 
 def _join_key(group: Roster) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from kcompat.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kcompat.group.base import GroupTurn, PartitionJudge
+    from kcompat.group.base import GroupTransition, PartitionJudge
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.kinds.consumer.member import ConsumerMember
     from kcompat.group.requests import CommitRequest
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 class ConsumerGroup(ConsumerRoster):
     """One consumer group. What it does as a `Group` is documented there."""
 
-    def loaded(self, turn: GroupTurn) -> None:
+    def loaded(self, transition: GroupTransition) -> None:
         for member in self.members.latest.values():
-            sessions.watch(turn, self.group_id, member)
-            sessions.watch_revocation(turn, self.group_id, member)
+            sessions.watch(transition, self.group_id, member)
+            sessions.watch_revocation(transition, self.group_id, member)
 
     # --- offsets
 
@@ -62,10 +62,10 @@ class ConsumerGroup(ConsumerRoster):
 
     # --- removal
 
-    def write_tombstones(self, turn: GroupTurn) -> None:
+    def write_tombstones(self, transition: GroupTransition) -> None:
         for member_id in self.members.latest:
-            sessions.cancel(turn, self.group_id, member_id)
-        RECORDS.bury_all(turn, self.group_id, self.members.latest, self.patterns.latest)
+            sessions.cancel(transition, self.group_id, member_id)
+        RECORDS.bury_all(transition, self.group_id, self.members.latest, self.patterns.latest)
 
     # --- what is told of it
 

@@ -28,7 +28,7 @@ from kcompat.group.modern.heartbeat import (
 from kcompat.group.modern.own_settings import settings_of
 
 if TYPE_CHECKING:
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.consumer.member import ConsumerMember
     from kcompat.group.kinds.consumer.requests import ConsumerHeartbeatRequest
     from kcompat.group.modern.group import Header
@@ -40,9 +40,9 @@ LEAST_INTERVAL_MS: Final = 250
 INTERVAL_PER_MEMBER_MS: Final = 5
 
 
-def leave(turn: GroupTurn, request: ConsumerHeartbeatRequest) -> HeartbeatAnswer | Refusal:
+def leave(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> HeartbeatAnswer | Refusal:
     """Take a member out, or note that a static one is away."""
-    group = find(turn.shard, request.group_id, ConsumerGroup)
+    group = find(transition.shard, request.group_id, ConsumerGroup)
     if isinstance(group, Refusal):
         return group
     member: ConsumerMember | None
@@ -55,51 +55,51 @@ def leave(turn: GroupTurn, request: ConsumerHeartbeatRequest) -> HeartbeatAnswer
     if member is None:
         return refusal
     if request.instance_id is not None and request.member_epoch == LEAVE_FOR_A_WHILE:
-        sessions.leave_for_a_while(turn, request.group_id, member)
+        sessions.leave_for_a_while(transition, request.group_id, member)
     else:
-        sessions.fence(turn, group, [member])
+        sessions.fence(transition, group, [member])
     return HeartbeatAnswer(member_id=request.member_id, member_epoch=request.member_epoch)
 
 
-def go_on(turn: GroupTurn, request: ConsumerHeartbeatRequest) -> HeartbeatAnswer | Refusal:
+def go_on(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> HeartbeatAnswer | Refusal:
     """Take a member in, or take it a step further."""
-    settings = settings_of(turn.shard.image(), turn.shard.config.consumer, request.group_id)
-    group = _group(turn, request)
+    settings = settings_of(transition.shard.image(), transition.shard.config.consumer, request.group_id)
+    group = _group(transition, request)
     if isinstance(group, Refusal):
         return group
     if len(group.members) >= settings.max_size and group.members.get(request.member_id) is None:
         return full_group(CONSUMER, settings.max_size)
-    before = find_or_join(turn, group, request, request.member_id or turn.shard.new_uuid())
+    before = find_or_join(transition, group, request, request.member_id or transition.shard.new_uuid())
     if isinstance(before, Refusal):
         return before
     after = _as_it_wants(before, request)
-    noted = progress.take_note(turn, group, before, after, request.may_describe)
+    noted = progress.take_note(transition, group, before, after, request.may_describe)
     if isinstance(noted, Refusal):
         return noted
-    told = progress.go_on(turn, group, before, after, noted, request.owned, settings)
+    told = progress.go_on(transition, group, before, after, noted, request.owned, settings)
     if isinstance(told, Refusal):
         return told
-    sessions.keep_alive(turn, group.group_id, told.member_id, settings.session_timeout_ms)
+    sessions.keep_alive(transition, group.group_id, told.member_id, settings.session_timeout_ms)
     interval = interval_ms(
-        settings.heartbeat_interval_ms, group.header, noted.group_epoch, len(group.members), turn.now_ms
+        settings.heartbeat_interval_ms, group.header, noted.group_epoch, len(group.members), transition.now_ms
     )
     return _answer(request, before, told, interval)
 
 
-def _group(turn: GroupTurn, request: ConsumerHeartbeatRequest) -> ConsumerGroup | Refusal:
+def _group(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> ConsumerGroup | Refusal:
     """Find the group. A member that joins makes a new one where there is none, or a classic group without
     members, or upgrades a classic group; it comes to be when its first records are replayed.
     """
-    group: object = turn.shard.groups.get(request.group_id)
+    group: object = transition.shard.groups.get(request.group_id)
     if request.member_epoch != JOIN or not isinstance(group, ClassicGroup | None):
-        return find_for_member(turn.shard, request.group_id, ConsumerGroup)
+        return find_for_member(transition.shard, request.group_id, ConsumerGroup)
     if group is not None and not group.gives_way:
-        made = turn.shard.conversions.upgrade(turn, group)
+        made = transition.shard.conversions.upgrade(transition, group)
         assert isinstance(made, ConsumerGroup | Refusal)
         return made
     if group is not None:
-        group.write_tombstones(turn)
-    return ConsumerGroup(request.group_id, turn.shard.timeline)
+        group.write_tombstones(transition)
+    return ConsumerGroup(request.group_id, transition.shard.timeline)
 
 
 def _as_it_wants(member: ConsumerMember, request: ConsumerHeartbeatRequest) -> ConsumerMember:

@@ -13,17 +13,17 @@ from kcompat.group.modern.heartbeat import JOIN, LEAVE_FOR_A_WHILE, Refusal, epo
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.consumer.requests import ConsumerHeartbeatRequest
     from kcompat.group.kinds.consumer.roster import ConsumerRoster
 
 
 def find_or_join(
-    turn: GroupTurn, group: ConsumerRoster, request: ConsumerHeartbeatRequest, member_id: str
+    transition: GroupTransition, group: ConsumerRoster, request: ConsumerHeartbeatRequest, member_id: str
 ) -> ConsumerMember | Refusal:
     """The member as the log knows it, or as it begins."""
     if request.instance_id is not None:
-        return _static(turn, group, request, request.instance_id, member_id)
+        return _static(transition, group, request, request.instance_id, member_id)
     member = group.members.get(member_id)
     if member is None:
         if request.member_epoch != JOIN:
@@ -49,7 +49,7 @@ def fenced_instance(
 
 
 def _static(
-    turn: GroupTurn,
+    transition: GroupTransition,
     group: ConsumerRoster,
     request: ConsumerHeartbeatRequest,
     instance_id: str,
@@ -70,18 +70,18 @@ def _static(
             f"Static member {member_id} with instance id {instance_id} cannot join the group because the "
             f"instance id is owned by {former.member_id} member.",
         )
-    return take_place(turn, group, former, member_id)
+    return take_place(transition, group, former, member_id)
 
 
 def take_place(
-    turn: GroupTurn, group: ConsumerRoster, former: ConsumerMember, member_id: str
+    transition: GroupTransition, group: ConsumerRoster, former: ConsumerMember, member_id: str
 ) -> ConsumerMember:
     """A static member comes back under another member id: it has what the former one had."""
     member = replace(former, member_id=member_id, member_epoch=JOIN, previous_member_epoch=JOIN)
-    RECORDS.bury_member(turn, group.group_id, former.member_id)
-    RECORDS.write_member(turn, group.group_id, member)
-    RECORDS.write_target(turn, group.group_id, member_id, group.target(former.member_id))
-    RECORDS.write_current(turn, group.group_id, member)
+    RECORDS.bury_member(transition, group.group_id, former.member_id)
+    RECORDS.write_member(transition, group.group_id, member)
+    RECORDS.write_target(transition, group.group_id, member_id, group.target(former.member_id))
+    RECORDS.write_current(transition, group.group_id, member)
     return member
 
 

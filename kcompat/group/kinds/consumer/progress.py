@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kcompat.cluster.image import ClusterImage
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.consumer.member import ConsumerMember
     from kcompat.group.kinds.consumer.roster import ConsumerRoster
     from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
@@ -38,7 +38,7 @@ class Noted(Struct, frozen=True):
 
 
 def take_note(
-    turn: GroupTurn,
+    transition: GroupTransition,
     group: ConsumerRoster,
     before: ConsumerMember,
     after: ConsumerMember,
@@ -49,18 +49,18 @@ def take_note(
     `may_describe(topic)` says what its client may find with a pattern.
     """
     if after != before:
-        RECORDS.write_member(turn, group.group_id, after)
-    pattern = scanning.update(turn, group, before, after, may_describe)
+        RECORDS.write_member(transition, group.group_id, after)
+    pattern = scanning.update(transition, group, before, after, may_describe)
     if isinstance(pattern, Refusal):
         return pattern
     names_changed = after.subscribed_topics != before.subscribed_topics
     bump = names_changed or pattern is PatternChange.RESOLVED or group.needs_target
-    epoch = _group_epoch(turn, group, before, after, bump=bump)
+    epoch = _group_epoch(transition, group, before, after, bump=bump)
     return Noted(epoch, names_changed or pattern is not PatternChange.NONE)
 
 
 def go_on(
-    turn: GroupTurn,
+    transition: GroupTransition,
     group: ConsumerRoster,
     before: ConsumerMember,
     after: ConsumerMember,
@@ -72,31 +72,36 @@ def go_on(
 
     `owned` is what the member reports to have, None where it says nothing.
     """
-    target_epoch, target = next_target(turn, group, noted.group_epoch, before, after, settings)
-    return step(turn, group, after, target_epoch, target, owned, changed=noted.subscription_changed)
+    target_epoch, target = next_target(transition, group, noted.group_epoch, before, after, settings)
+    return step(transition, group, after, target_epoch, target, owned, changed=noted.subscription_changed)
 
 
 def _group_epoch(
-    turn: GroupTurn, group: ConsumerRoster, before: ConsumerMember, after: ConsumerMember, *, bump: bool
+    transition: GroupTransition,
+    group: ConsumerRoster,
+    before: ConsumerMember,
+    after: ConsumerMember,
+    *,
+    bump: bool,
 ) -> int:
     """Raise the group epoch if the subscriptions have changed, or the topics. The one in force then."""
-    image = turn.shard.image()
+    image = transition.shard.image()
     if not bump and not group.refresh_due(image):
         return group.group_epoch
     topics = group.subscriptions_with(before, after).topics()
-    metadata_hash = turn.shard.hashes.of(topics, image)
+    metadata_hash = transition.shard.hashes.of(topics, image)
     epoch = group.group_epoch
     if bump or metadata_hash != group.header.metadata_hash:
         epoch += 1
-        RECORDS.write_epoch(turn, group.group_id, epoch, metadata_hash)
+        RECORDS.write_epoch(transition, group.group_id, epoch, metadata_hash)
     if group.has_old_metadata:
-        RECORDS.bury_old_metadata(turn, group.group_id)
+        RECORDS.bury_old_metadata(transition, group.group_id)
     group.refreshed(epoch, topics, image)
     return epoch
 
 
 def step(
-    turn: GroupTurn,
+    transition: GroupTransition,
     group: ConsumerRoster,
     member: ConsumerMember,
     target_epoch: int,
@@ -108,17 +113,17 @@ def step(
     """Take the member one step towards this target."""
     if not changed and member.is_reconciled_to(target_epoch):
         return member
-    subscribed = existing_ids(turn.shard.image(), topics_of(member, group.patterns.latest))
+    subscribed = existing_ids(transition.shard.image(), topics_of(member, group.patterns.latest))
     around = ConsumerStep(target_epoch, target, subscribed, group.is_held, owned, changed)
     reconciled = reconcile(member, around)
     if not isinstance(reconciled, Refusal) and reconciled != member:
-        RECORDS.write_current(turn, group.group_id, reconciled)
-        sessions.watch_revocation(turn, group.group_id, reconciled)
+        RECORDS.write_current(transition, group.group_id, reconciled)
+        sessions.watch_revocation(transition, group.group_id, reconciled)
     return reconciled
 
 
 def next_target(
-    turn: GroupTurn,
+    transition: GroupTransition,
     group: ConsumerRoster,
     group_epoch: int,
     before: ConsumerMember,
@@ -133,7 +138,7 @@ def next_target(
     former = group.former(before)
     former_id = after.member_id if former is None else former.member_id
     if group.assignment_epoch >= group_epoch or not may_assign_again(
-        group.header, settings.assignment_interval_ms, turn.now_ms
+        group.header, settings.assignment_interval_ms, transition.now_ms
     ):
         return group.assignment_epoch, group.target(former_id)
     members = dict(group.members.latest)
@@ -142,13 +147,13 @@ def next_target(
     targets = dict(group.targets.latest)
     if former_id in targets:
         targets[after.member_id] = targets.pop(former_id)
-    spec = _spec(group, members, targets, turn.shard.image())
+    spec = _spec(group, members, targets, transition.shard.image())
     name = group.preferred_assignor(former, after)
     assignor = ASSIGNORS[name if name in settings.assignors else settings.assignors[0]]
     assigned = assign(assignor, spec)
     for member_id, target in news(group.targets, assigned):
-        RECORDS.write_target(turn, group.group_id, member_id, target)
-    RECORDS.write_target_epoch(turn, group.group_id, group_epoch, turn.now_ms)
+        RECORDS.write_target(transition, group.group_id, member_id, target)
+    RECORDS.write_target_epoch(transition, group.group_id, group_epoch, transition.now_ms)
     return group_epoch, assigned[after.member_id]
 
 

@@ -41,7 +41,7 @@ from kcompat.protocol.messages.consumer_group_records import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.consumer.roster import ConsumerRoster
 
 NO_IMAGE_VERSION = 0
@@ -145,30 +145,32 @@ class ConsumerRecords(SubscribedRecords[ConsumerMember]):
             revoking=_epochs(value.partitions_pending_revocation, value.member_epoch),
         )
 
-    def write_pattern(self, turn: GroupTurn, group_id: str, pattern: str, resolved: ResolvedPattern) -> None:
+    def write_pattern(
+        self, transition: GroupTransition, group_id: str, pattern: str, resolved: ResolvedPattern
+    ) -> None:
         """Write the topics that a pattern matches."""
-        turn.write(
+        transition.write(
             ConsumerGroupRegularExpressionKey(group_id, pattern),
             ConsumerGroupRegularExpressionValue(
                 sorted(resolved.topics, key=java_order), NO_IMAGE_VERSION, resolved.timestamp_ms
             ),
         )
 
-    def bury_pattern(self, turn: GroupTurn, group_id: str, pattern: str) -> None:
+    def bury_pattern(self, transition: GroupTransition, group_id: str, pattern: str) -> None:
         """Write the tombstone of a pattern that no member subscribes to."""
-        turn.write(ConsumerGroupRegularExpressionKey(group_id, pattern), None)
+        transition.write(ConsumerGroupRegularExpressionKey(group_id, pattern), None)
 
-    def bury_old_metadata(self, turn: GroupTurn, group_id: str) -> None:
+    def bury_old_metadata(self, transition: GroupTransition, group_id: str) -> None:
         """Write the tombstone of the topic metadata of a Kafka before 4.1."""
-        turn.write(ConsumerGroupPartitionMetadataKey(group_id), None)
+        transition.write(ConsumerGroupPartitionMetadataKey(group_id), None)
 
     def bury_all(
-        self, turn: GroupTurn, group_id: str, member_ids: Iterable[str], patterns: Iterable[str]
+        self, transition: GroupTransition, group_id: str, member_ids: Iterable[str], patterns: Iterable[str]
     ) -> None:
         """Write the tombstones of a whole group."""
         keys = [ConsumerGroupRegularExpressionKey(group_id, pattern) for pattern in patterns]
         others = [*keys, ConsumerGroupPartitionMetadataKey(group_id)]
-        self.bury_group(turn, group_id, member_ids, others)
+        self.bury_group(transition, group_id, member_ids, others)
 
 
 def _rows(epochs: Mapping[bytes, Mapping[int, int]]) -> list[_CurrentTopic]:

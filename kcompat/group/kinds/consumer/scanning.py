@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.coordinator.turn import on_turn
+from kcompat.coordinator.transition import as_operation
 from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.kinds.consumer.roster import ConsumerRoster
 from kcompat.group.kinds.consumer.subscriptions import PatternChange, ResolvedPattern, is_due
@@ -20,18 +20,18 @@ from kcompat.regex.scan import Scan
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.consumer.member import ConsumerMember
 
 SHOWN = 100
 """Characters of a pattern that is too long to be told in full."""
 
 STEPS_IN_A_SLICE = 20_000
-"""How much of a scan is done before the loop has its turn: a few milliseconds."""
+"""Steps of the matcher that a scan takes in one iteration of the event loop: a few milliseconds of work."""
 
 
 def update(
-    turn: GroupTurn,
+    transition: GroupTransition,
     group: ConsumerRoster,
     before: ConsumerMember,
     after: ConsumerMember,
@@ -43,36 +43,36 @@ def update(
     """
     change, is_new = PatternChange.NONE, False
     if before.subscribed_regex != after.subscribed_regex:
-        found = _change(turn, group, before.subscribed_regex, after.subscribed_regex)
+        found = _change(transition, group, before.subscribed_regex, after.subscribed_regex)
         if isinstance(found, Refusal):
             return found
         change, is_new = found
     if not is_new and not group.pattern_subscribers:
         return change
-    if turn.shard.timers.is_set(_key(group.group_id)):
+    if transition.shard.timers.is_set(_key(group.group_id)):
         return change
     patterns = group.pattern_subscribers
     if before.subscribed_regex != after.subscribed_regex:
         patterns = group.subscriptions_with(before, after).patterns
-    settings = turn.shard.config.consumer
+    settings = transition.shard.config.consumer
     if is_due(
         patterns,
         group.patterns.latest,
-        turn.now_ms,
+        transition.now_ms,
         is_new=is_new,
-        topics_made_ms=turn.shard.topics_made_ms,
+        topics_made_ms=transition.shard.topics_made_ms,
         refresh_interval_ms=settings.regex_refresh_interval_ms,
     ):
-        _begin(turn, group.group_id, sorted(patterns), may_describe)
+        _begin(transition, group.group_id, sorted(patterns), may_describe)
     return change
 
 
 def _change(
-    turn: GroupTurn, group: ConsumerRoster, old: str, new: str
+    transition: GroupTransition, group: ConsumerRoster, old: str, new: str
 ) -> tuple[PatternChange, bool] | Refusal:
     """Judge a changed pattern, and return whether it has to be matched with the topics first."""
     if old and group.pattern_subscribers[old] == 1:
-        RECORDS.bury_pattern(turn, group.group_id, old)
+        RECORDS.bury_pattern(transition, group.group_id, old)
     if not new:
         return PatternChange.RESOLVED, False
     if not group.pattern_subscribers[new]:
@@ -87,28 +87,30 @@ def _change(
     return PatternChange.RESOLVED if is_resolved else PatternChange.UNRESOLVED, False
 
 
-def _begin(turn: GroupTurn, group_id: str, texts: list[str], may_describe: Callable[[str], bool]) -> None:
+def _begin(
+    transition: GroupTransition, group_id: str, texts: list[str], may_describe: Callable[[str], bool]
+) -> None:
     """Compare the patterns with the topics that there are now, beginning after this operation.
 
     A Kafka may have stored some that are not valid here; they stand for no topics.
     """
-    scan = Scan(texts, list(turn.shard.image().topics))
-    began_ms = turn.now_ms
+    scan = Scan(texts, list(transition.shard.image().topics))
+    began_ms = transition.now_ms
 
-    def go_on(turn: GroupTurn) -> None:
+    def go_on(transition: GroupTransition) -> None:
         if not scan.run(STEPS_IN_A_SLICE):
-            turn.shard.timers.schedule(_key(group_id), 0, on_turn(go_on))
+            transition.shard.timers.schedule(_key(group_id), 0, as_operation(go_on))
             return
         visible = {text: frozenset(filter(may_describe, names)) for text, names in scan.found.items()}
         resolved = {text: ResolvedPattern(names, began_ms) for text, names in visible.items()}
-        _conclude(turn, group_id, resolved)
+        _conclude(transition, group_id, resolved)
 
-    turn.shard.timers.schedule(_key(group_id), 0, on_turn(go_on))
+    transition.shard.timers.schedule(_key(group_id), 0, as_operation(go_on))
 
 
-def _conclude(turn: GroupTurn, group_id: str, resolved: Mapping[str, ResolvedPattern]) -> None:
+def _conclude(transition: GroupTransition, group_id: str, resolved: Mapping[str, ResolvedPattern]) -> None:
     """Write what the patterns stand for, and raise the group epoch if that is news."""
-    group: object = turn.shard.groups.get(group_id)
+    group: object = transition.shard.groups.get(group_id)
     if not isinstance(group, ConsumerRoster):
         return
     subscriptions = group.subscriptions()
@@ -119,11 +121,11 @@ def _conclude(turn: GroupTurn, group_id: str, resolved: Mapping[str, ResolvedPat
         known = group.patterns.get(text)
         bump |= found.topics != (known.topics if known is not None else frozenset())
         subscriptions.resolved[text] = found
-        RECORDS.write_pattern(turn, group_id, text, found)
-    topics, image = subscriptions.topics(), turn.shard.image()
-    metadata_hash = turn.shard.hashes.of(topics, image)
+        RECORDS.write_pattern(transition, group_id, text, found)
+    topics, image = subscriptions.topics(), transition.shard.image()
+    metadata_hash = transition.shard.hashes.of(topics, image)
     if bump or metadata_hash != group.header.metadata_hash:
-        RECORDS.write_epoch(turn, group_id, group.group_epoch + 1, metadata_hash)
+        RECORDS.write_epoch(transition, group_id, group.group_epoch + 1, metadata_hash)
         group.refreshed(group.group_epoch + 1, topics, image)
 
 

@@ -21,7 +21,7 @@ from kcompat.group.presence import session_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.consumer.member import ConsumerMember
     from kcompat.group.modern.expiry import Key
 
@@ -36,99 +36,105 @@ def sync_key(group_id: str, member_id: str) -> Key:
     return ("resync", group_id, member_id)
 
 
-def cancel(turn: GroupTurn, group_id: str, member_id: str) -> None:
+def cancel(transition: GroupTransition, group_id: str, member_id: str) -> None:
     """Nothing more is expected of a member."""
     for key in (session_key, revocation_key, join_key, sync_key):
-        turn.shard.timers.cancel(key(group_id, member_id))
+        transition.shard.timers.cancel(key(group_id, member_id))
 
 
-def fence(turn: GroupTurn, group: ConsumerRoster, members: Sequence[ConsumerMember]) -> None:
+def fence(transition: GroupTransition, group: ConsumerRoster, members: Sequence[ConsumerMember]) -> None:
     """Take members out: what they had is free, and the group needs another target assignment. A group that
     is left with classic members alone becomes a classic one.
     """
-    if turn.shard.conversions.downgrade(turn, group.group_id, {member.member_id for member in members}):
+    if transition.shard.conversions.downgrade(
+        transition, group.group_id, {member.member_id for member in members}
+    ):
         return
     subscriptions = group.subscriptions()
     for member in members:
-        RECORDS.bury_member(turn, group.group_id, member.member_id)
+        RECORDS.bury_member(transition, group.group_id, member.member_id)
         subscriptions.count(member, -1)
     for pattern in sorted(group.patterns.latest.keys() - subscriptions.resolved.keys()):
-        RECORDS.bury_pattern(turn, group.group_id, pattern)
-    metadata_hash = turn.shard.hashes.of(subscriptions.topics(), turn.shard.image())
-    RECORDS.write_epoch(turn, group.group_id, group.group_epoch + 1, metadata_hash)
-    turn.once_appended(partial(_forget, group_id=group.group_id, members=members))
+        RECORDS.bury_pattern(transition, group.group_id, pattern)
+    metadata_hash = transition.shard.hashes.of(subscriptions.topics(), transition.shard.image())
+    RECORDS.write_epoch(transition, group.group_id, group.group_epoch + 1, metadata_hash)
+    transition.once_appended(partial(_forget, group_id=group.group_id, members=members))
 
 
-def _forget(turn: GroupTurn, group_id: str, members: Sequence[ConsumerMember]) -> None:
+def _forget(transition: GroupTransition, group_id: str, members: Sequence[ConsumerMember]) -> None:
     for member in members:
-        cancel(turn, group_id, member.member_id)
+        cancel(transition, group_id, member.member_id)
 
 
-def leave_for_a_while(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
+def leave_for_a_while(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
     """A static member restarts: it keeps its partitions for whoever comes back with its instance id.
 
     That one may commit their offsets whatever its epoch is.
     """
     kept = {topic: dict.fromkeys(partitions, 0) for topic, partitions in member.assigned.items()}
     away = replace(member, member_epoch=LEAVE_FOR_A_WHILE, assigned=kept, revoking=NO_EPOCHS)
-    RECORDS.write_current(turn, group_id, away)
+    RECORDS.write_current(transition, group_id, away)
 
 
-def keep_alive(turn: GroupTurn, group_id: str, member_id: str, timeout_ms: int) -> None:
+def keep_alive(transition: GroupTransition, group_id: str, member_id: str, timeout_ms: int) -> None:
     """A member gave a sign of life: it is out unless it gives another within `timeout_ms`."""
-    _expire(turn, session_key(group_id, member_id), timeout_ms, lambda _member: True)
+    _expire(transition, session_key(group_id, member_id), timeout_ms, lambda _member: True)
 
 
-def watch(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
+def watch(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
     """Begin the session of a member anew. One that uses the classic protocol has said how long it is."""
     if member.classic is None:
-        timeout_ms = settings_of(turn.shard.image(), turn.shard.config.consumer, group_id).session_timeout_ms
+        timeout_ms = settings_of(
+            transition.shard.image(), transition.shard.config.consumer, group_id
+        ).session_timeout_ms
     else:
         timeout_ms = member.classic.session_timeout_ms
-    keep_alive(turn, group_id, member.member_id, timeout_ms)
+    keep_alive(transition, group_id, member.member_id, timeout_ms)
 
 
-def watch_revocation(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
+def watch_revocation(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
     """Give a member its rebalance timeout to give partitions up, or stop waiting if it has. One that uses
     the classic protocol is bound by the time it has to join again.
     """
     key, epoch = revocation_key(group_id, member.member_id), member.member_epoch
     if member.state is not ConsumerMemberState.UNREVOKED_PARTITIONS or member.classic is not None:
-        turn.shard.timers.cancel(key)
+        transition.shard.timers.cancel(key)
         return
-    _expire(turn, key, member.rebalance_timeout_ms, lambda member: member.member_epoch == epoch)
+    _expire(transition, key, member.rebalance_timeout_ms, lambda member: member.member_epoch == epoch)
 
 
-def await_join(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
+def await_join(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
     """A classic member has been told to join again: it has its rebalance timeout for that, from the first
     time on.
     """
     key = join_key(group_id, member.member_id)
-    if not turn.shard.timers.is_set(key):
-        _expire(turn, key, member.rebalance_timeout_ms, _is_classic)
+    if not transition.shard.timers.is_set(key):
+        _expire(transition, key, member.rebalance_timeout_ms, _is_classic)
 
 
-def joined(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
+def joined(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
     """A classic member has joined: it is out unless it asks for its partitions within its rebalance
     timeout.
     """
-    turn.shard.timers.cancel(join_key(group_id, member.member_id))
+    transition.shard.timers.cancel(join_key(group_id, member.member_id))
     key = sync_key(group_id, member.member_id)
-    _expire(turn, key, member.rebalance_timeout_ms, _is_classic)
+    _expire(transition, key, member.rebalance_timeout_ms, _is_classic)
 
 
-def synced(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
+def synced(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
     """A classic member has asked for its partitions."""
-    turn.shard.timers.cancel(sync_key(group_id, member.member_id))
+    transition.shard.timers.cancel(sync_key(group_id, member.member_id))
 
 
 def _is_classic(member: ConsumerMember) -> bool:
     return member.classic is not None
 
 
-def _expire(turn: GroupTurn, key: Key, delay_ms: int, is_due: Callable[[ConsumerMember], bool]) -> None:
-    expire(turn, key, delay_ms, ConsumerRoster, _fence, is_due)
+def _expire(
+    transition: GroupTransition, key: Key, delay_ms: int, is_due: Callable[[ConsumerMember], bool]
+) -> None:
+    expire(transition, key, delay_ms, ConsumerRoster, _fence, is_due)
 
 
-def _fence(turn: GroupTurn, group: ConsumerRoster, member: ConsumerMember) -> None:
-    fence(turn, group, [member])
+def _fence(transition: GroupTransition, group: ConsumerRoster, member: ConsumerMember) -> None:
+    fence(transition, group, [member])

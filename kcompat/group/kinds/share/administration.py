@@ -21,41 +21,43 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from kcompat.cluster.image import TopicImage
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
 
 NOTHING_TO_DELETE = "There is no offset information to delete."
 NON_EMPTY = Refusal(ErrorCode.NON_EMPTY_GROUP, ErrorCode.NON_EMPTY_GROUP.message)
 
 
-def begin_to_delete(turn: GroupTurn, group_id: str) -> StateDeletion:
+def begin_to_delete(transition: GroupTransition, group_id: str) -> StateDeletion:
     """Before a group is deleted: all that the share coordinator has of it. Nothing of a group that is not
     there, or is of another kind.
     """
-    group = find(turn.shard, group_id, ShareGroup)
+    group = find(transition.shard, group_id, ShareGroup)
     if isinstance(group, Refusal):
         return StateDeletion()
     if len(group.members):
         return StateDeletion(*_refused(NON_EMPTY))
     if not group.knows_topics:
         return StateDeletion()
-    state, image = group.initialization, turn.shard.image()
+    state, image = group.initialization, transition.shard.image()
     topics = union(state.initialized, state.initializing)
     again = [topic for topic_id in state.deleting if (topic := image.topic_by_id(topic_id)) is not None]
     topics = union(topics, {topic.topic_id: _whole(topic) for topic in again})
-    RECORDS.write_initialization(turn, group_id, Initialization(deleting=frozenset(topics)))
+    RECORDS.write_initialization(transition, group_id, Initialization(deleting=frozenset(topics)))
     return StateDeletion(topics=topics)
 
 
-def begin_to_delete_offsets(turn: GroupTurn, group_id: str, names: Iterable[str]) -> StateDeletion:
+def begin_to_delete_offsets(
+    transition: GroupTransition, group_id: str, names: Iterable[str]
+) -> StateDeletion:
     """DeleteShareGroupOffsets: what the share coordinator has of these topics."""
-    group = find(turn.shard, group_id, ShareGroup)
+    group = find(transition.shard, group_id, ShareGroup)
     if isinstance(group, Refusal):
         return StateDeletion(*_refused(group))
     if len(group.members):
         return StateDeletion(*_refused(NON_EMPTY))
     if not group.knows_topics:
         return StateDeletion()
-    state, image = group.initialization, turn.shard.image()
+    state, image = group.initialization, transition.shard.image()
     begun = union(state.initialized, state.initializing)
     topics: dict[bytes, TopicPartitions] = {}
     refused: dict[str, tuple[ErrorCode, str]] = {}
@@ -70,67 +72,69 @@ def begin_to_delete_offsets(turn: GroupTurn, group_id: str, names: Iterable[str]
             topics[topic.topic_id] = _whole(topic)
         else:
             refused[name] = (error, NOTHING_TO_DELETE)
-    RECORDS.write_initialization(turn, group_id, state.with_deleting(topics))
+    RECORDS.write_initialization(transition, group_id, state.with_deleting(topics))
     return StateDeletion(topics=topics, refused=refused)
 
 
-def complete_offset_deletion(turn: GroupTurn, group_id: str, topic_ids: Iterable[bytes]) -> None:
+def complete_offset_deletion(transition: GroupTransition, group_id: str, topic_ids: Iterable[bytes]) -> None:
     """The share coordinator has forgotten these topics."""
-    group = find(turn.shard, group_id, ShareGroup)
+    group = find(transition.shard, group_id, ShareGroup)
     if not isinstance(group, Refusal) and group.knows_topics:
-        RECORDS.write_initialization(turn, group_id, group.initialization.with_deleted(topic_ids))
+        RECORDS.write_initialization(transition, group_id, group.initialization.with_deleted(topic_ids))
 
 
-def begin_to_alter(turn: GroupTurn, group_id: str, offsets: Mapping[str, Mapping[int, int]]) -> OffsetChange:
+def begin_to_alter(
+    transition: GroupTransition, group_id: str, offsets: Mapping[str, Mapping[int, int]]
+) -> OffsetChange:
     """AlterShareGroupOffsets: begin share partitions anew. The group may be one that there is not yet.
 
     Partitions that do not exist are left out, and topics that do not.
     """
-    group = find_or_make(turn.shard, group_id)
+    group = find_or_make(transition.shard, group_id)
     if isinstance(group, Refusal):
         return OffsetChange(*_refused(group))
     if len(group.members):
         return OffsetChange(*_refused(NON_EMPTY))
     topics = {}
     for name, of_topic in offsets.items():
-        topic = turn.shard.image().topics.get(name)
+        topic = transition.shard.image().topics.get(name)
         if topic is not None:
             known = frozenset(index for index in of_topic if index < len(topic.partitions))
             topics[topic.topic_id] = TopicPartitions(name, known)
     if topics:
-        group.asked_ms.update(dict.fromkeys(topics, turn.now_ms))
-        RECORDS.write_initialization(turn, group_id, group.initialization.with_begun(topics))
+        group.asked_ms.update(dict.fromkeys(topics, transition.now_ms))
+        RECORDS.write_initialization(transition, group_id, group.initialization.with_begun(topics))
     ids = {row.name: topic_id for topic_id, row in topics.items()}
     return OffsetChange(begin=Begin(group.group_epoch, topics), topic_ids=ids)
 
 
-def completed(turn: GroupTurn, group_id: str, topics: Mapping[bytes, TopicPartitions]) -> None:
+def completed(transition: GroupTransition, group_id: str, topics: Mapping[bytes, TopicPartitions]) -> None:
     """These have state: members may have them. What was deleted meanwhile is not waited for any more."""
-    group = find(turn.shard, group_id, ShareGroup)
+    group = find(transition.shard, group_id, ShareGroup)
     if not isinstance(group, Refusal):
-        image = turn.shard.image()
+        image = transition.shard.image()
         there = {topic_id: row for topic_id, row in topics.items() if image.topic_by_id(topic_id) is not None}
         state = group.initialization.with_given_up(topics).with_completed(there)
-        RECORDS.write_initialization(turn, group_id, state)
+        RECORDS.write_initialization(transition, group_id, state)
 
 
-def given_up(turn: GroupTurn, group_id: str, topics: Mapping[bytes, TopicPartitions]) -> None:
+def given_up(transition: GroupTransition, group_id: str, topics: Mapping[bytes, TopicPartitions]) -> None:
     """The share coordinator could not be asked, or refused: the next heartbeat asks again."""
-    group = find(turn.shard, group_id, ShareGroup)
+    group = find(transition.shard, group_id, ShareGroup)
     if isinstance(group, Refusal) or not group.initialization.initializing:
         return
-    RECORDS.write_initialization(turn, group_id, group.initialization.with_given_up(topics))
+    RECORDS.write_initialization(transition, group_id, group.initialization.with_given_up(topics))
 
 
-def forget_topics(turn: GroupTurn, gone: Collection[bytes]) -> None:
+def forget_topics(transition: GroupTransition, gone: Collection[bytes]) -> None:
     """These topics were deleted; the share coordinator hears of it by itself."""
-    for group_id in list(turn.shard.groups):
-        group = find(turn.shard, group_id, ShareGroup)
+    for group_id in list(transition.shard.groups):
+        group = find(transition.shard, group_id, ShareGroup)
         if isinstance(group, Refusal):
             continue
         state = group.initialization.without_topics(gone)
         if state != group.initialization:
-            RECORDS.write_initialization(turn, group_id, state)
+            RECORDS.write_initialization(transition, group_id, state)
 
 
 def _whole(topic: TopicImage) -> TopicPartitions:

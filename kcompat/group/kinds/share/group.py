@@ -21,7 +21,7 @@ from kcompat.group.presence import session_key
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.group.base import Groups, GroupTurn, PartitionJudge
+    from kcompat.group.base import Groups, GroupTransition, PartitionJudge
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.kinds.share.roster import ShareMember
     from kcompat.group.modern.heartbeat import Refusal
@@ -37,9 +37,9 @@ class ShareGroup(ShareRoster):
 
     # --- coming and going
 
-    def loaded(self, turn: GroupTurn) -> None:
+    def loaded(self, transition: GroupTransition) -> None:
         for member_id in self.members.keys():  # noqa: SIM118
-            keep_alive(turn, self.group_id, member_id)
+            keep_alive(transition, self.group_id, member_id)
 
     # --- offsets: a share group has none
 
@@ -73,9 +73,9 @@ class ShareGroup(ShareRoster):
     def gives_way(self) -> bool:
         return False
 
-    def write_tombstones(self, turn: GroupTurn) -> None:
+    def write_tombstones(self, transition: GroupTransition) -> None:
         """See `Group.write_tombstones`. The share coordinator has forgotten the share partitions before."""
-        RECORDS.bury_all(turn, self.group_id)
+        RECORDS.bury_all(transition, self.group_id)
 
     # --- what is told of it
 
@@ -113,18 +113,20 @@ def _described(member: ShareMember) -> DescribedSharer:
     )
 
 
-def fence(turn: GroupTurn, group: ShareRoster, member: ShareMember) -> None:
+def fence(transition: GroupTransition, group: ShareRoster, member: ShareMember) -> None:
     """Take a member out: the group needs another target assignment."""
-    RECORDS.bury_member(turn, group.group_id, member.member_id)
+    RECORDS.bury_member(transition, group.group_id, member.member_id)
     subscribers = Counter(group.subscribers)
     count_topics(subscribers, member.subscribed_topics, -1)
-    metadata_hash = turn.shard.hashes.of(subscribers, turn.shard.image())
-    RECORDS.write_epoch(turn, group.group_id, group.group_epoch + 1, metadata_hash)
+    metadata_hash = transition.shard.hashes.of(subscribers, transition.shard.image())
+    RECORDS.write_epoch(transition, group.group_id, group.group_epoch + 1, metadata_hash)
     key = session_key(group.group_id, member.member_id)
-    turn.once_appended(lambda turn: turn.shard.timers.cancel(key))
+    transition.once_appended(lambda transition: transition.shard.timers.cancel(key))
 
 
-def keep_alive(turn: GroupTurn, group_id: str, member_id: str) -> None:
+def keep_alive(transition: GroupTransition, group_id: str, member_id: str) -> None:
     """Begin the session of a member anew: it is out unless it heartbeats within its session timeout."""
-    timeout_ms = settings_of(turn.shard.image(), turn.shard.config.share, group_id).session_timeout_ms
-    expire(turn, session_key(group_id, member_id), timeout_ms, ShareRoster, fence)
+    timeout_ms = settings_of(
+        transition.shard.image(), transition.shard.config.share, group_id
+    ).session_timeout_ms
+    expire(transition, session_key(group_id, member_id), timeout_ms, ShareRoster, fence)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Clock
     from kcompat.cluster.image import ClusterImage
-    from kcompat.group.base import Groups, GroupTurn
+    from kcompat.group.base import Groups, GroupTransition
     from kcompat.group.kinds.share.requests import Begin, ShareHeartbeatRequest
     from kcompat.group.modern.heartbeat import HeartbeatAnswer
     from kcompat.group.modern.kind import A, D, ModernKind, Q
@@ -94,7 +94,7 @@ class Operations(Protocol):
     def write(
         self,
         group_id: str,
-        decide: Callable[[GroupTurn], T | Promise[T]],
+        decide: Callable[[GroupTransition], T | Promise[T]],
         failed: Callable[[ErrorCode], T],
     ) -> Promise[T]:
         """Run an operation on the shard of a group; `failed` makes a response of an error of the runtime."""
@@ -149,13 +149,15 @@ class ShareGroups:
             if refused is None:
                 self._groups.write(
                     group_id,
-                    lambda turn: administration.completed(turn, group_id, begin.topics),
+                    lambda transition: administration.completed(transition, group_id, begin.topics),
                     _nobody_waits,
                 )
                 return
             logger.warning("Share partitions of group %s were not begun: %s", group_id, refused.message)
             self._groups.write(
-                group_id, lambda turn: administration.given_up(turn, group_id, begin.topics), _nobody_waits
+                group_id,
+                lambda transition: administration.given_up(transition, group_id, begin.topics),
+                _nobody_waits,
             )
 
         self._initialize(group_id, begin.state_epoch, rows).then(begun)
@@ -185,7 +187,7 @@ class ShareGroups:
             )
 
         return self._groups.write(
-            group_id, lambda turn: administration.begin_to_delete(turn, group_id), _no_deletion
+            group_id, lambda transition: administration.begin_to_delete(transition, group_id), _no_deletion
         ).flat_map(prepared)
 
     def _forget(
@@ -231,8 +233,8 @@ class ShareGroups:
             if not topics:
                 return Promise.resolved(AlteredOffsets(outcomes=named))
 
-            def note(turn: GroupTurn) -> AlteredOffsets:
-                administration.completed(turn, group_id, topics)
+            def note(transition: GroupTransition) -> AlteredOffsets:
+                administration.completed(transition, group_id, topics)
                 return AlteredOffsets(outcomes=named)
 
             def not_noted(error: ErrorCode) -> AlteredOffsets:
@@ -245,7 +247,9 @@ class ShareGroups:
             return self._groups.write(group_id, note, not_noted)
 
         return self._groups.write(
-            group_id, lambda turn: administration.begin_to_alter(turn, group_id, offsets), _no_alteration
+            group_id,
+            lambda transition: administration.begin_to_alter(transition, group_id, offsets),
+            _no_alteration,
         ).flat_map(decided)
 
     def delete_offsets(self, group_id: str, names: Sequence[str]) -> Promise[DeletedOffsets]:
@@ -267,8 +271,8 @@ class ShareGroups:
             if not gone:
                 return Promise.resolved(answer)
 
-            def note(turn: GroupTurn) -> DeletedOffsets:
-                administration.complete_offset_deletion(turn, group_id, gone)
+            def note(transition: GroupTransition) -> DeletedOffsets:
+                administration.complete_offset_deletion(transition, group_id, gone)
                 return answer
 
             return self._groups.write(
@@ -277,7 +281,7 @@ class ShareGroups:
 
         return self._groups.write(
             group_id,
-            lambda turn: administration.begin_to_delete_offsets(turn, group_id, names),
+            lambda transition: administration.begin_to_delete_offsets(transition, group_id, names),
             _no_deletion,
         ).flat_map(decided)
 

@@ -38,28 +38,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kcompat.cluster.image import ClusterImage
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.share.requests import ShareHeartbeatRequest
 
 
-def leave(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome | Refusal:
+def leave(transition: GroupTransition, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome | Refusal:
     """Take a member out."""
-    group = find(turn.shard, request.group_id, ShareGroup)
+    group = find(transition.shard, request.group_id, ShareGroup)
     if isinstance(group, Refusal):
         return group
     member = group.members.get(request.member_id)
     if member is None:
         return unknown_member(group.group_id, request.member_id)
-    fence(turn, group, member)
+    fence(transition, group, member)
     return ShareHeartbeatOutcome(
         HeartbeatAnswer(member_id=request.member_id, member_epoch=request.member_epoch)
     )
 
 
-def go_on(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome | Refusal:
+def go_on(transition: GroupTransition, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome | Refusal:
     """Take a member in, or take it a step further."""
-    settings = settings_of(turn.shard.image(), turn.shard.config.share, request.group_id)
-    group = _group(turn, request)
+    settings = settings_of(transition.shard.image(), transition.shard.config.share, request.group_id)
+    group = _group(transition, request)
     if isinstance(group, Refusal):
         return group
     before = _member(group, request, settings.max_size)
@@ -68,16 +68,16 @@ def go_on(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOutc
     after = _as_it_wants(before, request)
     names_changed = after.subscribed_topics != before.subscribed_topics
     if after != before:
-        RECORDS.write_member(turn, group.group_id, after)
+        RECORDS.write_member(transition, group.group_id, after)
     subscribers = Counter(group.subscribers)
     count_topics(subscribers, before.subscribed_topics if group.members.get(before.member_id) else (), -1)
     count_topics(subscribers, after.subscribed_topics, 1)
     has_target = group.assignment_epoch >= group.group_epoch
-    bump = names_changed or (has_target and is_incomplete(group, turn.shard.image()))
-    epoch, bumped = _group_epoch(turn, group, subscribers, bump=bump)
-    target_epoch, target = next_target(turn, group, epoch, after, settings.assignment_interval_ms)
-    reconciled = _reconcile(turn, group, after, target_epoch, target, bumped=bumped)
-    keep_alive(turn, group.group_id, after.member_id)
+    bump = names_changed or (has_target and is_incomplete(group, transition.shard.image()))
+    epoch, bumped = _group_epoch(transition, group, subscribers, bump=bump)
+    target_epoch, target = next_target(transition, group, epoch, after, settings.assignment_interval_ms)
+    reconciled = _reconcile(transition, group, after, target_epoch, target, bumped=bumped)
+    keep_alive(transition, group.group_id, after.member_id)
     tells = (
         request.member_epoch == JOIN
         or request.subscribed_topics is not None
@@ -91,13 +91,13 @@ def go_on(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOutc
         if tells
         else None,
     )
-    return ShareHeartbeatOutcome(answer, _begin(turn, group, epoch, subscribers))
+    return ShareHeartbeatOutcome(answer, _begin(transition, group, epoch, subscribers))
 
 
-def _group(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareGroup | Refusal:
+def _group(transition: GroupTransition, request: ShareHeartbeatRequest) -> ShareGroup | Refusal:
     if request.member_epoch == JOIN:
-        return find_or_make(turn.shard, request.group_id)
-    return find_for_member(turn.shard, request.group_id, ShareGroup)
+        return find_or_make(transition.shard, request.group_id)
+    return find_for_member(transition.shard, request.group_id, ShareGroup)
 
 
 def _member(group: ShareGroup, request: ShareHeartbeatRequest, max_size: int) -> ShareMember | Refusal:
@@ -132,26 +132,26 @@ def _as_it_wants(member: ShareMember, request: ShareHeartbeatRequest) -> ShareMe
 
 
 def _group_epoch(
-    turn: GroupTurn, group: ShareGroup, subscribers: Counter[str], *, bump: bool
+    transition: GroupTransition, group: ShareGroup, subscribers: Counter[str], *, bump: bool
 ) -> tuple[int, bool]:
     """Raise the group epoch if it has to be, or the topics have changed. The one in force then, and whether
     it was raised.
     """
-    image = turn.shard.image()
+    image = transition.shard.image()
     if not bump and not group.refresh_due(image):
         return group.group_epoch, False
-    metadata_hash = turn.shard.hashes.of(subscribers, image)
+    metadata_hash = transition.shard.hashes.of(subscribers, image)
     bump = bump or metadata_hash != group.header.metadata_hash
     epoch = group.group_epoch
     if bump:
         epoch += 1
-        RECORDS.write_epoch(turn, group.group_id, epoch, metadata_hash)
+        RECORDS.write_epoch(transition, group.group_id, epoch, metadata_hash)
     group.refreshed(epoch, subscribers, image)
     return epoch, bump
 
 
 def _reconcile(
-    turn: GroupTurn,
+    transition: GroupTransition,
     group: ShareGroup,
     member: ShareMember,
     target_epoch: int,
@@ -162,53 +162,53 @@ def _reconcile(
     """Give the member its target at once, as others may have the same share partitions at the same time."""
     if not bumped and member.member_epoch == target_epoch:
         return member
-    subscribed = existing_ids(turn.shard.image(), member.subscribed_topics)
+    subscribed = existing_ids(transition.shard.image(), member.subscribed_topics)
     assigned = {topic_id: indexes for topic_id, indexes in target.items() if topic_id in subscribed}
     reconciled = replace(member, assigned=assigned)
     if member.member_epoch != target_epoch:
         reconciled = replace(reconciled, member_epoch=target_epoch, previous_member_epoch=member.member_epoch)
     if reconciled != member:
-        RECORDS.write_current(turn, group.group_id, reconciled)
+        RECORDS.write_current(transition, group.group_id, reconciled)
     return reconciled
 
 
-def _begin(turn: GroupTurn, group: ShareGroup, epoch: int, names: Iterable[str]) -> Begin | None:
+def _begin(transition: GroupTransition, group: ShareGroup, epoch: int, names: Iterable[str]) -> Begin | None:
     """Have the share partitions begun that have no state yet, and for which nobody was asked lately."""
-    state, retry_ms = group.initialization, turn.shard.config.share.initialize_retry_interval_ms
+    state, retry_ms = group.initialization, transition.shard.config.share.initialize_retry_interval_ms
     asked = {
         topic_id: row
         for topic_id, row in state.initializing.items()
-        if (since := group.asked_ms.get(topic_id)) is not None and turn.now_ms - since < retry_ms
+        if (since := group.asked_ms.get(topic_id)) is not None and transition.now_ms - since < retry_ms
     }
     known = union(state.initialized, asked)
     topics: dict[bytes, TopicPartitions] = {}
-    for topic in existing(turn.shard.image(), names):
+    for topic in existing(transition.shard.image(), names):
         row = known.get(topic.topic_id)
         missing = frozenset(range(len(topic.partitions))) - (row.partitions if row else frozenset())
         if missing:
             topics[topic.topic_id] = TopicPartitions(topic.name, missing)
     if not topics:
         return None
-    group.asked_ms.update(dict.fromkeys(topics, turn.now_ms))
-    RECORDS.write_initialization(turn, group.group_id, state.with_begun(topics))
+    group.asked_ms.update(dict.fromkeys(topics, transition.now_ms))
+    RECORDS.write_initialization(transition, group.group_id, state.with_begun(topics))
     return Begin(epoch, topics)
 
 
 def next_target(
-    turn: GroupTurn, group: ShareGroup, group_epoch: int, member: ShareMember, interval_ms: int
+    transition: GroupTransition, group: ShareGroup, group_epoch: int, member: ShareMember, interval_ms: int
 ) -> tuple[int, Mapping[bytes, frozenset[int]]]:
     """The epoch of the newest target assignment and the target in it of the member, as it is from now on.
 
     One that is out of date is made anew, though not before it has lasted `interval_ms`.
     """
-    is_due = may_assign_again(group.header, interval_ms, turn.now_ms)
+    is_due = may_assign_again(group.header, interval_ms, transition.now_ms)
     if group.assignment_epoch >= group_epoch or not is_due:
         return group.assignment_epoch, group.target(member.member_id)
     members = {**dict(group.members.items()), member.member_id: member}
-    assigned = assign(ASSIGNOR, _spec(group, members, turn.shard.image()))
+    assigned = assign(ASSIGNOR, _spec(group, members, transition.shard.image()))
     for member_id, target in news(group.targets, assigned):
-        RECORDS.write_target(turn, group.group_id, member_id, target)
-    RECORDS.write_target_epoch(turn, group.group_id, group_epoch, turn.now_ms)
+        RECORDS.write_target(transition, group.group_id, member_id, target)
+    RECORDS.write_target_epoch(transition, group.group_id, group_epoch, transition.now_ms)
     return group_epoch, assigned[member.member_id]
 
 

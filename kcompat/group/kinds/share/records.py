@@ -30,7 +30,7 @@ from kcompat.protocol.messages.share_group_records import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.share.roster import ShareRoster
 
 UNKNOWN_TOPIC = "<UNKNOWN>"
@@ -98,10 +98,10 @@ class ShareRecords(SubscribedRecords[ShareMember]):
             assigned=partitions((row.topic_id, row.partitions) for row in value.assigned_partitions),
         )
 
-    def write_initialization(self, turn: GroupTurn, group_id: str, state: Initialization) -> None:
+    def write_initialization(self, transition: GroupTransition, group_id: str, state: Initialization) -> None:
         """Write which share partitions have state."""
-        names = turn.shard.image().topic_names
-        turn.write(
+        names = transition.shard.image().topic_names
+        transition.write(
             ShareGroupStatePartitionMetadataKey(group_id),
             ShareGroupStatePartitionMetadataValue(
                 initializing_topics=_rows(state.initializing),
@@ -113,9 +113,9 @@ class ShareRecords(SubscribedRecords[ShareMember]):
             ),
         )
 
-    def bury_all(self, turn: GroupTurn, group_id: str) -> None:
+    def bury_all(self, transition: GroupTransition, group_id: str) -> None:
         """Write the tombstones of a group without members."""
-        self.bury_group(turn, group_id, (), [ShareGroupStatePartitionMetadataKey(group_id)])
+        self.bury_group(transition, group_id, (), [ShareGroupStatePartitionMetadataKey(group_id)])
 
 
 def _rows(topics: Mapping[bytes, TopicPartitions]) -> list[_Partitions]:

@@ -18,7 +18,7 @@ from kcompat.group.modern.offsets import need_be_no_member, reader
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.group.base import GroupTurn, PartitionJudge
+    from kcompat.group.base import GroupTransition, PartitionJudge
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.kinds.streams.member import StreamsMember
     from kcompat.group.kinds.streams.tasks import Tasks
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 class StreamsGroup(StreamsRoster):
     """One streams group. What it does as a `Group` is documented there."""
 
-    def loaded(self, turn: GroupTurn) -> None:
+    def loaded(self, transition: GroupTransition) -> None:
         for member in self.members.latest.values():
-            sessions.keep_alive(turn, self.group_id, member.member_id)
-            sessions.watch_revocation(turn, self.group_id, member)
+            sessions.keep_alive(transition, self.group_id, member.member_id)
+            sessions.watch_revocation(transition, self.group_id, member)
 
     # --- offsets
 
@@ -72,9 +72,9 @@ class StreamsGroup(StreamsRoster):
 
     # --- removal
 
-    def write_tombstones(self, turn: GroupTurn) -> None:
-        sessions.cancel_all(turn, self.group_id, self.members.latest)
-        RECORDS.bury_all(turn, self.group_id, self.members.latest)
+    def write_tombstones(self, transition: GroupTransition) -> None:
+        sessions.cancel_all(transition, self.group_id, self.members.latest)
+        RECORDS.bury_all(transition, self.group_id, self.members.latest)
 
     # --- what is told of it
 

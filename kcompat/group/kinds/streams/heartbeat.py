@@ -30,7 +30,7 @@ from kcompat.group.modern.own_settings import settings_of
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.streams.configured import ConfiguredTopology
     from kcompat.group.kinds.streams.requests import StreamsHeartbeatRequest
     from kcompat.group.kinds.streams.settings import StreamsGroupConfig
@@ -38,23 +38,23 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.streams.topology import Topology
 
 
-def leave(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer | Refusal:
+def leave(transition: GroupTransition, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer | Refusal:
     """Take a member out."""
-    group = find(turn.shard, request.group_id, StreamsGroup)
+    group = find(transition.shard, request.group_id, StreamsGroup)
     if isinstance(group, Refusal):
         return group
     _note_shutdown(group, request)
     member = group.members.get(request.member_id)
     if member is None:
         return unknown_member(group.group_id, request.member_id)
-    sessions.fence(turn, group, member)
+    sessions.fence(transition, group, member)
     return StreamsHeartbeatAnswer(member_id=request.member_id, member_epoch=request.member_epoch)
 
 
-def go_on(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer | Refusal:
+def go_on(transition: GroupTransition, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer | Refusal:
     """Take a member in, or take it a step further."""
-    settings = settings_of(turn.shard.image(), turn.shard.config.streams, request.group_id)
-    group = _group(turn, request, settings.max_size)
+    settings = settings_of(transition.shard.image(), transition.shard.config.streams, request.group_id)
+    group = _group(transition, request, settings.max_size)
     if isinstance(group, Refusal):
         return group
     before = _member(group, request)
@@ -62,23 +62,23 @@ def go_on(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbeat
         return before
     after = _as_it_is(before, request)
     if after != before:
-        RECORDS.write_member(turn, group.group_id, after)
-    topology = take_topology(turn, group, request.topology)
+        RECORDS.write_member(transition, group.group_id, after)
+    topology = take_topology(transition, group, request.topology)
     if isinstance(topology, Refusal):
         return topology
-    layout = lay_out(turn, group, topology)
+    layout = lay_out(transition, group, topology)
     if isinstance(layout, Refusal):
         return layout
     refusal = _impossible_tasks(layout.configured, request)
     if refusal is not None:
         return refusal
-    epoch, basis = _group_epoch(turn, group, topology, layout, settings, bump=after != before)
-    await_more_members(turn, group, settings.initial_delay_ms)
-    target = next_target(turn, group, epoch, after, layout.configured, basis.assignment_configs)
-    reconciled = _reconcile(turn, group, after, target, request)
+    epoch, basis = _group_epoch(transition, group, topology, layout, settings, bump=after != before)
+    await_more_members(transition, group, settings.initial_delay_ms)
+    target = next_target(transition, group, epoch, after, layout.configured, basis.assignment_configs)
+    reconciled = _reconcile(transition, group, after, target, request)
     if isinstance(reconciled, Refusal):
         return reconciled
-    sessions.keep_alive(turn, group.group_id, reconciled.member_id)
+    sessions.keep_alive(transition, group.group_id, reconciled.member_id)
     _note_shutdown(group, request)
     answer = StreamsHeartbeatAnswer(
         member_id=reconciled.member_id,
@@ -87,27 +87,29 @@ def go_on(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbeat
         statuses=_statuses(group, after, layout.configured, target),
         missing=layout.configured.missing,
     )
-    return _with_news(turn, group, request, before, reconciled, answer)
+    return _with_news(transition, group, request, before, reconciled, answer)
 
 
 # --- who it is
 
 
-def _group(turn: GroupTurn, request: StreamsHeartbeatRequest, max_size: int) -> StreamsGroup | Refusal:
+def _group(
+    transition: GroupTransition, request: StreamsHeartbeatRequest, max_size: int
+) -> StreamsGroup | Refusal:
     """Find the group. A member that joins makes a new one where there is none, or a classic group without
     members: it comes to be when its first records are replayed.
     """
     if request.member_epoch != JOIN:
-        return find_for_member(turn.shard, request.group_id, StreamsGroup)
-    known: object = turn.shard.groups.get(request.group_id)
+        return find_for_member(transition.shard, request.group_id, StreamsGroup)
+    known: object = transition.shard.groups.get(request.group_id)
     group: StreamsGroup | Refusal
     if known is None:
-        group = StreamsGroup(request.group_id, turn.shard.timeline)
+        group = StreamsGroup(request.group_id, transition.shard.timeline)
     elif isinstance(known, ClassicGroup) and known.gives_way:
-        known.write_tombstones(turn)
-        group = StreamsGroup(request.group_id, turn.shard.timeline)
+        known.write_tombstones(transition)
+        group = StreamsGroup(request.group_id, transition.shard.timeline)
     else:
-        group = find(turn.shard, request.group_id, StreamsGroup)
+        group = find(transition.shard, request.group_id, StreamsGroup)
     if not isinstance(group, Refusal) and len(group.members) >= max_size:
         return full_group(STREAMS, max_size)
     return group
@@ -175,7 +177,7 @@ def _impossible_tasks(configured: ConfiguredTopology, request: StreamsHeartbeatR
 
 
 def _group_epoch(
-    turn: GroupTurn,
+    transition: GroupTransition,
     group: StreamsGroup,
     topology: Topology,
     layout: Layout,
@@ -191,14 +193,14 @@ def _group_epoch(
     epoch = group.group_epoch
     if bump or basis != group.basis or layout.metadata_hash != group.header.metadata_hash:
         epoch += 1
-        RECORDS.write_epoch_on(turn, group.group_id, epoch, layout.metadata_hash, basis)
+        RECORDS.write_epoch_on(transition, group.group_id, epoch, layout.metadata_hash, basis)
     if layout.is_news:
-        group.refreshed(epoch, topology.required_topics(), turn.shard.image())
+        group.refreshed(epoch, topology.required_topics(), transition.shard.image())
     return epoch, basis
 
 
 def _reconcile(
-    turn: GroupTurn,
+    transition: GroupTransition,
     group: StreamsGroup,
     member: StreamsMember,
     target: Target,
@@ -210,8 +212,8 @@ def _reconcile(
     around = StreamsStep(target.epoch, target.tasks, group, request.owned)
     reconciled = reconcile(member, around)
     if not isinstance(reconciled, Refusal) and reconciled != member:
-        RECORDS.write_current(turn, group.group_id, reconciled)
-        sessions.watch_revocation(turn, group.group_id, reconciled)
+        RECORDS.write_current(transition, group.group_id, reconciled)
+        sessions.watch_revocation(transition, group.group_id, reconciled)
     return reconciled
 
 
@@ -248,7 +250,7 @@ def _statuses(
 
 
 def _with_news(
-    turn: GroupTurn,
+    transition: GroupTransition,
     group: StreamsGroup,
     request: StreamsHeartbeatRequest,
     before: StreamsMember,
@@ -262,8 +264,8 @@ def _with_news(
             group.endpoint_epoch += 1
     if group.endpoint_epoch != request.endpoint_epoch and group.configured is not None:
         others = [member for member in group.members.values() if member.member_id != after.member_id]
-        found = endpoints([*others, after], group.configured, turn.shard.image())
+        found = endpoints([*others, after], group.configured, transition.shard.image())
         answer = replace(answer, endpoints=found)
     # A group that is new is another one once it is replayed: members begin at epoch 0 with it.
-    is_known = turn.shard.groups.get(group.group_id) is not None
+    is_known = transition.shard.groups.get(group.group_id) is not None
     return replace(answer, endpoint_epoch=group.endpoint_epoch if is_known else 0)

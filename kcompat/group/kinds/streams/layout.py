@@ -13,7 +13,7 @@ from kcompat.group.modern.heartbeat import Refusal
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.streams.configured import ConfiguredTopology
     from kcompat.group.kinds.streams.roster import StreamsRoster
     from kcompat.group.kinds.streams.topology import Topology
@@ -27,7 +27,9 @@ class Layout(Struct, frozen=True):
     is_news: bool
 
 
-def take_topology(turn: GroupTurn, group: StreamsRoster, brought: Topology | None) -> Topology | Refusal:
+def take_topology(
+    transition: GroupTransition, group: StreamsRoster, brought: Topology | None
+) -> Topology | Refusal:
     """The topology of the group: that which its first member brings. Others must bring the same, or an older
     one, which changes nothing.
     """
@@ -36,19 +38,19 @@ def take_topology(turn: GroupTurn, group: StreamsRoster, brought: Topology | Non
         return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
     if known is None:
         assert brought is not None
-        RECORDS.write_topology(turn, group.group_id, brought)
+        RECORDS.write_topology(transition, group.group_id, brought)
         return brought
     if brought is not None and brought.epoch >= known.epoch and brought != known:
         return Refusal(ErrorCode.INVALID_REQUEST, "Topology updates are not supported yet.")
     return known
 
 
-def lay_out(turn: GroupTurn, group: StreamsRoster, topology: Topology) -> Layout | Refusal:
+def lay_out(transition: GroupTransition, group: StreamsRoster, topology: Topology) -> Layout | Refusal:
     """Look at the topics, if they may be others than when the group looked last."""
-    image, configured = turn.shard.image(), group.configured
+    image, configured = transition.shard.image(), group.configured
     if configured is not None and group.topology is not None and not group.refresh_due(image):
         return Layout(configured, group.configured_hash, is_news=False)
-    found_hash = turn.shard.hashes.of(topology.required_topics(), image)
+    found_hash = transition.shard.hashes.of(topology.required_topics(), image)
     if configured is None or group.topology is None or found_hash != group.configured_hash:
         try:
             configured = group.configured = configure(topology, image)

@@ -31,7 +31,7 @@ from kcompat.protocol.messages.streams_group_records import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.streams.roster import StreamsRoster
     from kcompat.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 
@@ -134,26 +134,26 @@ class StreamsRecords(ModernRecords[StreamsMember, Tasks]):
         return Tasks(_sets(value.active_tasks), _sets(value.standby_tasks), _sets(value.warmup_tasks))
 
     def write_epoch_on(
-        self, turn: GroupTurn, group_id: str, epoch: int, metadata_hash: int, basis: Basis
+        self, transition: GroupTransition, group_id: str, epoch: int, metadata_hash: int, basis: Basis
     ) -> None:
         """Write the group epoch, and what it stands for."""
         row = StreamsGroupMetadataValue.LastAssignmentConfig
         configs = [row(*each) for each in sorted(basis.assignment_configs.items())]
-        self.write_epoch(turn, group_id, epoch, metadata_hash, basis.validated_epoch, configs)
+        self.write_epoch(transition, group_id, epoch, metadata_hash, basis.validated_epoch, configs)
 
     def replay_group(self, group: StreamsRoster, key: Any, value: Any, offset: int) -> None:
         super().replay_group(group, key, value, offset)
         group.set_basis(None if value is None else _basis(value), offset)
 
-    def write_topology(self, turn: GroupTurn, group_id: str, topology: Topology) -> None:
+    def write_topology(self, transition: GroupTransition, group_id: str, topology: Topology) -> None:
         """Write what the application is made of."""
         rows = [_subtopology_row(each) for each in topology.subtopologies.values()]
-        turn.write(StreamsGroupTopologyKey(group_id), _Topology(topology.epoch, rows))
+        transition.write(StreamsGroupTopologyKey(group_id), _Topology(topology.epoch, rows))
 
-    def bury_all(self, turn: GroupTurn, group_id: str, member_ids: Iterable[str]) -> None:
+    def bury_all(self, transition: GroupTransition, group_id: str, member_ids: Iterable[str]) -> None:
         """Write the tombstones of a whole group."""
-        self.bury_group(turn, group_id, member_ids)
-        turn.write(StreamsGroupTopologyKey(group_id), None)
+        self.bury_group(transition, group_id, member_ids)
+        transition.write(StreamsGroupTopologyKey(group_id), None)
 
 
 def _basis(value: StreamsGroupMetadataValue) -> Basis:

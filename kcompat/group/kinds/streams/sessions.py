@@ -18,39 +18,41 @@ from kcompat.group.presence import session_key
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.streams.member import StreamsMember
 
 
-def fence(turn: GroupTurn, group: StreamsRoster, member: StreamsMember) -> None:
+def fence(transition: GroupTransition, group: StreamsRoster, member: StreamsMember) -> None:
     """Take a member out: what it had is free, and the group needs another target assignment."""
-    RECORDS.bury_member(turn, group.group_id, member.member_id)
+    RECORDS.bury_member(transition, group.group_id, member.member_id)
     metadata_hash = group.header.metadata_hash
-    RECORDS.write_epoch_on(turn, group.group_id, group.group_epoch + 1, metadata_hash, group.basis)
-    turn.once_appended(partial(_cancel, group_id=group.group_id, member_id=member.member_id))
+    RECORDS.write_epoch_on(transition, group.group_id, group.group_epoch + 1, metadata_hash, group.basis)
+    transition.once_appended(partial(_cancel, group_id=group.group_id, member_id=member.member_id))
 
 
-def keep_alive(turn: GroupTurn, group_id: str, member_id: str) -> None:
+def keep_alive(transition: GroupTransition, group_id: str, member_id: str) -> None:
     """A member gave a sign of life: it is out unless it gives another within its session timeout."""
-    timeout_ms = settings_of(turn.shard.image(), turn.shard.config.streams, group_id).session_timeout_ms
-    expire(turn, session_key(group_id, member_id), timeout_ms, StreamsRoster, fence)
+    timeout_ms = settings_of(
+        transition.shard.image(), transition.shard.config.streams, group_id
+    ).session_timeout_ms
+    expire(transition, session_key(group_id, member_id), timeout_ms, StreamsRoster, fence)
 
 
-def watch_revocation(turn: GroupTurn, group_id: str, member: StreamsMember) -> None:
+def watch_revocation(transition: GroupTransition, group_id: str, member: StreamsMember) -> None:
     """Give a member its rebalance timeout to give tasks up, or stop waiting if it has."""
     key, epoch = revocation_key(group_id, member.member_id), member.member_epoch
     if member.state is StreamsMemberState.UNREVOKED_TASKS:
         timeout_ms = member.rebalance_timeout_ms
-        expire(turn, key, timeout_ms, StreamsRoster, fence, lambda member: member.member_epoch == epoch)
+        expire(transition, key, timeout_ms, StreamsRoster, fence, lambda member: member.member_epoch == epoch)
     else:
-        turn.shard.timers.cancel(key)
+        transition.shard.timers.cancel(key)
 
 
-def cancel_all(turn: GroupTurn, group_id: str, member_ids: Iterable[str]) -> None:
+def cancel_all(transition: GroupTransition, group_id: str, member_ids: Iterable[str]) -> None:
     """Nothing more is expected of the group."""
     for member_id in member_ids:
-        _cancel(turn, group_id, member_id)
-    turn.shard.timers.cancel(delay_key(group_id))
+        _cancel(transition, group_id, member_id)
+    transition.shard.timers.cancel(delay_key(group_id))
 
 
 def delay_key(group_id: str) -> tuple[str, str]:
@@ -58,6 +60,6 @@ def delay_key(group_id: str) -> tuple[str, str]:
     return ("first target", group_id)
 
 
-def _cancel(turn: GroupTurn, group_id: str, member_id: str) -> None:
-    turn.shard.timers.cancel(session_key(group_id, member_id))
-    turn.shard.timers.cancel(revocation_key(group_id, member_id))
+def _cancel(transition: GroupTransition, group_id: str, member_id: str) -> None:
+    transition.shard.timers.cancel(session_key(group_id, member_id))
+    transition.shard.timers.cancel(revocation_key(group_id, member_id))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcompat.coordinator.turn import on_turn
+from kcompat.coordinator.transition import as_operation
 from kcompat.group.kinds.streams.configured import Status, StatusCode
 from kcompat.group.kinds.streams.records import RECORDS
 from kcompat.group.kinds.streams.roster import StreamsRoster
@@ -18,7 +18,7 @@ from kcompat.group.modern.target import may_assign_again, news
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.streams.configured import ConfiguredTopology
     from kcompat.group.kinds.streams.member import StreamsMember
 
@@ -39,15 +39,17 @@ class Target(NamedTuple):
     delayed: Status | None = None
 
 
-def await_more_members(turn: GroupTurn, group: StreamsRoster, delay_ms: int) -> None:
+def await_more_members(transition: GroupTransition, group: StreamsRoster, delay_ms: int) -> None:
     """Have the first target of a group that had no members made only after this time."""
     key = delay_key(group.group_id)
-    if group.is_empty and delay_ms > 0 and not turn.shard.timers.is_set(key):
-        turn.shard.timers.schedule(key, delay_ms, on_turn(partial(_end_delay, group_id=group.group_id)))
+    if group.is_empty and delay_ms > 0 and not transition.shard.timers.is_set(key):
+        transition.shard.timers.schedule(
+            key, delay_ms, as_operation(partial(_end_delay, group_id=group.group_id))
+        )
 
 
 def next_target(
-    turn: GroupTurn,
+    transition: GroupTransition,
     group: StreamsRoster,
     group_epoch: int,
     member: StreamsMember,
@@ -59,37 +61,37 @@ def next_target(
     A target assignment that is out of date is made anew, unless the group awaits more members or the last one
     is too young: then by a later heartbeat.
     """
-    if turn.shard.timers.is_set(delay_key(group.group_id)):
+    if transition.shard.timers.is_set(delay_key(group.group_id)):
         return Target(group.assignment_epoch, NO_TASKS, Status(StatusCode.ASSIGNMENT_DELAYED, _BY_DELAY))
     if group.assignment_epoch >= group_epoch:
         return Target(group.assignment_epoch, group.target(member.member_id))
-    if not _is_due(turn, group):
+    if not _is_due(transition, group):
         delayed = Status(StatusCode.ASSIGNMENT_DELAYED, _BY_INTERVAL)
         return Target(group.assignment_epoch, group.target(member.member_id), delayed)
     members = {**dict(group.members.items()), member.member_id: member}
-    targets = _write(turn, group, group_epoch, members, configured, assignment_configs)
+    targets = _write(transition, group, group_epoch, members, configured, assignment_configs)
     return Target(group_epoch, targets[member.member_id])
 
 
-def _end_delay(turn: GroupTurn, group_id: str) -> None:
+def _end_delay(transition: GroupTransition, group_id: str) -> None:
     """Nobody is waited for any longer. Where the topics have not been looked at yet, a heartbeat does."""
-    group: object = turn.shard.groups.get(group_id)
+    group: object = transition.shard.groups.get(group_id)
     if not isinstance(group, StreamsRoster) or group.is_empty or group.configured is None:
         return
-    if group.group_epoch > group.assignment_epoch and _is_due(turn, group):
+    if group.group_epoch > group.assignment_epoch and _is_due(transition, group):
         configs = group.basis.assignment_configs
-        _write(turn, group, group.group_epoch, dict(group.members.items()), group.configured, configs)
+        _write(transition, group, group.group_epoch, dict(group.members.items()), group.configured, configs)
 
 
-def _is_due(turn: GroupTurn, group: StreamsRoster) -> bool:
+def _is_due(transition: GroupTransition, group: StreamsRoster) -> bool:
     interval_ms = settings_of(
-        turn.shard.image(), turn.shard.config.streams, group.group_id
+        transition.shard.image(), transition.shard.config.streams, group.group_id
     ).assignment_interval_ms
-    return may_assign_again(group.header, interval_ms, turn.now_ms)
+    return may_assign_again(group.header, interval_ms, transition.now_ms)
 
 
 def _write(
-    turn: GroupTurn,
+    transition: GroupTransition,
     group: StreamsRoster,
     group_epoch: int,
     members: Mapping[str, StreamsMember],
@@ -101,8 +103,8 @@ def _write(
     if configured.is_ready:
         targets.update(assign(_spec(group, members, configured, assignment_configs)))
     for member_id, target in news(group.targets, targets):
-        RECORDS.write_target(turn, group.group_id, member_id, target)
-    RECORDS.write_target_epoch(turn, group.group_id, group_epoch, turn.now_ms)
+        RECORDS.write_target(transition, group.group_id, member_id, target)
+    RECORDS.write_target_epoch(transition, group.group_id, group_epoch, transition.now_ms)
     return targets
 
 

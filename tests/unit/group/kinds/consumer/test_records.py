@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo, TopicImage
-from kcompat.coordinator.turn import Turn
+from kcompat.coordinator.transition import Transition
 from kcompat.group.kinds.consumer.member import ClassicMembership, ConsumerMember, ConsumerMemberState
 from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.modern.topics import TopicHashes
@@ -40,10 +40,10 @@ CURRENT = (
 
 
 def written(member: ConsumerMember) -> list[tuple[bytes, bytes | None]]:
-    turn: Turn[object] = Turn(None, 0)
-    RECORDS.write_member(turn, "g", member)  # type: ignore[arg-type]
-    RECORDS.write_current(turn, "g", member)  # type: ignore[arg-type]
-    return [GROUP_SERDE.serialize(record) for record in turn.finish(None).records]
+    transition: Transition[object] = Transition(None, 0)
+    RECORDS.write_member(transition, "g", member)  # type: ignore[arg-type]
+    RECORDS.write_current(transition, "g", member)  # type: ignore[arg-type]
+    return [GROUP_SERDE.serialize(record) for record in transition.finish(None).records]
 
 
 def read(key: bytes, value: bytes) -> CoordinatorRecord:
