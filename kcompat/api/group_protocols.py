@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.cluster.feature_levels import GROUP_VERSION, SHARE_VERSION, STREAMS_VERSION
-from kcompat.group.kinds.consumer.roster import CONSUMER
-from kcompat.group.kinds.streams.roster import STREAMS
+from kcompat.group.kinds.consumer.members import CONSUMER
+from kcompat.group.kinds.streams.members import STREAMS
 
 if TYPE_CHECKING:
     from kcompat.api.context import Services

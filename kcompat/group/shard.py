@@ -13,7 +13,7 @@ from kcompat.coordinator.transition import Transition
 from kcompat.group import bulk
 from kcompat.group.base import Conversions
 from kcompat.group.kinds.classic.group import ClassicGroup
-from kcompat.group.kinds.classic.roster import NO_TIMESTAMP
+from kcompat.group.kinds.classic.members import NO_TIMESTAMP
 from kcompat.group.kinds.table import MODERN_KINDS
 from kcompat.group.mixed.downgrade import downgrade
 from kcompat.group.mixed.upgrade import upgrade

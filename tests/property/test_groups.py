@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
-from kcompat.group.kinds.classic.roster import ClassicState
+from kcompat.group.kinds.classic.members import ClassicState
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.control import ControlType, EndTransactionMarker
 from support.coordinator_state import kept_of_groups

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.group.kinds.classic import rebalance
 from kcompat.group.kinds.classic.group import ClassicGroup, restore
-from kcompat.group.kinds.classic.roster import CONSUMER_PROTOCOL, ClassicMember, Roster
+from kcompat.group.kinds.classic.members import CONSUMER_PROTOCOL, ClassicMember, ClassicMembers
 from kcompat.group.kinds.consumer import sessions
 from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.kinds.consumer.records import RECORDS
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.consumer.member import ConsumerMember
-    from kcompat.group.kinds.consumer.roster import ConsumerRoster
+    from kcompat.group.kinds.consumer.members import ConsumerMembers
 
     Targets = Mapping[str, Mapping[bytes, frozenset[int]]]
 
 
-def may_downgrade_for(transition: GroupTransition, group: ConsumerRoster, replaced: ConsumerMember) -> bool:
+def may_downgrade_for(transition: GroupTransition, group: ConsumerMembers, replaced: ConsumerMember) -> bool:
     """Whether a group becomes a classic one when a classic member takes the place of this one."""
     others = len(group.members) - 1
     return (
@@ -59,7 +59,7 @@ def downgrade(transition: GroupTransition, group_id: str, leaving: Collection[st
 
 def downgrade_for(
     transition: GroupTransition,
-    group: ConsumerRoster,
+    group: ConsumerMembers,
     replaced: ConsumerMember,
     joining: ConsumerMember,
     *,
@@ -74,32 +74,32 @@ def downgrade_for(
 
 def _convert(
     transition: GroupTransition,
-    group: ConsumerRoster,
+    group: ConsumerMembers,
     members: Collection[ConsumerMember],
     targets: Targets,
     *,
     rebalances: bool,
 ) -> None:
-    """Bury the consumer group, and write a classic one of its epoch with the targets as assignments."""
+    """Write the tombstones of the consumer group, and a classic group with the targets as assignments."""
     former = list(group.members.latest)
     RECORDS.bury_all(transition, group.group_id, former, group.patterns.latest)
-    roster = Roster(group.group_id, transition.now_ms)
+    classic = ClassicMembers(group.group_id, transition.now_ms)
     for member in members:
-        roster.add(_classic(member))
-    roster.generation = group.group_epoch
-    roster.protocol_name = roster.select_protocol()
+        classic.add(_classic(member))
+    classic.generation = group.group_epoch
+    classic.protocol_name = classic.select_protocol()
     if rebalances:
-        roster.leader = None  # should this coordinator be lost, the next one has the group rebalance
+        classic.leader = None  # should this coordinator be lost, the next one has the group rebalance
     image = transition.shard.image()
     assignments = {
         member.member_id: write_assignment(
-            targets.get(member.member_id, NO_PARTITIONS), member.metadata(roster.protocol_name), image
+            targets.get(member.member_id, NO_PARTITIONS), member.metadata(classic.protocol_name), image
         )
-        for member in roster.members.values()
+        for member in classic.members.values()
     }
-    transition.write(GroupMetadataKey(group=group.group_id), roster.to_value(assignments))
+    transition.write(GroupMetadataKey(group=group.group_id), classic.to_value(assignments))
     transition.once_appended(
-        lambda transition: _come_to_life(transition, roster, former, rebalances=rebalances)
+        lambda transition: _come_to_life(transition, classic, former, rebalances=rebalances)
     )
 
 
@@ -118,16 +118,16 @@ def _classic(member: ConsumerMember) -> ClassicMember:
 
 
 def _come_to_life(
-    transition: GroupTransition, roster: Roster, former: Collection[str], *, rebalances: bool
+    transition: GroupTransition, classic: ClassicMembers, former: Collection[str], *, rebalances: bool
 ) -> None:
-    """The record of the classic group has been replayed: its members go on, with all protocols they have."""
-    group: object = transition.shard.groups.get(roster.group_id)
+    """Resume the members, with all their protocols, after the record of the classic group is replayed."""
+    group: object = transition.shard.groups.get(classic.group_id)
     assert isinstance(group, ClassicGroup)
     assert group.stored is not None
     for member_id in former:
         sessions.cancel(transition, group.group_id, member_id)
     restore(group, group.stored)
-    for member_id, known in roster.members.items():
+    for member_id, known in classic.members.items():
         member = group.members[member_id]
         group.update(member, known.protocols, known.rebalance_timeout_ms, known.session_timeout_ms)
         rebalance.keep_alive(transition, group, member)

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from kcompat.group.kinds.consumer import progress, sessions
 from kcompat.group.kinds.consumer.member import ClassicMembership, ConsumerMember
+from kcompat.group.kinds.consumer.members import CONSUMER
 from kcompat.group.kinds.consumer.membership import fenced_instance, take_place
-from kcompat.group.kinds.consumer.roster import CONSUMER
 from kcompat.group.mixed.downgrade import downgrade_for, may_downgrade_for
 from kcompat.group.mixed.embedded import read_subscription
 from kcompat.group.modern.heartbeat import Refusal
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kcompat.group.base import GroupTransition
-    from kcompat.group.kinds.consumer.roster import ConsumerRoster
+    from kcompat.group.kinds.consumer.members import ConsumerMembers
     from kcompat.group.mixed.embedded import Subscribed
     from kcompat.group.requests import JoinRequest
 
 
-def join(transition: GroupTransition, group: ConsumerRoster, request: JoinRequest) -> JoinAnswer:
+def join(transition: GroupTransition, group: ConsumerMembers, request: JoinRequest) -> JoinAnswer:
     """Take a classic member in, or take it a step further."""
     is_unknown = request.member_id == UNKNOWN_MEMBER
     member_id = transition.shard.new_uuid() if is_unknown else request.member_id
@@ -58,7 +58,7 @@ def join(transition: GroupTransition, group: ConsumerRoster, request: JoinReques
 
 def _join(
     transition: GroupTransition,
-    group: ConsumerRoster,
+    group: ConsumerMembers,
     request: JoinRequest,
     member_id: str,
     subscription: Subscribed,
@@ -81,7 +81,7 @@ def _join(
 
 
 def _find_or_join(
-    transition: GroupTransition, group: ConsumerRoster, request: JoinRequest, member_id: str
+    transition: GroupTransition, group: ConsumerMembers, request: JoinRequest, member_id: str
 ) -> ConsumerMember | Refusal:
     if request.instance_id is None:
         return group.members.get(member_id) or ConsumerMember(member_id)
@@ -114,7 +114,7 @@ def _as_it_wants(member: ConsumerMember, request: JoinRequest, subscription: Sub
 
 def _downgrade(
     transition: GroupTransition,
-    group: ConsumerRoster,
+    group: ConsumerMembers,
     replaced: ConsumerMember,
     member: ConsumerMember,
     noted: progress.Noted,

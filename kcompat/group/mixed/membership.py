@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 from kcompat.group.kinds.consumer import sessions
 from kcompat.group.kinds.consumer.member import ConsumerMember, ConsumerMemberState
+from kcompat.group.kinds.consumer.members import CONSUMER
 from kcompat.group.kinds.consumer.membership import fenced_instance
-from kcompat.group.kinds.consumer.roster import CONSUMER
 from kcompat.group.mixed.embedded import write_assignment
 from kcompat.group.requests import UNKNOWN_MEMBER, LeaveAnswer, MemberIdentity, SyncAnswer
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from kcompat.group.base import GroupTransition
-    from kcompat.group.kinds.consumer.roster import ConsumerRoster
+    from kcompat.group.kinds.consumer.members import ConsumerMembers
     from kcompat.group.requests import SyncRequest
 
 
-def sync(transition: GroupTransition, group: ConsumerRoster, request: SyncRequest) -> SyncAnswer:
+def sync(transition: GroupTransition, group: ConsumerMembers, request: SyncRequest) -> SyncAnswer:
     """Tell a classic member what it has. Whatever the request assigns is passed over."""
     member = _classic_member(group, request.member_id, request.instance_id, request.generation)
     if isinstance(member, ErrorCode):
@@ -41,7 +41,7 @@ def sync(transition: GroupTransition, group: ConsumerRoster, request: SyncReques
 
 
 def heartbeat(
-    transition: GroupTransition, group: ConsumerRoster, who: MemberIdentity, generation: int
+    transition: GroupTransition, group: ConsumerMembers, who: MemberIdentity, generation: int
 ) -> ErrorCode:
     """A classic member says that it is there; it has to join again if there is a step to take."""
     member = _classic_member(group, who.member_id, who.instance_id, generation)
@@ -57,7 +57,7 @@ def heartbeat(
 
 
 def leave(
-    transition: GroupTransition, group: ConsumerRoster, members: tuple[MemberIdentity, ...]
+    transition: GroupTransition, group: ConsumerMembers, members: tuple[MemberIdentity, ...]
 ) -> LeaveAnswer:
     """Members leave, or an administrator removes them, whichever protocol they use."""
     found = [(identity, _leaving(group, identity)) for identity in members]
@@ -72,13 +72,13 @@ def leave(
     )
 
 
-def _leaving(group: ConsumerRoster, who: MemberIdentity) -> ConsumerMember | ErrorCode:
+def _leaving(group: ConsumerMembers, who: MemberIdentity) -> ConsumerMember | ErrorCode:
     if who.instance_id is not None and who.member_id == UNKNOWN_MEMBER:
         return group.static_member(who.instance_id) or ErrorCode.UNKNOWN_MEMBER_ID
     return _member(group, who.member_id, who.instance_id)
 
 
-def _member(group: ConsumerRoster, member_id: str, instance_id: str | None) -> ConsumerMember | ErrorCode:
+def _member(group: ConsumerMembers, member_id: str, instance_id: str | None) -> ConsumerMember | ErrorCode:
     if instance_id is None:
         return group.members.get(member_id) or ErrorCode.UNKNOWN_MEMBER_ID
     member, refusal = fenced_instance(group, instance_id, member_id)
@@ -89,7 +89,7 @@ def _member(group: ConsumerRoster, member_id: str, instance_id: str | None) -> C
 
 
 def _classic_member(
-    group: ConsumerRoster, member_id: str, instance_id: str | None, generation: int
+    group: ConsumerMembers, member_id: str, instance_id: str | None, generation: int
 ) -> ConsumerMember | ErrorCode:
     """A member that uses the classic protocol, in this generation."""
     member = _member(group, member_id, instance_id)
@@ -104,7 +104,7 @@ def _is_revoking(member: ConsumerMember) -> bool:
     return member.state is ConsumerMemberState.UNREVOKED_PARTITIONS
 
 
-def _needs_a_target(transition: GroupTransition, group: ConsumerRoster, member: ConsumerMember) -> bool:
+def _needs_a_target(transition: GroupTransition, group: ConsumerMembers, member: ConsumerMember) -> bool:
     """Whether the group waits for another target that nobody would ask for but classic members: a target is
     made when one of them joins, or when any other member heartbeats. Kafka leaves such a group as it is.
     """
@@ -113,7 +113,7 @@ def _needs_a_target(transition: GroupTransition, group: ConsumerRoster, member: 
     return member.member_epoch < group.group_epoch or group.refresh_due(transition.shard.image())
 
 
-def _waits_for_others(group: ConsumerRoster, member: ConsumerMember) -> bool:
+def _waits_for_others(group: ConsumerMembers, member: ConsumerMember) -> bool:
     """Whether another member still has a partition that this one is to have."""
     return any(
         group.is_held(topic_id, index)

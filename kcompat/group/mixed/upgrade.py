@@ -13,7 +13,7 @@ from kcompat.coordinator.timeline import Timeline
 from kcompat.coordinator.transition import Transition
 from kcompat.group.kinds.classic import rebalance
 from kcompat.group.kinds.classic.group import ClassicGroup
-from kcompat.group.kinds.classic.roster import ClassicState
+from kcompat.group.kinds.classic.members import ClassicState
 from kcompat.group.kinds.consumer import sessions
 from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.kinds.consumer.member import ClassicMembership, ConsumerMember
@@ -26,7 +26,7 @@ from kcompat.protocol.messages.group_records import GroupMetadataKey
 
 if TYPE_CHECKING:
     from kcompat.group.base import Group, GroupTransition
-    from kcompat.group.kinds.classic.roster import ClassicMember
+    from kcompat.group.kinds.classic.members import ClassicMember
 
 
 def upgrade(transition: GroupTransition, group: Group) -> ConsumerGroup | Refusal:

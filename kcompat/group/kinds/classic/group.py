@@ -1,4 +1,4 @@
-"""A classic group as the rest of the coordinator sees it: a roster of members, and what the log says of it.
+"""A classic group with the methods of `Group`, restored from its record in the log.
 
 Kafka's counterpart: `ClassicGroup`.
 """
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.coordinator.operation import Answer
 from kcompat.group.kinds.classic import rebalance
-from kcompat.group.kinds.classic.roster import NO_TIMESTAMP, ClassicMember, ClassicState, Roster
+from kcompat.group.kinds.classic.members import NO_TIMESTAMP, ClassicMember, ClassicMembers, ClassicState
 from kcompat.group.requests import (
     UNKNOWN_MEMBER,
     DescribedGroup,
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 CLASSIC = "classic"
 
 
-class ClassicGroup(Roster):
-    """One classic group (also one that only holds the offsets of consumers that assign themselves).
+class ClassicGroup(ClassicMembers):
+    """A classic group, or the group that only holds the offsets of consumers that assign themselves.
 
-    What it does as a `Group` is documented there. `stored` is the last record of the group in the log; only
-    replay sets it.
+    `Group` documents the methods that all kinds have. `stored` is the last record of the group in the log;
+    only replay sets it.
     """
 
     def __init__(self, group_id: str, now_ms: int = NO_TIMESTAMP) -> None:
@@ -192,7 +192,7 @@ def find(transition: GroupTransition, group_id: str) -> ClassicGroup | None:
     return group if isinstance(group, ClassicGroup) else None
 
 
-def restore(group: Roster, value: GroupMetadataValue) -> None:
+def restore(group: ClassicMembers, value: GroupMetadataValue) -> None:
     """Fill a group that has just been loaded: with members it is stable, without it is empty.
 
     Of a member's protocols the record has only the chosen one. A member that supports more looks changed when

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kcompat.group.errors import group_error
 from kcompat.group.kinds.classic import rebalance
 from kcompat.group.kinds.classic.group import ClassicGroup
-from kcompat.group.kinds.classic.roster import ClassicMember, ClassicState
+from kcompat.group.kinds.classic.members import ClassicMember, ClassicState
 from kcompat.group.requests import UNKNOWN_MEMBER, JoinAnswer, SyncAnswer
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kcompat.group.errors import group_error
 from kcompat.group.kinds.classic import rebalance
 from kcompat.group.kinds.classic.group import find
-from kcompat.group.kinds.classic.roster import ClassicState
+from kcompat.group.kinds.classic.members import ClassicState
 from kcompat.group.requests import UNKNOWN_MEMBER, LeaveAnswer, MemberIdentity, SyncAnswer
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode

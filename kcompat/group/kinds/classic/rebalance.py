@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.coordinator.transition import as_operation
-from kcompat.group.kinds.classic.roster import ClassicState
+from kcompat.group.kinds.classic.members import ClassicState
 from kcompat.group.presence import session_key
 from kcompat.group.requests import JoinAnswer, SyncAnswer
 from kcompat.protocol.errors import ErrorCode
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kcompat.coordinator.operation import ShardOperation
     from kcompat.group.base import Groups, GroupTransition
-    from kcompat.group.kinds.classic.roster import ClassicMember, Roster
+    from kcompat.group.kinds.classic.members import ClassicMember, ClassicMembers
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60_000
 """A new member's first join is given up after this: its client has long retried under another id."""
@@ -31,7 +31,7 @@ WAIT_FOR_EXPECTED_MS = 200
 """A first generation waits for members that are known to be coming, each time anew while they come."""
 
 
-def prepare(transition: GroupTransition, group: Roster) -> None:
+def prepare(transition: GroupTransition, group: ClassicMembers) -> None:
     """Begin a rebalance: everybody has to join again."""
     if group.is_in(ClassicState.COMPLETING_REBALANCE):
         answer_syncs(transition, group, ErrorCode.REBALANCE_IN_PROGRESS)
@@ -48,7 +48,7 @@ def prepare(transition: GroupTransition, group: Roster) -> None:
         complete_if_all_joined(transition, group)
 
 
-def prepare_if_possible(transition: GroupTransition, group: Roster) -> None:
+def prepare_if_possible(transition: GroupTransition, group: ClassicMembers) -> None:
     """Begin a rebalance unless one is in its join phase; then see whether that has become complete."""
     if ClassicState.PREPARING_REBALANCE.may_follow(group.state):
         prepare(transition, group)
@@ -56,7 +56,7 @@ def prepare_if_possible(transition: GroupTransition, group: Roster) -> None:
         complete_if_all_joined(transition, group)
 
 
-def complete_if_all_joined(transition: GroupTransition, group: Roster) -> None:
+def complete_if_all_joined(transition: GroupTransition, group: ClassicMembers) -> None:
     """Start the next generation if nobody is missing any more."""
     if (
         group.is_in(ClassicState.PREPARING_REBALANCE)
@@ -66,7 +66,7 @@ def complete_if_all_joined(transition: GroupTransition, group: Roster) -> None:
         _complete_join(transition, group)
 
 
-def _first_delay_ms(transition: GroupTransition, group: Roster) -> int:
+def _first_delay_ms(transition: GroupTransition, group: ClassicMembers) -> int:
     """For how long others are waited for."""
     configured_ms = transition.shard.config.initial_rebalance_delay_ms
     if configured_ms == 0 and transition.shard.expected.any_for(group.group_id, transition.now_ms):
@@ -75,13 +75,13 @@ def _first_delay_ms(transition: GroupTransition, group: Roster) -> int:
 
 
 def _delay_first_generation(
-    transition: GroupTransition, group: Roster, delay_ms: int, remaining_ms: int
+    transition: GroupTransition, group: ClassicMembers, delay_ms: int, remaining_ms: int
 ) -> None:
     """Give others the chance to be in the first generation, as long as they keep coming (KIP-134)."""
     group.in_initial_delay = True
     group.new_member_added = False
 
-    def over(transition: GroupTransition, group: Roster) -> None:
+    def over(transition: GroupTransition, group: ClassicMembers) -> None:
         if group.new_member_added and remaining_ms > 0:
             more_ms = min(delay_ms, remaining_ms)
             _delay_first_generation(transition, group, more_ms, remaining_ms - more_ms)
@@ -94,13 +94,13 @@ def _delay_first_generation(
         _complete_join(transition, group)
 
 
-def _wait_for_members(transition: GroupTransition, group: Roster) -> None:
+def _wait_for_members(transition: GroupTransition, group: ClassicMembers) -> None:
     transition.shard.timers.schedule(
         _join_key(group), group.rebalance_timeout_ms, _on_group(group, _complete_join)
     )
 
 
-def _complete_join(transition: GroupTransition, group: Roster) -> None:
+def _complete_join(transition: GroupTransition, group: ClassicMembers) -> None:
     """The join phase is over: go on with those who came, and with static members that may be restarting."""
     group.in_initial_delay = False
     transition.shard.timers.cancel(_join_key(group))
@@ -126,7 +126,7 @@ def _complete_join(transition: GroupTransition, group: Roster) -> None:
     )
 
 
-def _elect_joined_leader(group: Roster) -> bool:
+def _elect_joined_leader(group: ClassicMembers) -> bool:
     """Keep the leader if it joined, else take any that did; False if nobody did."""
     assert group.leader is not None
     if group.members[group.leader].join is not None:
@@ -136,19 +136,19 @@ def _elect_joined_leader(group: Roster) -> bool:
     return joined is not None
 
 
-def store(transition: GroupTransition, group: Roster, assignments: dict[str, bytes]) -> None:
+def store(transition: GroupTransition, group: ClassicMembers, assignments: dict[str, bytes]) -> None:
     """Write the record of this generation with these assignments."""
     transition.write(GroupMetadataKey(group=group.group_id), group.to_value(assignments))
 
 
-def sync_received(transition: GroupTransition, group: Roster, member_id: str) -> None:
+def sync_received(transition: GroupTransition, group: ClassicMembers, member_id: str) -> None:
     """A member has asked for its assignment; once all have, the sync phase needs no timer."""
     group.pending_syncs.discard(member_id)
     if not group.pending_syncs:
         transition.shard.timers.cancel(_sync_key(group))
 
 
-def _expire_syncs(transition: GroupTransition, group: Roster, generation: int) -> None:
+def _expire_syncs(transition: GroupTransition, group: ClassicMembers, generation: int) -> None:
     """Members that took their generation but never asked for an assignment are out."""
     if group.generation != generation or not group.is_in(
         ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE
@@ -163,7 +163,7 @@ def _expire_syncs(transition: GroupTransition, group: Roster, generation: int) -
     prepare(transition, group)
 
 
-def answer_syncs(transition: GroupTransition, group: Roster, error: ErrorCode) -> None:
+def answer_syncs(transition: GroupTransition, group: ClassicMembers, error: ErrorCode) -> None:
     """Answer all parked syncs, with assignments or an error; their members' sessions begin anew."""
     for member in group.members.values():
         promise = member.take_sync()
@@ -175,7 +175,7 @@ def answer_syncs(transition: GroupTransition, group: Roster, error: ErrorCode) -
             keep_alive(transition, group, member)
 
 
-def remove_member(transition: GroupTransition, group: Roster, member: ClassicMember) -> None:
+def remove_member(transition: GroupTransition, group: ClassicMembers, member: ClassicMember) -> None:
     """A member leaves, or its session has ended: the others rebalance."""
     transition.answer(group.take_join(member), JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID))
     transition.answer(member.take_sync(), SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID))
@@ -184,7 +184,9 @@ def remove_member(transition: GroupTransition, group: Roster, member: ClassicMem
     prepare_if_possible(transition, group)
 
 
-def add_pending(transition: GroupTransition, group: Roster, member_id: str, session_timeout_ms: int) -> None:
+def add_pending(
+    transition: GroupTransition, group: ClassicMembers, member_id: str, session_timeout_ms: int
+) -> None:
     """Remember a member id handed out; its owner has its session timeout to come back with it."""
     group.pending_members.add(member_id)
     transition.shard.timers.schedule(
@@ -194,29 +196,29 @@ def add_pending(transition: GroupTransition, group: Roster, member_id: str, sess
     )
 
 
-def remove_pending(transition: GroupTransition, group: Roster, member_id: str) -> None:
+def remove_pending(transition: GroupTransition, group: ClassicMembers, member_id: str) -> None:
     """The owner of a member id did not come back in time, or left."""
     transition.shard.timers.cancel(session_key(group.group_id, member_id))
     group.pending_members.discard(member_id)
     complete_if_all_joined(transition, group)
 
 
-def keep_alive(transition: GroupTransition, group: Roster, member: ClassicMember) -> None:
+def keep_alive(transition: GroupTransition, group: ClassicMembers, member: ClassicMember) -> None:
     """A member gave a sign of life."""
     _schedule_session(transition, group, member, member.session_timeout_ms)
 
 
-def limit_first_join(transition: GroupTransition, group: Roster, member: ClassicMember) -> None:
+def limit_first_join(transition: GroupTransition, group: ClassicMembers, member: ClassicMember) -> None:
     """Give a new member's parked join a fixed time to be answered."""
     _schedule_session(transition, group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
 
 
-def end_session(transition: GroupTransition, group: Roster, member_id: str) -> None:
+def end_session(transition: GroupTransition, group: ClassicMembers, member_id: str) -> None:
     """Forget the timer of a member id that is no longer used."""
     transition.shard.timers.cancel(session_key(group.group_id, member_id))
 
 
-def dissolve(transition: GroupTransition, group: Roster) -> None:
+def dissolve(transition: GroupTransition, group: ClassicMembers) -> None:
     """The group is no classic one any more: who waits in it has to join again, and its timers are off."""
     error = ErrorCode.REBALANCE_IN_PROGRESS
     for member in group.members.values():
@@ -230,7 +232,7 @@ def dissolve(transition: GroupTransition, group: Roster) -> None:
 
 
 def _schedule_session(
-    transition: GroupTransition, group: Roster, member: ClassicMember, timeout_ms: int
+    transition: GroupTransition, group: ClassicMembers, member: ClassicMember, timeout_ms: int
 ) -> None:
     transition.shard.timers.schedule(
         session_key(group.group_id, member.member_id),
@@ -239,7 +241,7 @@ def _schedule_session(
     )
 
 
-def _expire_session(transition: GroupTransition, group: Roster, member_id: str) -> None:
+def _expire_session(transition: GroupTransition, group: ClassicMembers, member_id: str) -> None:
     member = group.members.get(member_id)
     if member is None:
         return
@@ -249,7 +251,7 @@ def _expire_session(transition: GroupTransition, group: Roster, member_id: str) 
 
 
 def _on_group(
-    group: Roster, action: Callable[[GroupTransition, Roster], None]
+    group: ClassicMembers, action: Callable[[GroupTransition, ClassicMembers], None]
 ) -> ShardOperation[Groups, None]:
     """The operation of a timer: run `action` on the group, if it has not been deleted meanwhile."""
 
@@ -261,9 +263,9 @@ def _on_group(
     return as_operation(decide)
 
 
-def _join_key(group: Roster) -> tuple[str, str]:
+def _join_key(group: ClassicMembers) -> tuple[str, str]:
     return ("join", group.group_id)
 
 
-def _sync_key(group: Roster) -> tuple[str, str]:
+def _sync_key(group: ClassicMembers) -> tuple[str, str]:
     return ("sync", group.group_id)

@@ -1,4 +1,4 @@
-"""A consumer group as the rest of the coordinator sees it.
+"""A consumer group with the methods of `Group`.
 
 Kafka's counterpart: `ConsumerGroup`, as a `Group`.
 """
@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.group.kinds.consumer import sessions
+from kcompat.group.kinds.consumer.members import ConsumerMembers
 from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.kinds.consumer.requests import DescribedConsumer, DescribedConsumerGroup
-from kcompat.group.kinds.consumer.roster import ConsumerRoster
 from kcompat.group.modern.offsets import need_be_no_member, reader
 from kcompat.group.modern.topics import java_order
 from kcompat.protocol.errors import ErrorCode
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from kcompat.group.requests import CommitRequest
 
 
-class ConsumerGroup(ConsumerRoster):
-    """One consumer group. What it does as a `Group` is documented there."""
+class ConsumerGroup(ConsumerMembers):
+    """A consumer group; `Group` documents the methods that all kinds have."""
 
     def loaded(self, transition: GroupTransition) -> None:
         for member in self.members.latest.values():

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.kinds.consumer import progress, sessions
 from kcompat.group.kinds.consumer.group import ConsumerGroup
+from kcompat.group.kinds.consumer.members import CONSUMER
 from kcompat.group.kinds.consumer.membership import fenced_instance, find_or_join
-from kcompat.group.kinds.consumer.roster import CONSUMER
 from kcompat.group.modern.group import find, find_for_member
 from kcompat.group.modern.heartbeat import (
     JOIN,

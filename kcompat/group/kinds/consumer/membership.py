@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcompat.group.kinds.consumer.member import ConsumerMember
+from kcompat.group.kinds.consumer.members import CONSUMER
 from kcompat.group.kinds.consumer.records import RECORDS
-from kcompat.group.kinds.consumer.roster import CONSUMER
 from kcompat.group.modern.heartbeat import JOIN, LEAVE_FOR_A_WHILE, Refusal, epoch_refusal, unknown_member
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from kcompat.group.base import GroupTransition
+    from kcompat.group.kinds.consumer.members import ConsumerMembers
     from kcompat.group.kinds.consumer.requests import ConsumerHeartbeatRequest
-    from kcompat.group.kinds.consumer.roster import ConsumerRoster
 
 
 def find_or_join(
-    transition: GroupTransition, group: ConsumerRoster, request: ConsumerHeartbeatRequest, member_id: str
+    transition: GroupTransition, group: ConsumerMembers, request: ConsumerHeartbeatRequest, member_id: str
 ) -> ConsumerMember | Refusal:
     """The member as the log knows it, or as it begins."""
     if request.instance_id is not None:
@@ -33,7 +33,7 @@ def find_or_join(
 
 
 def fenced_instance(
-    group: ConsumerRoster, instance_id: str, member_id: str
+    group: ConsumerMembers, instance_id: str, member_id: str
 ) -> tuple[ConsumerMember | None, Refusal | None]:
     """The static member of an instance id, and why this member id is not it."""
     member = group.static_member(instance_id)
@@ -50,7 +50,7 @@ def fenced_instance(
 
 def _static(
     transition: GroupTransition,
-    group: ConsumerRoster,
+    group: ConsumerMembers,
     request: ConsumerHeartbeatRequest,
     instance_id: str,
     member_id: str,
@@ -74,7 +74,7 @@ def _static(
 
 
 def take_place(
-    transition: GroupTransition, group: ConsumerRoster, former: ConsumerMember, member_id: str
+    transition: GroupTransition, group: ConsumerMembers, former: ConsumerMember, member_id: str
 ) -> ConsumerMember:
     """A static member comes back under another member id: it has what the former one had."""
     member = replace(former, member_id=member_id, member_epoch=JOIN, previous_member_epoch=JOIN)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage
     from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.consumer.member import ConsumerMember
-    from kcompat.group.kinds.consumer.roster import ConsumerRoster
+    from kcompat.group.kinds.consumer.members import ConsumerMembers
     from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
 
 
@@ -39,7 +39,7 @@ class Noted(Struct, frozen=True):
 
 def take_note(
     transition: GroupTransition,
-    group: ConsumerRoster,
+    group: ConsumerMembers,
     before: ConsumerMember,
     after: ConsumerMember,
     may_describe: Callable[[str], bool],
@@ -61,7 +61,7 @@ def take_note(
 
 def go_on(
     transition: GroupTransition,
-    group: ConsumerRoster,
+    group: ConsumerMembers,
     before: ConsumerMember,
     after: ConsumerMember,
     noted: Noted,
@@ -78,7 +78,7 @@ def go_on(
 
 def _group_epoch(
     transition: GroupTransition,
-    group: ConsumerRoster,
+    group: ConsumerMembers,
     before: ConsumerMember,
     after: ConsumerMember,
     *,
@@ -102,7 +102,7 @@ def _group_epoch(
 
 def step(
     transition: GroupTransition,
-    group: ConsumerRoster,
+    group: ConsumerMembers,
     member: ConsumerMember,
     target_epoch: int,
     target: Mapping[bytes, frozenset[int]],
@@ -124,7 +124,7 @@ def step(
 
 def next_target(
     transition: GroupTransition,
-    group: ConsumerRoster,
+    group: ConsumerMembers,
     group_epoch: int,
     before: ConsumerMember,
     after: ConsumerMember,
@@ -158,7 +158,7 @@ def next_target(
 
 
 def _spec(
-    group: ConsumerRoster,
+    group: ConsumerMembers,
     members: Mapping[str, ConsumerMember],
     targets: Mapping[str, Mapping[bytes, frozenset[int]]],
     image: ClusterImage,

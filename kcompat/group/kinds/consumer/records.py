@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kcompat.group.base import GroupTransition
-    from kcompat.group.kinds.consumer.roster import ConsumerRoster
+    from kcompat.group.kinds.consumer.members import ConsumerMembers
 
 NO_IMAGE_VERSION = 0
 """Written as the version of the picture that a pattern was resolved on: Kafka's offsets of its metadata mean
@@ -53,12 +53,12 @@ _Protocol = ConsumerGroupMemberMetadataValue.ClassicProtocol
 _Classic = ConsumerGroupMemberMetadataValue.ClassicMemberMetadata
 
 
-def _replay_old_metadata(group: ConsumerRoster, _key: Any, value: Any, _offset: int) -> None:
+def _replay_old_metadata(group: ConsumerMembers, _key: Any, value: Any, _offset: int) -> None:
     group.has_old_metadata = value is not None
 
 
 def _replay_pattern(
-    group: ConsumerRoster,
+    group: ConsumerMembers,
     key: ConsumerGroupRegularExpressionKey,
     value: ConsumerGroupRegularExpressionValue | None,
     offset: int,

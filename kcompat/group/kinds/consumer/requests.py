@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
-    from kcompat.group.kinds.consumer.roster import ConsumerState
+    from kcompat.group.kinds.consumer.members import ConsumerState
 
 
 class ConsumerHeartbeatRequest(Struct, frozen=True):

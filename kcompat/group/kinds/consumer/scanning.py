@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.coordinator.transition import as_operation
+from kcompat.group.kinds.consumer.members import ConsumerMembers
 from kcompat.group.kinds.consumer.records import RECORDS
-from kcompat.group.kinds.consumer.roster import ConsumerRoster
 from kcompat.group.kinds.consumer.subscriptions import PatternChange, ResolvedPattern, is_due
 from kcompat.group.modern.heartbeat import Refusal
 from kcompat.protocol.errors import ErrorCode
@@ -32,7 +32,7 @@ STEPS_IN_A_SLICE = 20_000
 
 def update(
     transition: GroupTransition,
-    group: ConsumerRoster,
+    group: ConsumerMembers,
     before: ConsumerMember,
     after: ConsumerMember,
     may_describe: Callable[[str], bool],
@@ -68,7 +68,7 @@ def update(
 
 
 def _change(
-    transition: GroupTransition, group: ConsumerRoster, old: str, new: str
+    transition: GroupTransition, group: ConsumerMembers, old: str, new: str
 ) -> tuple[PatternChange, bool] | Refusal:
     """Judge a changed pattern, and return whether it has to be matched with the topics first."""
     if old and group.pattern_subscribers[old] == 1:
@@ -111,7 +111,7 @@ def _begin(
 def _conclude(transition: GroupTransition, group_id: str, resolved: Mapping[str, ResolvedPattern]) -> None:
     """Write what the patterns stand for, and raise the group epoch if that is news."""
     group: object = transition.shard.groups.get(group_id)
-    if not isinstance(group, ConsumerRoster):
+    if not isinstance(group, ConsumerMembers):
         return
     subscriptions = group.subscriptions()
     bump = False

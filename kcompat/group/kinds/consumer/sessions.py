@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcompat.group.kinds.consumer.member import NO_EPOCHS, ConsumerMemberState
+from kcompat.group.kinds.consumer.members import ConsumerMembers
 from kcompat.group.kinds.consumer.records import RECORDS
-from kcompat.group.kinds.consumer.roster import ConsumerRoster
 from kcompat.group.modern.expiry import expire, revocation_key
 from kcompat.group.modern.heartbeat import LEAVE_FOR_A_WHILE
 from kcompat.group.modern.own_settings import settings_of
@@ -42,7 +42,7 @@ def cancel(transition: GroupTransition, group_id: str, member_id: str) -> None:
         transition.shard.timers.cancel(key(group_id, member_id))
 
 
-def fence(transition: GroupTransition, group: ConsumerRoster, members: Sequence[ConsumerMember]) -> None:
+def fence(transition: GroupTransition, group: ConsumerMembers, members: Sequence[ConsumerMember]) -> None:
     """Take members out: what they had is free, and the group needs another target assignment. A group that
     is left with classic members alone becomes a classic one.
     """
@@ -133,8 +133,8 @@ def _is_classic(member: ConsumerMember) -> bool:
 def _expire(
     transition: GroupTransition, key: Key, delay_ms: int, is_due: Callable[[ConsumerMember], bool]
 ) -> None:
-    expire(transition, key, delay_ms, ConsumerRoster, _fence, is_due)
+    expire(transition, key, delay_ms, ConsumerMembers, _fence, is_due)
 
 
-def _fence(transition: GroupTransition, group: ConsumerRoster, member: ConsumerMember) -> None:
+def _fence(transition: GroupTransition, group: ConsumerMembers, member: ConsumerMember) -> None:
     fence(transition, group, [member])

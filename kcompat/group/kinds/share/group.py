@@ -1,4 +1,4 @@
-"""A share group as the log says, and as the rest of the coordinator sees it.
+"""A share group with the methods of `Group`.
 
 Kafka's counterpart: `ShareGroup`.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from kcompat.group.kinds.share.members import ShareMembers
 from kcompat.group.kinds.share.records import RECORDS
 from kcompat.group.kinds.share.requests import DescribedShareGroup, DescribedSharer
-from kcompat.group.kinds.share.roster import ShareRoster
 from kcompat.group.kinds.share.settings import ASSIGNOR
 from kcompat.group.modern.expiry import expire
 from kcompat.group.modern.group import find
@@ -23,16 +23,16 @@ from kcompat.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from kcompat.group.base import Groups, GroupTransition, PartitionJudge
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
-    from kcompat.group.kinds.share.roster import ShareMember
+    from kcompat.group.kinds.share.members import ShareMember
     from kcompat.group.modern.heartbeat import Refusal
     from kcompat.group.offsets import CommittedOffset
     from kcompat.group.requests import CommitRequest
 
 
-class ShareGroup(ShareRoster):
-    """One share group. What it does as a `Group` is documented there.
+class ShareGroup(ShareMembers):
+    """A share group; `Group` documents the methods that all kinds have.
 
-    It has no committed offsets: where it stands in each partition the share coordinator knows.
+    A share group has no committed offsets: the share coordinator keeps its position in each partition.
     """
 
     # --- coming and going
@@ -113,7 +113,7 @@ def _described(member: ShareMember) -> DescribedSharer:
     )
 
 
-def fence(transition: GroupTransition, group: ShareRoster, member: ShareMember) -> None:
+def fence(transition: GroupTransition, group: ShareMembers, member: ShareMember) -> None:
     """Take a member out: the group needs another target assignment."""
     RECORDS.bury_member(transition, group.group_id, member.member_id)
     subscribers = Counter(group.subscribers)
@@ -129,4 +129,4 @@ def keep_alive(transition: GroupTransition, group_id: str, member_id: str) -> No
     timeout_ms = settings_of(
         transition.shard.image(), transition.shard.config.share, group_id
     ).session_timeout_ms
-    expire(transition, session_key(group_id, member_id), timeout_ms, ShareRoster, fence)
+    expire(transition, session_key(group_id, member_id), timeout_ms, ShareMembers, fence)

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from kcompat.group.assignors.spec import GroupSpec, MemberSpec
 from kcompat.group.kinds.share.group import ShareGroup, fence, find_or_make, keep_alive
 from kcompat.group.kinds.share.initialization import TopicPartitions, union
+from kcompat.group.kinds.share.members import SHARE, ShareMember
 from kcompat.group.kinds.share.records import RECORDS
 from kcompat.group.kinds.share.requests import Begin, ShareHeartbeatOutcome
-from kcompat.group.kinds.share.roster import SHARE, ShareMember
 from kcompat.group.kinds.share.settings import ASSIGNOR
 from kcompat.group.modern.group import find, find_for_member
 from kcompat.group.modern.heartbeat import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from kcompat.group.kinds.share.initialization import Initialization, TopicPartitions
-from kcompat.group.kinds.share.roster import STABLE, ShareMember
+from kcompat.group.kinds.share.members import STABLE, ShareMember
 from kcompat.group.modern.assignment import partitions
 from kcompat.group.modern.records import SubscribedRecords
 from kcompat.group.modern.topics import java_order
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kcompat.group.base import GroupTransition
-    from kcompat.group.kinds.share.roster import ShareRoster
+    from kcompat.group.kinds.share.members import ShareMembers
 
 UNKNOWN_TOPIC = "<UNKNOWN>"
 """The name that Kafka writes for a topic that does not exist any more."""
@@ -42,7 +42,7 @@ _Topic = ShareGroupStatePartitionMetadataValue.TopicInfo
 
 
 def _replay_initialization(
-    group: ShareRoster,
+    group: ShareMembers,
     _key: ShareGroupStatePartitionMetadataKey,
     value: ShareGroupStatePartitionMetadataValue | None,
     offset: int,

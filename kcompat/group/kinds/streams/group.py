@@ -1,4 +1,4 @@
-"""A streams group as the rest of the coordinator sees it.
+"""A streams group with the methods of `Group`.
 
 Kafka's counterpart: `StreamsGroup`, as a `Group`.
 """
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from kcompat.group.kinds.streams import sessions
 from kcompat.group.kinds.streams.describing import described_topology
+from kcompat.group.kinds.streams.members import StreamsMembers
 from kcompat.group.kinds.streams.records import RECORDS
 from kcompat.group.kinds.streams.requests import DescribedStreamsGroup, DescribedStreamsMember
-from kcompat.group.kinds.streams.roster import StreamsRoster
 from kcompat.group.kinds.streams.tasks import NO_TASKS
 from kcompat.group.modern.offsets import need_be_no_member, reader
 from kcompat.protocol.errors import ErrorCode
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from kcompat.group.requests import CommitRequest
 
 
-class StreamsGroup(StreamsRoster):
-    """One streams group. What it does as a `Group` is documented there."""
+class StreamsGroup(StreamsMembers):
+    """A streams group; `Group` documents the methods that all kinds have."""
 
     def loaded(self, transition: GroupTransition) -> None:
         for member in self.members.latest.values():

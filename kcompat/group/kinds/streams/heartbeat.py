@@ -19,10 +19,10 @@ from kcompat.group.kinds.streams.describing import endpoints
 from kcompat.group.kinds.streams.group import StreamsGroup
 from kcompat.group.kinds.streams.layout import Layout, lay_out, take_topology
 from kcompat.group.kinds.streams.member import StreamsMember
+from kcompat.group.kinds.streams.members import STREAMS, Basis
 from kcompat.group.kinds.streams.reconciliation import StreamsStep, reconcile
 from kcompat.group.kinds.streams.records import RECORDS
 from kcompat.group.kinds.streams.requests import StreamsHeartbeatAnswer
-from kcompat.group.kinds.streams.roster import STREAMS, Basis
 from kcompat.group.kinds.streams.targets import STANDBY_REPLICAS, await_more_members, next_target
 from kcompat.group.modern.group import find, find_for_member
 from kcompat.group.modern.heartbeat import JOIN, Refusal, epoch_refusal, full_group, unknown_member

@@ -15,7 +15,7 @@ from kcompat.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.streams.configured import ConfiguredTopology
-    from kcompat.group.kinds.streams.roster import StreamsRoster
+    from kcompat.group.kinds.streams.members import StreamsMembers
     from kcompat.group.kinds.streams.topology import Topology
 
 
@@ -28,7 +28,7 @@ class Layout(Struct, frozen=True):
 
 
 def take_topology(
-    transition: GroupTransition, group: StreamsRoster, brought: Topology | None
+    transition: GroupTransition, group: StreamsMembers, brought: Topology | None
 ) -> Topology | Refusal:
     """The topology of the group: that which its first member brings. Others must bring the same, or an older
     one, which changes nothing.
@@ -45,7 +45,7 @@ def take_topology(
     return known
 
 
-def lay_out(transition: GroupTransition, group: StreamsRoster, topology: Topology) -> Layout | Refusal:
+def lay_out(transition: GroupTransition, group: StreamsMembers, topology: Topology) -> Layout | Refusal:
     """Look at the topics, if they may be others than when the group looked last."""
     image, configured = transition.shard.image(), group.configured
     if configured is not None and group.topology is not None and not group.refresh_due(image):

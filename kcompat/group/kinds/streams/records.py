@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from kcompat.group.kinds.streams.member import StreamsMember, StreamsMemberState, UserEndpoint
-from kcompat.group.kinds.streams.roster import Basis
+from kcompat.group.kinds.streams.members import Basis
 from kcompat.group.kinds.streams.tasks import HeldTasks, Tasks, task_sets
 from kcompat.group.kinds.streams.topology import CopartitionGroup, Subtopology, TopicInfo, Topology
 from kcompat.group.modern.records import ModernRecords
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kcompat.group.base import GroupTransition
-    from kcompat.group.kinds.streams.roster import StreamsRoster
+    from kcompat.group.kinds.streams.members import StreamsMembers
     from kcompat.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 
 _CurrentRow = StreamsGroupCurrentMemberAssignmentValue.TaskIds
@@ -42,7 +42,7 @@ _Topology = StreamsGroupTopologyValue
 
 
 def _replay_topology(
-    group: StreamsRoster,
+    group: StreamsMembers,
     _key: StreamsGroupTopologyKey,
     value: StreamsGroupTopologyValue | None,
     offset: int,
@@ -141,7 +141,7 @@ class StreamsRecords(ModernRecords[StreamsMember, Tasks]):
         configs = [row(*each) for each in sorted(basis.assignment_configs.items())]
         self.write_epoch(transition, group_id, epoch, metadata_hash, basis.validated_epoch, configs)
 
-    def replay_group(self, group: StreamsRoster, key: Any, value: Any, offset: int) -> None:
+    def replay_group(self, group: StreamsMembers, key: Any, value: Any, offset: int) -> None:
         super().replay_group(group, key, value, offset)
         group.set_basis(None if value is None else _basis(value), offset)
 

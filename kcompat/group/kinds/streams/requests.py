@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.kinds.streams.configured import InternalTopic, Status
     from kcompat.group.kinds.streams.member import UserEndpoint
-    from kcompat.group.kinds.streams.roster import StreamsState
+    from kcompat.group.kinds.streams.members import StreamsState
     from kcompat.group.kinds.streams.tasks import HeldTasks
     from kcompat.group.kinds.streams.topology import Topology
 

@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.group.kinds.streams.member import StreamsMemberState
+from kcompat.group.kinds.streams.members import StreamsMembers
 from kcompat.group.kinds.streams.records import RECORDS
-from kcompat.group.kinds.streams.roster import StreamsRoster
 from kcompat.group.modern.expiry import expire, revocation_key
 from kcompat.group.modern.own_settings import settings_of
 from kcompat.group.presence import session_key
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.streams.member import StreamsMember
 
 
-def fence(transition: GroupTransition, group: StreamsRoster, member: StreamsMember) -> None:
+def fence(transition: GroupTransition, group: StreamsMembers, member: StreamsMember) -> None:
     """Take a member out: what it had is free, and the group needs another target assignment."""
     RECORDS.bury_member(transition, group.group_id, member.member_id)
     metadata_hash = group.header.metadata_hash
@@ -35,7 +35,7 @@ def keep_alive(transition: GroupTransition, group_id: str, member_id: str) -> No
     timeout_ms = settings_of(
         transition.shard.image(), transition.shard.config.streams, group_id
     ).session_timeout_ms
-    expire(transition, session_key(group_id, member_id), timeout_ms, StreamsRoster, fence)
+    expire(transition, session_key(group_id, member_id), timeout_ms, StreamsMembers, fence)
 
 
 def watch_revocation(transition: GroupTransition, group_id: str, member: StreamsMember) -> None:
@@ -43,7 +43,9 @@ def watch_revocation(transition: GroupTransition, group_id: str, member: Streams
     key, epoch = revocation_key(group_id, member.member_id), member.member_epoch
     if member.state is StreamsMemberState.UNREVOKED_TASKS:
         timeout_ms = member.rebalance_timeout_ms
-        expire(transition, key, timeout_ms, StreamsRoster, fence, lambda member: member.member_epoch == epoch)
+        expire(
+            transition, key, timeout_ms, StreamsMembers, fence, lambda member: member.member_epoch == epoch
+        )
     else:
         transition.shard.timers.cancel(key)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcompat.coordinator.transition import as_operation
 from kcompat.group.kinds.streams.configured import Status, StatusCode
+from kcompat.group.kinds.streams.members import StreamsMembers
 from kcompat.group.kinds.streams.records import RECORDS
-from kcompat.group.kinds.streams.roster import StreamsRoster
 from kcompat.group.kinds.streams.sessions import delay_key
 from kcompat.group.kinds.streams.sticky import StreamsMemberSpec, StreamsSpec, TaskCount, assign
 from kcompat.group.kinds.streams.tasks import NO_TASKS, Tasks
@@ -39,7 +39,7 @@ class Target(NamedTuple):
     delayed: Status | None = None
 
 
-def await_more_members(transition: GroupTransition, group: StreamsRoster, delay_ms: int) -> None:
+def await_more_members(transition: GroupTransition, group: StreamsMembers, delay_ms: int) -> None:
     """Have the first target of a group that had no members made only after this time."""
     key = delay_key(group.group_id)
     if group.is_empty and delay_ms > 0 and not transition.shard.timers.is_set(key):
@@ -50,7 +50,7 @@ def await_more_members(transition: GroupTransition, group: StreamsRoster, delay_
 
 def next_target(
     transition: GroupTransition,
-    group: StreamsRoster,
+    group: StreamsMembers,
     group_epoch: int,
     member: StreamsMember,
     configured: ConfiguredTopology,
@@ -76,14 +76,14 @@ def next_target(
 def _end_delay(transition: GroupTransition, group_id: str) -> None:
     """Nobody is waited for any longer. Where the topics have not been looked at yet, a heartbeat does."""
     group: object = transition.shard.groups.get(group_id)
-    if not isinstance(group, StreamsRoster) or group.is_empty or group.configured is None:
+    if not isinstance(group, StreamsMembers) or group.is_empty or group.configured is None:
         return
     if group.group_epoch > group.assignment_epoch and _is_due(transition, group):
         configs = group.basis.assignment_configs
         _write(transition, group, group.group_epoch, dict(group.members.items()), group.configured, configs)
 
 
-def _is_due(transition: GroupTransition, group: StreamsRoster) -> bool:
+def _is_due(transition: GroupTransition, group: StreamsMembers) -> bool:
     interval_ms = settings_of(
         transition.shard.image(), transition.shard.config.streams, group.group_id
     ).assignment_interval_ms
@@ -92,7 +92,7 @@ def _is_due(transition: GroupTransition, group: StreamsRoster) -> bool:
 
 def _write(
     transition: GroupTransition,
-    group: StreamsRoster,
+    group: StreamsMembers,
     group_epoch: int,
     members: Mapping[str, StreamsMember],
     configured: ConfiguredTopology,
@@ -109,7 +109,7 @@ def _write(
 
 
 def _spec(
-    group: StreamsRoster,
+    group: StreamsMembers,
     members: Mapping[str, StreamsMember],
     configured: ConfiguredTopology,
     assignment_configs: Mapping[str, str],

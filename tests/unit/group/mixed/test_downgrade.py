@@ -6,7 +6,7 @@ import pytest
 
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.classic.group import ClassicGroup
-from kcompat.group.kinds.classic.roster import ClassicState
+from kcompat.group.kinds.classic.members import ClassicState
 from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig, MigrationPolicy
 from kcompat.group.requests import MemberIdentity

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.kinds.consumer.group import ConsumerGroup
-from kcompat.group.kinds.consumer.roster import ConsumerState
+from kcompat.group.kinds.consumer.members import ConsumerState
 from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig, MigrationPolicy
 from kcompat.protocol.errors import ErrorCode
 from support.classic_consumer import ClassicConsumer

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
-from kcompat.group.kinds.classic.roster import ClassicState
+from kcompat.group.kinds.classic.members import ClassicState
 from kcompat.protocol.errors import ErrorCode
 from support.group_coordinators import GROUP, GroupFixture
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.group.kinds.consumer.heartbeat import NEW_TARGET_MS
-from kcompat.group.kinds.consumer.roster import ConsumerState
+from kcompat.group.kinds.consumer.members import ConsumerState
 from support.group_coordinators import GROUP
 
 if TYPE_CHECKING:

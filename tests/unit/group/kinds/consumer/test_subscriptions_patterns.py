@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.config.broker import BrokerConfig
-from kcompat.group.kinds.consumer.roster import ConsumerState
+from kcompat.group.kinds.consumer.members import ConsumerState
 from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
 from kcompat.group.kinds.consumer.subscriptions import ResolvedPattern, is_due
 from kcompat.protocol.errors import ErrorCode

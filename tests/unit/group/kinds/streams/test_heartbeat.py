@@ -11,8 +11,8 @@ from kcompat.cluster.config_entities import GROUPS
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.streams.configured import StatusCode
 from kcompat.group.kinds.streams.member import UserEndpoint
+from kcompat.group.kinds.streams.members import StreamsState
 from kcompat.group.kinds.streams.requests import StreamsHeartbeatAnswer
-from kcompat.group.kinds.streams.roster import StreamsState
 from kcompat.group.kinds.streams.settings import StreamsGroupConfig
 from kcompat.group.kinds.streams.tasks import HeldTasks
 from kcompat.protocol.errors import ErrorCode

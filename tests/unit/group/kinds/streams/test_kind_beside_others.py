@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kcompat.group.kinds.classic.group import ClassicGroup
-from kcompat.group.kinds.streams.roster import StreamsState
+from kcompat.group.kinds.streams.members import StreamsState
 from kcompat.group.requests import FetchingMember
 from kcompat.protocol.errors import ErrorCode
 from support.group_coordinators import GROUP

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kcompat.group.kinds.streams.configured import Status, StatusCode
 from kcompat.group.kinds.streams.member import UserEndpoint
-from kcompat.group.kinds.streams.roster import StreamsState
+from kcompat.group.kinds.streams.members import StreamsState
 from kcompat.protocol.errors import ErrorCode
 from support.streams_groups import IN_TWO_STEPS, STATEFUL, StreamsGroupFixture, active, codes, reads, topology
 

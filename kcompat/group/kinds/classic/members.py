@@ -1,7 +1,7 @@
-"""The members of a classic group, its generation, its state. It decides nothing and waits for nothing.
+"""Members, generation and state of a classic group, as data without timers and decisions.
 
-It is held in memory alone: after a restart it is filled from the group's last record, and a rebalance that
-was under way is forgotten. Kafka's counterpart: `GroupMetadata`.
+They are in memory alone. After a restart they are read from the group's last record, and a rebalance that was
+under way is forgotten. Kafka's counterpart: `GroupMetadata`.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ CONSUMER_PROTOCOL = "consumer"
 NO_TIMESTAMP = -1
 
 
-class Roster:
-    """The members of one classic group, and how far they are with their generation."""
+class ClassicMembers:
+    """Members of one classic group, and the state of their generation."""
 
     def __init__(self, group_id: str, now_ms: int = NO_TIMESTAMP) -> None:
         self.group_id = group_id

@@ -1,4 +1,4 @@
-"""The members of a streams group and its topology, as the log says. It decides nothing.
+"""Members and topology of a streams group, replayed from the log. Decides nothing.
 
 Kafka's counterpart: `StreamsGroup`.
 """
@@ -53,8 +53,8 @@ class Basis(Struct, frozen=True):
     assignment_configs: Mapping[str, str] = MappingProxyType({})
 
 
-class StreamsRoster(ModernGroup[StreamsMember, Tasks]):
-    """The members of one streams group. Only replay changes it, but for what a restart may forget."""
+class StreamsMembers(ModernGroup[StreamsMember, Tasks]):
+    """Members of one streams group; only replay changes what a restart must not forget."""
 
     kind = STREAMS
 

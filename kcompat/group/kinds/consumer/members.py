@@ -1,4 +1,4 @@
-"""The members of a consumer group and its patterns, as the log says. It decides nothing.
+"""Members and patterns of a consumer group, replayed from the log. Decides nothing.
 
 Kafka's counterpart: `ConsumerGroup`.
 """
@@ -40,8 +40,8 @@ class ConsumerState(Enum):
     STABLE = "Stable"
 
 
-class ConsumerRoster(SubscribedGroup[ConsumerMember]):
-    """The members of one consumer group. Only replay changes it."""
+class ConsumerMembers(SubscribedGroup[ConsumerMember]):
+    """Members of one consumer group, changed by replay alone."""
 
     kind = CONSUMER
 

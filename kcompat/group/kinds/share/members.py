@@ -1,4 +1,4 @@
-"""The members of a share group and its share partitions, as the log says. It decides nothing."""
+"""Members and share partitions of a share group, replayed from the log. Decides nothing."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class ShareGroupState(Enum):
     STABLE = "Stable"
 
 
-class ShareRoster(SubscribedGroup[ShareMember]):
-    """The members of one share group. Only replay changes it, but for what a restart may forget."""
+class ShareMembers(SubscribedGroup[ShareMember]):
+    """Members of one share group; only replay changes what a restart must not forget."""
 
     kind = SHARE
 
