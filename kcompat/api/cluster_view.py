@@ -77,7 +77,9 @@ def absence_error(name: str, image: ClusterImage) -> ErrorCode:
     """
     if name_problem(name):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
-    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if image.is_told else ErrorCode.LEADER_NOT_AVAILABLE
+    if not image.is_from_controller:
+        return ErrorCode.LEADER_NOT_AVAILABLE
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def leader_error(

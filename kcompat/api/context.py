@@ -11,8 +11,8 @@ from kcompat.security.operations import ALL_OPERATIONS, SUPPORTED_OPERATIONS, bi
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from kcompat.api.briefing import Briefing
     from kcompat.api.coordinator_check import CoordinatorCheck
+    from kcompat.api.first_metadata_update import FirstMetadataUpdate
     from kcompat.api.served import Served
     from kcompat.clock import Clock
     from kcompat.cluster.control_requests import BrokerPort
@@ -103,7 +103,7 @@ class Cluster(Struct):
     local: BrokerPort
     """This broker, as a controller reaches it."""
     metadata: ImageHolder
-    briefing: Briefing
+    first_metadata_update: FirstMetadataUpdate
     decisions: Decisions
     configs: ConfigChanges
     features: Features

@@ -44,7 +44,7 @@ def handle(
             error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
             error_message=f"Unsupported endpoint type {request.endpoint_type}",
         )
-    return context.services.cluster.briefing.once_told(lambda: _describe(context, request))
+    return context.services.cluster.first_metadata_update.wait_then(lambda: _describe(context, request))
 
 
 def _describe(context: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:

@@ -9,8 +9,8 @@ Behaviour
   TOPIC_AUTHORIZATION_FAILED, where they are named.
 - Authorised operations are always given. Eligible leader replicas belong to KRaft: the lists are empty, as on
   a Kafka broker without that feature.
-- Topics are never created. Before the controller has told this broker of the cluster, the answer waits, as
-  that of Metadata does; then they are LEADER_NOT_AVAILABLE.
+- Topics are never created. The answer waits for the controller's first metadata update, as that of Metadata
+  does; if none comes in time, the topics are LEADER_NOT_AVAILABLE.
 - An empty name is refused as INVALID_TOPIC_EXCEPTION like any illegal one (Kafka fails the whole request with
   UNKNOWN_SERVER_ERROR).
 """
@@ -45,7 +45,7 @@ def handle(
     context: RequestContext, request: DescribeTopicPartitionsRequest
 ) -> DescribeTopicPartitionsResponse | Promise[DescribeTopicPartitionsResponse]:
     """Describe the topics from the cursor on, as far as the limit allows."""
-    return context.services.cluster.briefing.once_told(lambda: _answer(context, request))
+    return context.services.cluster.first_metadata_update.wait_then(lambda: _answer(context, request))
 
 
 def _answer(

@@ -6,9 +6,9 @@ Behaviour
 - Unknown names are created with the broker's defaults if `auto.create.topics.enable` and the client allow it.
   The answer waits for the creation, so the client finds its topic at once; Kafka answers
   UNKNOWN_TOPIC_OR_PARTITION and has the client ask again.
-- Before the controller has told this broker of the cluster, the answer waits, for a second at most
-  (`kcompat.api.briefing`). Then the broker shows itself; no topic is created, and they are
-  LEADER_NOT_AVAILABLE.
+- The answer waits for the controller's first metadata update, for a second at most
+  (`kcompat.api.first_metadata_update`). If none has come, it lists this broker alone; no topic is created,
+  and the topics asked for are LEADER_NOT_AVAILABLE.
 - A broker whose process has ended leads nothing and its replicas are offline, but it stays in the list of
   brokers until its session ends, as in Kafka.
 - Rows keep the order of the request, names asked for twice are answered once. Partitions are in ascending
@@ -65,7 +65,7 @@ Question = MetadataRequest.MetadataRequestTopic
 
 def handle(context: RequestContext, request: MetadataRequest) -> MetadataResponse | Promise[MetadataResponse]:
     """Describe brokers and topics, after creating the topics that are missing."""
-    return context.services.cluster.briefing.once_told(lambda: _answer(context, request))
+    return context.services.cluster.first_metadata_update.wait_then(lambda: _answer(context, request))
 
 
 def _answer(
@@ -86,7 +86,7 @@ def _answer(
     may_create = (
         request.allow_auto_topic_creation and context.services.server.config.auto_create_topics_enable
     )
-    if not missing or not may_create or not image.is_told:
+    if not missing or not may_create or not image.is_from_controller:
         return _by_name(context, request, names, denied, {})
     if not context.may(Operation.CREATE, CLUSTER):
         denied.update(name for name in missing if not context.may(Operation.CREATE, Resource.topic(name)))

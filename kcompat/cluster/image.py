@@ -86,9 +86,9 @@ class ClusterImage(Struct, frozen=True):
     """
 
     @property
-    def is_told(self) -> bool:
-        """Whether a first metadata update has come from a controller. Until then a starting broker knows
-        itself alone and no topic.
+    def is_from_controller(self) -> bool:
+        """Whether the image holds a controller's metadata update. Until the first one, the image of a
+        starting broker holds that broker alone and no topic.
         """
         return self.controller_id != NO_CONTROLLER
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.api.alter_partition import event_of, response_of
-from kcompat.api.briefing import Briefing
 from kcompat.api.context import Cluster
+from kcompat.api.first_metadata_update import FirstMetadataUpdate
 from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.features import FinalizedFeatures
@@ -72,7 +72,7 @@ class ClusterParts:
             broker_epoch=lambda: registration.epoch,
             local=storage.local,
             metadata=storage.metadata,
-            briefing=Briefing(storage.metadata, environment.clock),
+            first_metadata_update=FirstMetadataUpdate(storage.metadata, environment.clock),
             decisions=self.decisions,
             configs=self._configs,
             features=self.features,

@@ -6,8 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Self
 
 from kcompat.api import create_topics
-from kcompat.api.briefing import PATIENCE_MS, Briefing
 from kcompat.api.coordinator_check import CoordinatorCheck
+from kcompat.api.first_metadata_update import LONGEST_WAIT_MS, FirstMetadataUpdate
 from kcompat.cluster.feature_levels import HIGHEST_LEVELS, SUPPORTED
 from kcompat.cluster.features import FinalizedFeatures
 from kcompat.cluster.image import ClusterImage
@@ -85,7 +85,7 @@ class ClusterFixture(ControllingBroker):
         self.cluster = MetadataCache("the-cluster")
         self.broker = broker(self.cluster)
         self.clock = VirtualClock()
-        self.briefing = Briefing(self.cluster, self.clock)
+        self.first_metadata_update = FirstMetadataUpdate(self.cluster, self.clock)
         self.coordinator_check = CoordinatorCheck(self.cluster, self.clock, self._reachability)
         self.asked_groups = AskedGroups()
 
@@ -148,7 +148,7 @@ class ClusterFixture(ControllingBroker):
         asked = asyncio.create_task(asking)
         await asyncio.sleep(0)
         assert not asked.done()
-        self.clock.advance(PATIENCE_MS)
+        self.clock.advance(LONGEST_WAIT_MS)
         return await asked
 
     async def shown(self, is_so: Callable[[ClusterImage], bool]) -> None:
@@ -175,7 +175,7 @@ class ClusterFixture(ControllingBroker):
             broker_id=1,
             config=self.config,
             metadata=self.cluster,
-            briefing=self.briefing,
+            first_metadata_update=self.first_metadata_update,
             coordinator_check=self.coordinator_check,
             decisions=self.decisions,
             configs=self.configs,

@@ -10,7 +10,7 @@ import pytest
 from kcompat.api import (
     metadata,
 )
-from kcompat.api.briefing import PATIENCE_MS
+from kcompat.api.first_metadata_update import LONGEST_WAIT_MS
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation, ResourceType
@@ -104,7 +104,7 @@ async def test_what_is_asked_before_the_controller_has_spoken_is_answered_when_i
         fixture.forget_controller()
         asked = asyncio.create_task(ask_metadata(fixture, 12, "t", "new"))
         await asyncio.sleep(0)
-        fixture.clock.advance(PATIENCE_MS - 1)
+        fixture.clock.advance(LONGEST_WAIT_MS - 1)
         await asyncio.sleep(0)
         assert not asked.done()
         fixture.cluster.update(known)

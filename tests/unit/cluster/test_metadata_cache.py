@@ -35,10 +35,10 @@ def test_a_broker_shows_itself_until_the_controller_says_who_is_there() -> None:
     me, other = BrokerInfo(1, "r", {}), BrokerInfo(2, None, {})
     cache.begin_with(me)
     assert cache.image == ClusterImage("c", brokers={1: me})
-    assert not cache.image.is_told
+    assert not cache.image.is_from_controller
     cache.apply(UpdateMetadata(2, 7, {2: other}))
     assert cache.image == ClusterImage("c", controller_id=2, brokers={2: other})
-    assert cache.image.is_told
+    assert cache.image.is_from_controller
 
 
 def test_brokers_are_presumed_dead_until_an_update_says_otherwise() -> None:
