@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcompat.api.served import BROKER_LISTENERS, served_at
+from kcompat.api.registry import BROKER_LISTENERS, served_at
 from kcompat.cluster.feature_levels import SUPPORTED
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode
@@ -25,7 +25,7 @@ from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersio
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
-    from kcompat.api.served import Served
+    from kcompat.api.registry import Served
 
 FIRST_WITH_SOFTWARE = 3
 FIRST_WITH_LEVEL_0 = 4

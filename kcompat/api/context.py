@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from kcompat.api.coordinator_check import CoordinatorCheck
     from kcompat.api.first_metadata_update import FirstMetadataUpdate
-    from kcompat.api.served import Served
+    from kcompat.api.registry import Served
     from kcompat.clock import Clock
     from kcompat.cluster.control_requests import BrokerPort
     from kcompat.cluster.image import ImageHolder

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcompat.api import api_versions
 from kcompat.api.context import Busy, Interruptible, RequestContext
-from kcompat.api.served import BROKER_LISTENERS, served_at
+from kcompat.api.registry import BROKER_LISTENERS, served_at
 from kcompat.net.answers import CLOSE, Mode, Waiting
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.api.context import Services
-    from kcompat.api.served import Served, Shortcut
+    from kcompat.api.registry import Served, Shortcut
     from kcompat.net.answers import Answer, Connection, Settled
 
 logger = logging.getLogger(__name__)

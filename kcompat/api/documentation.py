@@ -9,7 +9,7 @@ from kcompat.protocol.api_keys import API_FACTS, ApiKey
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcompat.api.served import Served
+    from kcompat.api.registry import Served
 
 _HEAD = """# APIs and versions
 

@@ -1,24 +1,70 @@
-"""The one list of what the broker serves. ApiVersions, the coverage page and the parametrised tests come from
-it.
+"""The facts about each served API, and the table of all of them. ApiVersions, the coverage page and the
+parametrised tests come from this table.
 
-The module of each API here has its name, and a function `handle`; it is imported when that is asked for.
+The module of each API has the API's name and a function `handle`; it is imported when its handler is first
+asked for.
 """
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
-from kcompat.api.served import Served
+from msgspec import Struct
+
 from kcompat.net.answers import Mode
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcompat.api.context import Services
-    from kcompat.api.served import Handler, Reader, Shortcut
+    from kcompat.net.answers import Connection
+
+Handler = Callable[[Any, Any], Any]
+"""`handle(context, request)` returns the response, or a `Promise`, an `Interruptible` or a `Busy` of one.
+None means that no answer is sent (acks=0), `CLOSE` that the connection is closed. A handler raises
+`ProtocolViolation` before it has done anything, for a request that Kafka refuses to parse."""
+
+Reader = Callable[[memoryview], tuple["str | None", Any]]
+"""Function that returns the client id and the request in a frame, or raises ProtocolViolation."""
+
+
+class Shortcut(Protocol):
+    """Serves some requests of one version of an API without decoding them in full."""
+
+    def serve(self, connection: Connection, frame: memoryview) -> Any:
+        """Serve a request and return the handler's response; None, without an effect, to call the handler.
+
+        The response is to be encoded before the next call.
+        """
+
+
+class Served(Struct, frozen=True):
+    """One API: its handler, its versions, the effect of a waiting request on the next ones of its connection,
+    and the kinds of listeners that serve it.
+
+    A request of any other version closes the connection, except of ApiVersions.
+    """
+
+    key: ApiKey
+    handler: Callable[[], Handler]
+    """Imports and returns the handler."""
+    min_version: int
+    max_version: int
+    mode: Mode
+    listeners: frozenset[str]
+    shortcut: Callable[[Any, int, Reader], Shortcut | None] | None = None
+    """Makes the shortcut of a version, if it has one, from the `Services` of the broker."""
+
+
+BROKER_LISTENERS = frozenset({"broker", "zkBroker"})
+"""Kinds of the listener that each broker opens for clients and other brokers: a broker's, with ZooKeeper."""
+
+
+def served_at(listeners: frozenset[str], apis: Iterable[Served]) -> tuple[Served, ...]:
+    """Return the APIs that are served at a listener of these kinds."""
+    return tuple(api for api in apis if listeners & api.listeners)
 
 
 def _handler(key: ApiKey) -> Handler:

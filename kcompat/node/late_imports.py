@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcompat.api.served import Served
+    from kcompat.api.registry import Served
     from kcompat.clock import Clock, Timer
 
 RETRY_MS: Final = 1000

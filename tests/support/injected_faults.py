@@ -28,7 +28,7 @@ from kcompat.store.process_store import ProcessStore
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
-    from kcompat.api.served import Handler, Served
+    from kcompat.api.registry import Handler, Served
     from kcompat.clock import Timer
     from kcompat.controller.state import ControllerState, Decision, Event
     from kcompat.log.files import OpenFile, Readable

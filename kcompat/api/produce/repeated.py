@@ -32,7 +32,7 @@ from kcompat.replication.partition import Partition
 if TYPE_CHECKING:
     from kcompat.api.context import Services
     from kcompat.api.produce.production import AtOnce
-    from kcompat.api.served import Reader
+    from kcompat.api.registry import Reader
     from kcompat.net.answers import Connection
 
 MOST_KNOWN: Final = 1000
@@ -58,7 +58,7 @@ def shortcut(services: Services, version: int, read: Reader) -> RepeatedProduces
 
 
 class RepeatedProduces:
-    """The remembered requests of one version; a `kcompat.api.served.Shortcut`."""
+    """The remembered requests of one version; a `kcompat.api.registry.Shortcut`."""
 
     def __init__(self, services: Services, version: int, read: Reader) -> None:
         self._services = services

@@ -11,7 +11,7 @@ from kcompat.api.registry import SERVED
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
 
 if TYPE_CHECKING:
-    from kcompat.api.served import Served
+    from kcompat.api.registry import Served
 
 
 def test_rules_of_access_can_be_asked_for() -> None:

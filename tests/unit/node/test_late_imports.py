@@ -6,7 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-from kcompat.api.served import Served
+from kcompat.api.registry import Served
 from kcompat.net.answers import Mode
 from kcompat.node.late_imports import RETRY_MS, LateImports
 from kcompat.protocol.api_keys import ApiKey
