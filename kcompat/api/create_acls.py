@@ -1,9 +1,9 @@
-"""CreateAcls (key 30), versions 0-3: new access rules.
+"""CreateAcls (key 30), versions 0-3: create ACLs.
 
 Behaviour
-- No authorizer keeps rules, so each rule is answered SECURITY_DISABLED, as on a Kafka whose
+- No authorizer keeps ACLs, so each ACL is answered SECURITY_DISABLED, as on a Kafka whose
   `authorizer.class.name` is empty. Tools take that for an answer: MirrorMaker 2 leaves ACLs out, for example.
-- A rule with an element of type UNKNOWN closes the connection.
+- An ACL with an element of type UNKNOWN closes the connection.
 
 Version notes
 - 1: kinds of patterns (KIP-290). 2: flexible. 3: user resources (KIP-373).
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.access_rules import refuse_unknown_elements
+from kcompat.api.acl_validation import refuse_unknown_elements
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse
 from kcompat.security.authorizer import CLUSTER
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def handle(context: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
-    """Refuse each rule."""
-    for rule in request.creations:
+    """Refuse each ACL."""
+    for acl in request.creations:
         refuse_unknown_elements(
-            rule.resource_type, rule.resource_pattern_type, rule.operation, rule.permission_type
+            acl.resource_type, acl.resource_pattern_type, acl.operation, acl.permission_type
         )
     error = ErrorCode.SECURITY_DISABLED
     if not context.may(Operation.ALTER, CLUSTER):

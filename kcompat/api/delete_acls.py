@@ -1,7 +1,7 @@
-"""DeleteAcls (key 31), versions 0-3: access rules that go.
+"""DeleteAcls (key 31), versions 0-3: delete the ACLs that match filters.
 
 Behaviour
-- No authorizer keeps rules, so each filter is answered SECURITY_DISABLED, as on a Kafka whose
+- No authorizer keeps ACLs, so each filter is answered SECURITY_DISABLED, as on a Kafka whose
   `authorizer.class.name` is empty. Tools take that for an answer: MirrorMaker 2 leaves ACLs out, for example.
 - A filter with an element of type UNKNOWN closes the connection.
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.access_rules import refuse_unknown_elements
+from kcompat.api.acl_validation import refuse_unknown_elements
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.delete_acls import DeleteAclsRequest, DeleteAclsResponse
 from kcompat.security.authorizer import CLUSTER

@@ -1,7 +1,7 @@
-"""DescribeAcls (key 29), versions 0-3: the access rules that match a filter.
+"""DescribeAcls (key 29), versions 0-3: list the ACLs that match a filter.
 
 Behaviour
-- No authorizer keeps rules, so every request is answered SECURITY_DISABLED, as on a Kafka whose
+- No authorizer keeps ACLs, so every request is answered SECURITY_DISABLED, as on a Kafka whose
   `authorizer.class.name` is empty. Tools take that for an answer: MirrorMaker 2 leaves ACLs out, for example.
 - A filter with an element of type UNKNOWN closes the connection.
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.access_rules import refuse_unknown_elements
+from kcompat.api.acl_validation import refuse_unknown_elements
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from kcompat.security.authorizer import CLUSTER
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def handle(context: RequestContext, request: DescribeAclsRequest) -> DescribeAclsResponse:
-    """Say that there are none because no authorizer keeps any."""
+    """Refuse the request, as no authorizer keeps ACLs."""
     refuse_unknown_elements(
         request.resource_type_filter, request.pattern_type_filter, request.operation, request.permission_type
     )

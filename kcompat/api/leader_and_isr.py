@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcompat.api.control_request import give, refusal
+from kcompat.api.controller_requests import execute, refusal_of
 from kcompat.cluster.control_requests import Reply
 from kcompat.peer import leader_and_isr
 from kcompat.promise import Promise
@@ -53,14 +53,14 @@ def handle(
         failed = Reply(reply.error, {**reply.partitions, **illegal})
         return leader_and_isr.response_of(news.partitions, failed, context.api_version)
 
-    refused = refusal(context, request.broker_epoch)
+    refused = refusal_of(context, request.broker_epoch)
     if refused:
         return response(Reply(refused))
     legal = [each for each in news.partitions if (each.topic, each.index) not in illegal]
     taken: Promise[LeaderAndIsrResponse] = Promise()
 
     def take(_: None) -> None:
-        told = give(context, replace(news, partitions=legal))
+        told = execute(context, replace(news, partitions=legal))
         told.then(lambda reply: taken.complete(response(reply)), taken.fail)
 
     def unheard(error: Exception) -> None:

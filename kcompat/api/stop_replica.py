@@ -1,5 +1,5 @@
-"""StopReplica (key 5), versions 0-4: the controller has partitions of this broker served no more, and perhaps
-deleted.
+"""StopReplica (key 5), versions 0-4: the controller has this broker stop serving partitions, and perhaps
+delete them.
 
 Behaviour
 - The controller alone sends it (CLUSTER_ACTION). A request for a former registration of this broker is
@@ -19,7 +19,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.api.control_request import give, refusal
+from kcompat.api.controller_requests import execute, refusal_of
 from kcompat.cluster.control_requests import Reply
 from kcompat.peer import stop_replica
 from kcompat.protocol.errors import ErrorCode
@@ -37,14 +37,14 @@ def handle(
     context: RequestContext, request: StopReplicaRequest
 ) -> StopReplicaResponse | Promise[StopReplicaResponse]:
     """Stop the replicas."""
-    news = stop_replica.control_request_of(request)
-    refused = refusal(context, request.broker_epoch)
+    control = stop_replica.control_request_of(request)
+    refused = refusal_of(context, request.broker_epoch)
     if not refused:
-        return give(context, news).map(partial(_response, news.partitions))
-    keys = ((each.topic, each.index) for each in news.partitions)
+        return execute(context, control).map(partial(_response, control.partitions))
+    keys = ((each.topic, each.index) for each in control.partitions)
     has_rows = refused == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     reply = Reply(refused, dict.fromkeys(keys, refused))
-    return stop_replica.response_of(news.partitions if has_rows else (), reply)
+    return stop_replica.response_of(control.partitions if has_rows else (), reply)
 
 
 def _response(partitions: Sequence[StoppedPartition], reply: Reply) -> StopReplicaResponse:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.control_request import give, refusal
+from kcompat.api.controller_requests import execute, refusal_of
 from kcompat.cluster.control_requests import Reply
 from kcompat.peer import update_metadata
 from kcompat.protocol.errors import ErrorCode
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 def handle(
     context: RequestContext, request: UpdateMetadataRequest
 ) -> UpdateMetadataResponse | Promise[UpdateMetadataResponse]:
-    """Show what the controller says."""
-    refused = refusal(context, request.broker_epoch)
+    """Apply the metadata update."""
+    refused = refusal_of(context, request.broker_epoch)
     if refused:
         return update_metadata.response_of(Reply(refused))
     try:
-        news = update_metadata.control_request_of(request)
+        control = update_metadata.control_request_of(request)
     except ValueError:
         return update_metadata.response_of(Reply(ErrorCode.INVALID_REQUEST))
-    return give(context, news).map(update_metadata.response_of)
+    return execute(context, control).map(update_metadata.response_of)

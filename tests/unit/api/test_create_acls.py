@@ -1,4 +1,4 @@
-"""CreateAcls of a broker without access rules."""
+"""CreateAcls of a broker without ACLs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DeleteAcls of a broker without access rules."""
+"""DeleteAcls of a broker without ACLs."""
 
 from __future__ import annotations
 

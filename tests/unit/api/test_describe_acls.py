@@ -1,4 +1,4 @@
-"""DescribeAcls of a broker without access rules."""
+"""DescribeAcls of a broker without ACLs."""
 
 from __future__ import annotations
 

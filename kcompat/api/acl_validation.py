@@ -1,4 +1,4 @@
-"""The check of access rules and filters that CreateAcls, DescribeAcls and DeleteAcls have in common."""
+"""The check of ACLs and ACL filters that CreateAcls, DescribeAcls and DeleteAcls have in common."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ UNKNOWN = 0
 
 
 def refuse_unknown_elements(*codes: int) -> None:
-    """Raise ProtocolViolation if one of these elements of a rule or filter is `UNKNOWN`.
+    """Raise ProtocolViolation if one of these elements of an ACL or filter is `UNKNOWN`.
 
     Kafka checks them while it parses the request (`CreateAclsRequest.validate` and its siblings), and so
     closes the connection. Codes that no release of Kafka has pass.
     """
     if UNKNOWN in codes:
-        raise ProtocolViolation("an access rule or its filter has an element of type UNKNOWN")
+        raise ProtocolViolation("an ACL or its filter has an element of type UNKNOWN")

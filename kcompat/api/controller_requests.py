@@ -1,4 +1,4 @@
-"""The checks of every request of a controller to a broker, made before any part of it is done."""
+"""The common part of LeaderAndIsr, StopReplica and UpdateMetadata, which a controller sends to brokers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 UNKNOWN_BROKER_EPOCH = -1
 
 
-def refusal(context: RequestContext, broker_epoch: int) -> ErrorCode:
-    """Why a request is refused that was meant for a broker of this epoch; NONE if it is not.
+def refusal_of(context: RequestContext, broker_epoch: int) -> ErrorCode:
+    """Return the error that refuses the whole request, or NONE.
 
-    A smaller epoch than ours was that of a former registration. A larger one can come before this broker
-    knows its own.
+    A `broker_epoch` smaller than this broker's belongs to a former registration. A larger one is accepted:
+    the request can come before this broker knows its own epoch.
     """
     if not context.may(Operation.CLUSTER_ACTION, CLUSTER):
         return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
@@ -29,8 +29,8 @@ def refusal(context: RequestContext, broker_epoch: int) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def give(context: RequestContext, news: ControlRequest) -> Promise[Reply]:
-    """Have this broker take the news."""
+def execute(context: RequestContext, control: ControlRequest) -> Promise[Reply]:
+    """Have this broker execute the request."""
     replied: Promise[Reply] = Promise()
-    context.services.cluster.local.give(news, replied.complete)
+    context.services.cluster.local.give(control, replied.complete)
     return replied
