@@ -103,7 +103,7 @@ share-stories: fetched
 
 # On another Python than that of the tests so far: the unit and wire tests with nothing but Python, and of the system
 # only what every system has; and those of what is compiled.
-COMPILED := $(addprefix tests/unit/,net protocol records log/cleaner test_twins.py) $(wildcard tests/wire/test_net_*.py)
+COMPILED := $(addprefix tests/unit/,net protocol records log/cleaner test_capabilities.py) $(wildcard tests/wire/test_net_*.py)
 
 other-python: fetched
 	$(BIN)/python tests/other_python.py $(SIDE_BY_SIDE) $(COMPILED)

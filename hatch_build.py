@@ -1,6 +1,6 @@
 """Builds the native extensions, each C file of the package, into wheels and editable installs where it can.
 
-Without a compiler the package installs all the same: each extension has a Python twin that does the work. The
+Without a compiler the package installs all the same: each extension has a pure-Python implementation. The
 environment variable KCOMPAT_NATIVE=0 leaves them out. KCOMPAT_NATIVE=1 makes a failed build an error, and a
 warning of the compiler too; nobody else's installation fails for the new warning of a new compiler.
 """

@@ -45,7 +45,7 @@ class KcompatWithoutEndedFetches(KcompatBroker):
 class KcompatWithoutExtension(KcompatBroker):
     """Our broker with the pure-Python implementations of its native code."""
 
-    name = "kcompat-twin"
+    name = "kcompat-python"
 
     def command(self) -> list[str]:
         """Return the command of a broker, with the extensions switched off."""

@@ -168,12 +168,12 @@ def full_batches(trial: Trial) -> Numbers:
     count = trial.count(200)
     numbers = _big_batches(trial, "full-batches", SMALL_RECORDS_PER_BIG_BATCH, SMALL, count)
     if not peers.is_kcompat(trial.broker):
-        return numbers | {f"{name}-twin": value for name, value in numbers.items()}
-    with peers.KcompatWithoutExtension(peers.PROPERTIES) as twin:
+        return numbers | {f"{name}-python": value for name, value in numbers.items()}
+    with peers.KcompatWithoutExtension(peers.PROPERTIES) as slower:
         found = _big_batches(
-            replace(trial, broker=twin), "full-batches", SMALL_RECORDS_PER_BIG_BATCH, SMALL, count // 5 or 1
+            replace(trial, broker=slower), "full-batches", SMALL_RECORDS_PER_BIG_BATCH, SMALL, count // 5 or 1
         )
-    return numbers | {f"{name}-twin": value for name, value in found.items()}
+    return numbers | {f"{name}-python": value for name, value in found.items()}
 
 
 def _big_batches(trial: Trial, name: str, records: int, size: int, count: int) -> Numbers:

@@ -1,4 +1,4 @@
-"""Wheels with and without a C compiler: both install and work, the second with the scanner's Python twin."""
+"""Wheels with and without a C compiler: both install and work, the second with the pure-Python scanner."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kcompat import twins
+from kcompat import capabilities
 from kcompat.log.files import FILES, OpenFile
 from kcompat.log.names import LOCK
 
@@ -33,7 +33,7 @@ _OURS = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
 
 def memory_directory() -> Path:
     """Return the directory of shared memory, or else that of temporary files."""
-    has_shared_memory = not twins.PORTABLE and os.access(SHARED_MEMORY, os.W_OK)
+    has_shared_memory = not capabilities.PORTABLE and os.access(SHARED_MEMORY, os.W_OK)
     return SHARED_MEMORY if has_shared_memory else Path(tempfile.gettempdir())
 
 

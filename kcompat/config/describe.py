@@ -12,8 +12,8 @@ from kcompat.config.errors import ConfigError
 from kcompat.config.group import GROUP_KEYS, group_default
 from kcompat.config.table import (
     BROKER_KEYS,
+    TOPIC_CONFIG_SYNONYMS,
     TOPIC_KEYS,
-    TOPIC_TWINS,
     broker_key,
     broker_synonyms,
 )
@@ -92,8 +92,8 @@ def _plain_topic(config: BrokerConfig) -> Mapping[str, Entry]:
 
 
 def _topic_entry(config: BrokerConfig, overrides: Mapping[str, str], key: ConfigKey) -> Entry:
-    twins = TOPIC_TWINS.get(key.name)
-    synonyms = [] if twins is None else _synonyms(config, twins[0].name)
+    broker_keys = TOPIC_CONFIG_SYNONYMS.get(key.name)
+    synonyms = [] if broker_keys is None else _synonyms(config, broker_keys[0].name)
     if key.name in overrides:
         value = _shown(key, overrides[key.name])
         synonyms.insert(0, Synonym(key.name, value, ConfigSource.DYNAMIC_TOPIC_CONFIG))
@@ -110,8 +110,8 @@ def describe_group(
 
 
 def _group_entry(config: BrokerConfig, overrides: Mapping[str, str], key: GroupKey) -> Entry:
-    if key.twin is not None:
-        synonyms = _synonyms(config, key.twin)
+    if key.broker_key is not None:
+        synonyms = _synonyms(config, key.broker_key)
     else:
         synonyms = [Synonym(key.name, key.row.default, ConfigSource.DEFAULT_CONFIG)]
     if key.name in overrides:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.config.group import GROUP_KEYS
 from kcompat.config.keys import ConfigKey, Effect
-from kcompat.config.table import DYNAMIC_ONLY_KEYS, SECTIONS, TOPIC_KEYS, TOPIC_TWINS
+from kcompat.config.table import DYNAMIC_ONLY_KEYS, SECTIONS, TOPIC_CONFIG_SYNONYMS, TOPIC_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,7 +79,7 @@ def reference_page() -> str:
         "What it does not set follows the broker key, if there is one.\n\n"
     )
     parts.append(_header("broker key"))
-    parts += [_row(key.row, f"`{key.twin}`" if key.twin else "") for key in GROUP_KEYS.values()]
+    parts += [_row(key.row, f"`{key.broker_key}`" if key.broker_key else "") for key in GROUP_KEYS.values()]
     return "".join(parts)
 
 
@@ -94,7 +94,7 @@ def _header(fifth: str) -> str:
 
 
 def _topic_row(key: ConfigKey) -> str:
-    return _row(key, ", ".join(f"`{twin.name}`" for twin in TOPIC_TWINS.get(key.name, ())))
+    return _row(key, ", ".join(f"`{synonym.name}`" for synonym in TOPIC_CONFIG_SYNONYMS.get(key.name, ())))
 
 
 def _row(key: ConfigKey, fifth: str) -> str:

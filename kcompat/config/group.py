@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class GroupKey(Struct, frozen=True):
-    """One key of groups. `twin` is the broker key that gives its default, and `least` and `most` those that
+    """Config key of groups. `broker_key` gives its default, and `least` and `most` those that
     bound it; None where a broker has none.
     """
 
     row: ConfigKey
-    twin: str | None = None
+    broker_key: str | None = None
     least: str | None = None
     most: str | None = None
 
@@ -167,7 +167,7 @@ def group_row(name: str) -> ConfigKey | None:
 
 def group_default(config: BrokerKeys, key: GroupKey) -> Value:
     """Return the value of a key for a group that does not set it: the broker's, or the key's default."""
-    return key.row.default_value if key.twin is None else config.get(key.twin)
+    return key.row.default_value if key.broker_key is None else config.get(key.broker_key)
 
 
 def effective(name: str, overrides: Mapping[str, str], config: BrokerKeys) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kcompat.config.table import BROKER_KEYS, TOPIC_TWINS, broker_key
+from kcompat.config.table import BROKER_KEYS, TOPIC_CONFIG_SYNONYMS, broker_key
 from kcompat.config.unenforced import WITHOUT_ROW
 from kcompat.errors import ConfigError
 
@@ -69,8 +69,8 @@ def is_known(name: str) -> bool:
 
 def meant_key(name: str) -> str | None:
     """Return the broker key that a misspelt name or a topic key's name stands for; None if there is none."""
-    if name in TOPIC_TWINS:
-        return TOPIC_TWINS[name][0].name
+    if name in TOPIC_CONFIG_SYNONYMS:
+        return TOPIC_CONFIG_SYNONYMS[name][0].name
     import difflib  # only a misspelt key needs it
 
     return next(iter(difflib.get_close_matches(name.lower(), BROKER_KEYS, 1, _LIKENESS)), None)

@@ -86,7 +86,7 @@ DYNAMIC_ONLY_KEYS = _by_name(
 """Broker keys that exist only as dynamic configs (Kafka's `DynamicConfig.Broker`)."""
 
 
-class Twin(NamedTuple):
+class ConfigSynonym(NamedTuple):
     """A broker key that gives a topic key its default, and the factor between their units."""
 
     name: str
@@ -96,52 +96,58 @@ class Twin(NamedTuple):
 _HOUR_MS = 3_600_000
 _MINUTE_MS = 60_000
 
-TOPIC_TWINS: Mapping[str, tuple[Twin, ...]] = MappingProxyType(
+TOPIC_CONFIG_SYNONYMS: Mapping[str, tuple[ConfigSynonym, ...]] = MappingProxyType(
     {
-        "cleanup.policy": (Twin("log.cleanup.policy"),),
-        "compression.gzip.level": (Twin("compression.gzip.level"),),
-        "compression.lz4.level": (Twin("compression.lz4.level"),),
-        "compression.type": (Twin("compression.type"),),
-        "compression.zstd.level": (Twin("compression.zstd.level"),),
-        "delete.retention.ms": (Twin("log.cleaner.delete.retention.ms"),),
-        "file.delete.delay.ms": (Twin("log.segment.delete.delay.ms"),),
-        "flush.messages": (Twin("log.flush.interval.messages"),),
-        "flush.ms": (Twin("log.flush.interval.ms"), Twin("log.flush.scheduler.interval.ms")),
-        "index.interval.bytes": (Twin("log.index.interval.bytes"),),
-        "local.retention.bytes": (Twin("log.local.retention.bytes"),),
-        "local.retention.ms": (Twin("log.local.retention.ms"),),
-        "max.compaction.lag.ms": (Twin("log.cleaner.max.compaction.lag.ms"),),
-        "max.message.bytes": (Twin("message.max.bytes"),),
-        "message.downconversion.enable": (Twin("log.message.downconversion.enable"),),
-        "message.format.version": (Twin("log.message.format.version"),),
-        "message.timestamp.after.max.ms": (Twin("log.message.timestamp.after.max.ms"),),
-        "message.timestamp.before.max.ms": (Twin("log.message.timestamp.before.max.ms"),),
-        "message.timestamp.difference.max.ms": (Twin("log.message.timestamp.difference.max.ms"),),
-        "message.timestamp.type": (Twin("log.message.timestamp.type"),),
-        "min.cleanable.dirty.ratio": (Twin("log.cleaner.min.cleanable.ratio"),),
-        "min.compaction.lag.ms": (Twin("log.cleaner.min.compaction.lag.ms"),),
-        "min.insync.replicas": (Twin("min.insync.replicas"),),
-        "preallocate": (Twin("log.preallocate"),),
-        "retention.bytes": (Twin("log.retention.bytes"),),
-        "retention.ms": (
-            Twin("log.retention.ms"),
-            Twin("log.retention.minutes", _MINUTE_MS),
-            Twin("log.retention.hours", _HOUR_MS),
+        "cleanup.policy": (ConfigSynonym("log.cleanup.policy"),),
+        "compression.gzip.level": (ConfigSynonym("compression.gzip.level"),),
+        "compression.lz4.level": (ConfigSynonym("compression.lz4.level"),),
+        "compression.type": (ConfigSynonym("compression.type"),),
+        "compression.zstd.level": (ConfigSynonym("compression.zstd.level"),),
+        "delete.retention.ms": (ConfigSynonym("log.cleaner.delete.retention.ms"),),
+        "file.delete.delay.ms": (ConfigSynonym("log.segment.delete.delay.ms"),),
+        "flush.messages": (ConfigSynonym("log.flush.interval.messages"),),
+        "flush.ms": (
+            ConfigSynonym("log.flush.interval.ms"),
+            ConfigSynonym("log.flush.scheduler.interval.ms"),
         ),
-        "segment.bytes": (Twin("log.segment.bytes"),),
-        "segment.index.bytes": (Twin("log.index.size.max.bytes"),),
-        "segment.jitter.ms": (Twin("log.roll.jitter.ms"), Twin("log.roll.jitter.hours", _HOUR_MS)),
-        "segment.ms": (Twin("log.roll.ms"), Twin("log.roll.hours", _HOUR_MS)),
-        "unclean.leader.election.enable": (Twin("unclean.leader.election.enable"),),
+        "index.interval.bytes": (ConfigSynonym("log.index.interval.bytes"),),
+        "local.retention.bytes": (ConfigSynonym("log.local.retention.bytes"),),
+        "local.retention.ms": (ConfigSynonym("log.local.retention.ms"),),
+        "max.compaction.lag.ms": (ConfigSynonym("log.cleaner.max.compaction.lag.ms"),),
+        "max.message.bytes": (ConfigSynonym("message.max.bytes"),),
+        "message.downconversion.enable": (ConfigSynonym("log.message.downconversion.enable"),),
+        "message.format.version": (ConfigSynonym("log.message.format.version"),),
+        "message.timestamp.after.max.ms": (ConfigSynonym("log.message.timestamp.after.max.ms"),),
+        "message.timestamp.before.max.ms": (ConfigSynonym("log.message.timestamp.before.max.ms"),),
+        "message.timestamp.difference.max.ms": (ConfigSynonym("log.message.timestamp.difference.max.ms"),),
+        "message.timestamp.type": (ConfigSynonym("log.message.timestamp.type"),),
+        "min.cleanable.dirty.ratio": (ConfigSynonym("log.cleaner.min.cleanable.ratio"),),
+        "min.compaction.lag.ms": (ConfigSynonym("log.cleaner.min.compaction.lag.ms"),),
+        "min.insync.replicas": (ConfigSynonym("min.insync.replicas"),),
+        "preallocate": (ConfigSynonym("log.preallocate"),),
+        "retention.bytes": (ConfigSynonym("log.retention.bytes"),),
+        "retention.ms": (
+            ConfigSynonym("log.retention.ms"),
+            ConfigSynonym("log.retention.minutes", _MINUTE_MS),
+            ConfigSynonym("log.retention.hours", _HOUR_MS),
+        ),
+        "segment.bytes": (ConfigSynonym("log.segment.bytes"),),
+        "segment.index.bytes": (ConfigSynonym("log.index.size.max.bytes"),),
+        "segment.jitter.ms": (
+            ConfigSynonym("log.roll.jitter.ms"),
+            ConfigSynonym("log.roll.jitter.hours", _HOUR_MS),
+        ),
+        "segment.ms": (ConfigSynonym("log.roll.ms"), ConfigSynonym("log.roll.hours", _HOUR_MS)),
+        "unclean.leader.election.enable": (ConfigSynonym("unclean.leader.election.enable"),),
     }
 )
 """The broker keys that give a topic key its default; the first that is set counts."""
 
 _FAMILIES = {
-    name: tuple(twin.name for twin in twins)
-    for twins in TOPIC_TWINS.values()
-    if len(twins) > 1
-    for name in (twin.name for twin in twins if twin.name != "log.flush.scheduler.interval.ms")
+    name: tuple(synonym.name for synonym in synonyms)
+    for synonyms in TOPIC_CONFIG_SYNONYMS.values()
+    if len(synonyms) > 1
+    for name in (synonym.name for synonym in synonyms if synonym.name != "log.flush.scheduler.interval.ms")
 }
 
 _LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]*\.(.*)")

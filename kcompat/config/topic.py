@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcompat.config.errors import ConfigError
-from kcompat.config.table import TOPIC_KEYS, TOPIC_TWINS
+from kcompat.config.table import TOPIC_CONFIG_SYNONYMS, TOPIC_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,13 +84,13 @@ def topic_default(broker: BrokerConfig, name: str) -> Value:
     """Return the value of a key for a topic that does not set it: that of the first corresponding broker key
     that has a value, or else the default.
     """
-    for twin in TOPIC_TWINS.get(name, ()):
-        value = broker.get(twin.name)
+    for synonym in TOPIC_CONFIG_SYNONYMS.get(name, ()):
+        value = broker.get(synonym.name)
         if value is None:
             continue
         if name == "retention.ms" and isinstance(value, int):
-            return -1 if value < 0 else value * twin.factor
-        return value * twin.factor if isinstance(value, int) and twin.factor != 1 else value
+            return -1 if value < 0 else value * synonym.factor
+        return value * synonym.factor if isinstance(value, int) and synonym.factor != 1 else value
     return TOPIC_KEYS[name].default_value
 
 

@@ -1,15 +1,15 @@
 """Committed offsets from the records of a batch, as many as can be taken together.
 
-Done by `_native` where it was built, else by its twin `_python`.
+Done by `_native` where it was built, else by the pure-Python implementation `_python`.
 """
 
 from __future__ import annotations
 
-from kcompat import twins
+from kcompat import capabilities
 
 __all__ = ["fill"]
 
-if twins.native("kcompat.group._native"):
+if capabilities.native("kcompat.group._native"):
     from kcompat.group._native import fill
 else:
     from kcompat.group._python import fill

@@ -1,4 +1,4 @@
-"""The system calls of `Files` that only some systems have, each with a twin that all have.
+"""The system calls of `Files` that only some systems have, each with a portable implementation.
 
 `Files` uses the names at the end. Errors are OSError.
 """
@@ -12,7 +12,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from kcompat import twins
+from kcompat import capabilities
 
 if TYPE_CHECKING:
     from ctypes import CDLL
@@ -127,8 +127,8 @@ def _sync_path(path: str) -> None:
 
 # -- the choice ----------------------------------------------------------------------------------------------
 
-allocate = allocate_blocks if twins.has(os, "posix_fallocate") else extend
-reserve = reserve_blocks if twins.LINUX else reserve_nothing
-sync = sync_through if twins.has(fcntl, "F_FULLFSYNC") else sync_all
-sync_data = sync_bytes if twins.has(os, "fdatasync") else sync
-sync_filesystem = sync_volume if twins.LINUX else sync_tree
+allocate = allocate_blocks if capabilities.has(os, "posix_fallocate") else extend
+reserve = reserve_blocks if capabilities.LINUX else reserve_nothing
+sync = sync_through if capabilities.has(fcntl, "F_FULLFSYNC") else sync_all
+sync_data = sync_bytes if capabilities.has(os, "fdatasync") else sync
+sync_filesystem = sync_volume if capabilities.LINUX else sync_tree

@@ -1,4 +1,4 @@
-"""One poll of all connections of a loop, and where data lies: the twin of `_native`."""
+"""One poll of all connections of a loop, and where data lies: the pure-Python implementation of `_native`."""
 
 from __future__ import annotations
 

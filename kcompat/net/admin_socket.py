@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
-from kcompat import twins
+from kcompat import capabilities
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -162,7 +162,7 @@ def _address(directory: str) -> Iterator[str]:
     if len(os.fsencode(address)) <= _LONGEST_ADDRESS:
         yield address
         return
-    if not twins.LINUX:
+    if not capabilities.LINUX:
         with tempfile.TemporaryDirectory() as short:
             Path(short, "d").symlink_to(Path(directory).absolute())
             yield f"{short}/d/{FILE_NAME}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 
-from kcompat import twins
+from kcompat import capabilities
 from kcompat.net.listener import ListenerError
 
 
@@ -36,7 +36,7 @@ class HeldPort:
         except OSError as error:
             raise ListenerError(f"Cannot listen on {host or '*'}: {error.strerror or error}.") from error
         self.port: int = self._socket.getsockname()[1]
-        if not twins.LINUX:
+        if not capabilities.LINUX:
             self.release()
 
     def release(self) -> None:

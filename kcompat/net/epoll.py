@@ -3,9 +3,9 @@
 So all sockets that are ready together are known here, and answers can leave in groups: each send wakes its
 peer, and peers woken one by one while the next request is being served cost a fifth of our time.
 
-A poll is served by `_native` where it was built, else by its twin `_python`: most requests come whole and
-alone and are answered at once with a few bytes, and what Python does around such a one takes as long as
-decoding and encoding it.
+A poll is served by `_native` where it was built, else by the pure-Python implementation `_python`. Most
+requests come whole and alone and are answered at once with a few bytes; the Python code around such a request
+takes as long as decoding and encoding it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import os
 import select
 from typing import TYPE_CHECKING, Final
 
-from kcompat import twins
+from kcompat import capabilities
 
-if twins.native("kcompat.net._native"):
+if capabilities.native("kcompat.net._native"):
     from kcompat.net._native import serve
 else:
     from kcompat.net._python import serve

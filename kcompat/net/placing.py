@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from kcompat import twins
+from kcompat import capabilities
 from kcompat.net.sizes import KIB
 
-if twins.native("kcompat.net._native"):
+if capabilities.native("kcompat.net._native"):
     from kcompat.net._native import misfit
 else:
     from kcompat.net._python import misfit

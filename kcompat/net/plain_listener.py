@@ -10,7 +10,7 @@ import socket
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from kcompat import twins
+from kcompat import capabilities
 from kcompat.descriptors import explained
 from kcompat.net.bound_socket import bound
 from kcompat.net.hang_up import hang_up
@@ -38,7 +38,7 @@ RETRY_S: Final = 0.5
 
 def system_poller(hub: Hub) -> Poller:
     """The quickest poller that this system has."""
-    if twins.has(select, "epoll") and twins.has(os, "sendfile"):
+    if capabilities.has(select, "epoll") and capabilities.has(os, "sendfile"):
         from kcompat.net.epoll import EpollPoller  # late: other systems cannot import it
 
         return EpollPoller(hub)

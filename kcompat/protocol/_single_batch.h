@@ -1,5 +1,5 @@
-/* Where the batch lies in a Produce that has no other, found without reading what is around it: see single_batch.py,
- * whose twin this is. Every byte is read between `at` and `end`; what is not as expected is no error here.
+/* Where the batch lies in a Produce that has no other, found without reading what is around it: see the pure-Python
+ * implementation, single_batch.py. Every byte is read between `at` and `end`; what is not as expected is no error here.
  */
 #ifndef KCOMPAT_PROTOCOL_SINGLE_BATCH_H
 #define KCOMPAT_PROTOCOL_SINGLE_BATCH_H

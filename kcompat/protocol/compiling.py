@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kcompat import twins
+from kcompat import capabilities
 
 __all__ = ["compile_decoder", "compile_encoder", "compile_framer", "find_single_batch", "read_request_header"]
 
-if twins.native("kcompat.protocol._native"):
+if capabilities.native("kcompat.protocol._native"):
     from kcompat.protocol._native import find_single_batch
     from kcompat.protocol.native import (
         compile_decoder,

@@ -1,13 +1,13 @@
 """The records of a batch one by one, whatever their codec: checking them all, reading them.
 
-Done by `_native` where it was built, else by its twin `_python`.
+Done by `_native` where it was built, else by the pure-Python implementation `_python`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat import twins
+from kcompat import capabilities
 from kcompat.records._python import NEVER, Fault
 from kcompat.records.compression import decompress
 from kcompat.records.errors import RecordsDamaged
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["INSPECTS_CRC", "check_records", "damage", "inspect", "read", "read_records"]
 
-if twins.native("kcompat.records._native"):
+if capabilities.native("kcompat.records._native"):
     from kcompat.records._native import checks_crc, inspect, read, scan
 else:
     from kcompat.records._python import checks_crc, inspect, read, scan

@@ -1,4 +1,4 @@
-"""The extension of the log cleaner and its twin do the same, record by record and file by file."""
+"""Both implementations of the log cleaner do the same, record by record and file by file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The native converter and its Python twin make the same of any bytes: sound ones, damaged ones, garbage."""
+"""The native and the pure-Python converter make the same of any bytes: sound ones, damaged ones, garbage."""
 
 from __future__ import annotations
 

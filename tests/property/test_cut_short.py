@@ -1,5 +1,6 @@
-"""Every reader in C is given good bytes that are cut at each place, in memory that ends there: it says what
-its twin says. `tests/sanitize.py` sees that it looks no further.
+"""Readers in C agree with the pure-Python ones on good bytes that are cut at each place.
+
+The memory ends at the cut: `tests/sanitize.py` sees that no reader looks further.
 """
 
 from __future__ import annotations
@@ -51,24 +52,24 @@ def table() -> array[int]:
 
 
 READERS: dict[str, tuple[bytes, Callable[[Any, Any], Any]]] = {
-    "scan": (BODY, lambda twin, data: twin.scan(data, 0, 0)),
-    "read": (BODY, lambda twin, data: twin.read(data, 0, 10, 0, 0)),
-    "inspect": (BATCH, lambda twin, data: twin.inspect(data, FAR, 5, FAR, FAR)),
-    "write_messages": (BODY, lambda twin, data: twin.write_messages(data, 0, FAR, 1, 0, 0, 0, 0, 0)),
+    "scan": (BODY, lambda module, data: module.scan(data, 0, 0)),
+    "read": (BODY, lambda module, data: module.read(data, 0, 10, 0, 0)),
+    "inspect": (BATCH, lambda module, data: module.inspect(data, FAR, 5, FAR, FAR)),
+    "write_messages": (BODY, lambda module, data: module.write_messages(data, 0, FAR, 1, 0, 0, 0, 0, 0)),
     "write_records 0": (
         messages(0),
-        lambda twin, data: twin.write_records(data, 0, FAR, FAR, 0, 0, 0, 0, -FAR, FAR),
+        lambda module, data: module.write_records(data, 0, FAR, FAR, 0, 0, 0, 0, -FAR, FAR),
     ),
     "write_records 1": (
         messages(1),
-        lambda twin, data: twin.write_records(data, 0, FAR, FAR, 1, 0, 0, 0, -FAR, FAR),
+        lambda module, data: module.write_records(data, 0, FAR, FAR, 1, 0, 0, 0, -FAR, FAR),
     ),
-    "write_wrapper": (BODY, lambda twin, data: twin.write_wrapper(data, 0, 1, 1, 5)),
-    "put": (BODY, lambda twin, data: twin.put(table(), data, 3, 0, 0)),
-    "keep": (BODY, lambda twin, data: twin.keep(table(), data, 3, 0, 0, FAR, 1)),
-    "rebase": (BODY, lambda twin, data: twin.rebase(data, 3, 2**40)),
+    "write_wrapper": (BODY, lambda module, data: module.write_wrapper(data, 0, 1, 1, 5)),
+    "put": (BODY, lambda module, data: module.put(table(), data, 3, 0, 0)),
+    "keep": (BODY, lambda module, data: module.keep(table(), data, 3, 0, 0, FAR, 1)),
+    "rebase": (BODY, lambda module, data: module.rebase(data, 3, 2**40)),
 }
-TWINS = {
+MODULES = {
     **dict.fromkeys(("scan", "read", "inspect"), (native_scanner, scanner)),
     **dict.fromkeys(
         ("write_messages", "write_records 0", "write_records 1", "write_wrapper"),
@@ -81,7 +82,7 @@ TWINS = {
 @pytest.mark.parametrize("name", READERS)
 def test_what_is_cut_anywhere_is_read_as_far_as_it_goes(name: str) -> None:
     whole, call = READERS[name]
-    native, python = TWINS[name]
+    native, python = MODULES[name]
     for size in range(len(whole) + 1):
         assert call(native, exact(whole[:size])) == call(python, whole[:size]), size
 

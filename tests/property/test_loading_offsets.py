@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcompat import twins
+from kcompat import capabilities
 from kcompat.coordinator.operation import CoordinatorRecord
 from kcompat.group.offsets import CommittedOffset
 from kcompat.group.serde import GROUP_SERDE
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kcompat.topics import TopicPartition
 
 
-if not twins.native("kcompat.group._native"):
+if not capabilities.native("kcompat.group._native"):
     pytest.skip("the extension is not built", allow_module_level=True)
 
 Taken = dict[str, dict["TopicPartition", CommittedOffset]]

@@ -1,4 +1,4 @@
-"""The native scanner and its Python twin say the same of any bytes: whole records, damaged ones, garbage."""
+"""The native and the pure-Python scanner say the same of any bytes: whole records, damaged ones, garbage."""
 
 from __future__ import annotations
 

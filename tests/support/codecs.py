@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kcompat import twins
+from kcompat import capabilities
 from kcompat.protocol import decoding, encoding, reading, single_batch
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ PYTHON: Final = MessageCodec(
 
 
 def _find_native() -> MessageCodec | None:
-    if not twins.native("kcompat.protocol._native"):
+    if not capabilities.native("kcompat.protocol._native"):
         return None
     from kcompat.protocol import _native, native
 
@@ -49,6 +49,6 @@ def _find_native() -> MessageCodec | None:
 
 
 NATIVE: Final = _find_native()
-"""None where the extension is not used (see `kcompat.twins`)."""
+"""None where the extension is not used (see `kcompat.capabilities`)."""
 
 CODECS: Final = [codec for codec in (PYTHON, NATIVE) if codec is not None]

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from kcompat import twins
+from kcompat import capabilities
 from kcompat.net.loop_poller import LoopPoller
 from kcompat.net.plain_listener import bind, system_poller
 from kcompat.net.server import Server
@@ -34,7 +34,7 @@ TIMEOUT_S: Final = 10.0
 
 def _pollers() -> dict[str, MakePoller]:
     pollers: dict[str, MakePoller] = {"portable": LoopPoller}
-    if twins.has(select, "epoll"):
+    if capabilities.has(select, "epoll"):
         from kcompat.net import _python
         from kcompat.net.epoll import EpollPoller
 

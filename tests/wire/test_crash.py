@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat import twins
+from kcompat import capabilities
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-ROUNDS = 8 if twins.native("kcompat.records._native") else 3
+ROUNDS = 8 if capabilities.native("kcompat.records._native") else 3
 """Without extensions each takes three times as long."""
 SMALL_SEGMENTS = {"segment.bytes": "65536", "index.interval.bytes": "1024"}
 BUSY_RETENTION = {"log.initial.task.delay.ms": "0", "log.retention.check.interval.ms": "100"}

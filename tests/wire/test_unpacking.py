@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat import Broker, twins
+from kcompat import Broker, capabilities
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
@@ -32,7 +32,7 @@ MIB = 1 << 20
 NOW = int(time.time() * 1000)
 TEXT = random.Random(0).randbytes(32_000) * 30
 """Most of a MB; gzip makes 30 KB of it, and a helper unpacks them."""
-MESSAGES = 1_500_000 if twins.native("kcompat.records._native") else 900_000
+MESSAGES = 1_500_000 if capabilities.native("kcompat.records._native") else 900_000
 """In a bomb of an old format: so many that it takes seconds, whoever counts them."""
 ENOUGH = 10
 """Requests that are answered while one bomb goes off. It was one, the one that waited for the bomb."""

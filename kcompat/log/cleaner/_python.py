@@ -139,7 +139,8 @@ def put_plain(
     CRC, neither compressed nor in a transaction, and have no more records than there is room for new keys.
 
     Returns the position of the first that is none of that, the number of new keys, and the last offset that
-    was seen (-1: none). This twin stops at the first batch: in Python many at once are no faster than one.
+    was seen (-1: none). This implementation stops at the first batch: many at once are no
+    faster in Python.
     """
     del table, crc, chunk, room, first_offset
     return position, 0, -1
@@ -159,7 +160,8 @@ def keep_plain(
     header may have to stay.
 
     Returns the position of the first that is none of that, the number of records read and kept, the batches
-    that stay, and of each its size, last offset and largest timestamp. This twin stops at the first batch.
+    that stay, and of each its size, last offset and largest timestamp. This implementation stops at the
+    first batch.
     """
     del table, crc, chunk, latest, now_ms, upper_offset
     return position, 0, 0, b"", []

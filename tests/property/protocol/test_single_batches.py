@@ -1,4 +1,4 @@
-"""The single batch of a Produce is found by both twins alike, and only where a decoder reads the same."""
+"""The single batch of a Produce is found alike by both implementations, and only if a decoder reads it so."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def broker(config: BrokerConfig, name: str) -> tuple[object, ...]:
     return plain(entry)
 
 
-def test_an_override_of_a_topic_stands_before_its_twin() -> None:
+def test_an_override_of_a_topic_stands_before_its_broker_key() -> None:
     config = BrokerConfig(STATIC)
     assert topic(config, "segment.bytes", segment_bytes="2000") == (
         "2000", 1, False, False, [("segment.bytes", "2000", 1), ("log.segment.bytes", "1073741824", 5)], 3

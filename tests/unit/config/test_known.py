@@ -52,7 +52,7 @@ def test_keys_of_plugins_are_known(name: str) -> None:
         ("auto.create.topic.enable", "auto.create.topics.enable"),
         ("message.max.byte", "message.max.bytes"),
         ("advertised.listener", "advertised.listeners"),
-        *((name, twin) for name, twin in (
+        *((name, key) for name, key in (
             ("retention.ms", "log.retention.ms"),
             ("cleanup.policy", "log.cleanup.policy"),
             ("max.message.bytes", "message.max.bytes"),

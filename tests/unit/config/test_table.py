@@ -15,8 +15,8 @@ from kcompat.config.table import (
     BROKER_KEYS,
     DYNAMIC_ONLY_KEYS,
     SECTIONS,
+    TOPIC_CONFIG_SYNONYMS,
     TOPIC_KEYS,
-    TOPIC_TWINS,
     broker_key,
     broker_synonyms,
 )
@@ -100,9 +100,9 @@ def test_no_key_stands_in_two_sections() -> None:
 
 
 def test_topic_keys_take_their_defaults_from_keys_of_the_same_type() -> None:
-    for name, twins in TOPIC_TWINS.items():
-        for twin in twins:
-            kinds = {BROKER_KEYS[twin.name].type, TOPIC_KEYS[name].type}
+    for name, synonyms in TOPIC_CONFIG_SYNONYMS.items():
+        for synonym in synonyms:
+            kinds = {BROKER_KEYS[synonym.name].type, TOPIC_KEYS[name].type}
             assert len(kinds) == 1 or kinds == {ConfigType.LONG, ConfigType.INT}, name
 
 

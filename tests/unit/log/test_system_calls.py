@@ -1,4 +1,4 @@
-"""The twins of system calls that not every system has, whichever of them this one uses."""
+"""System calls that only some systems have, and their portable implementations."""
 
 from __future__ import annotations
 

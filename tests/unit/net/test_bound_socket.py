@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat import twins
+from kcompat import capabilities
 from kcompat.net.bound_socket import HeldPort, bound
 from kcompat.net.listener import ListenerError
 
@@ -32,7 +32,7 @@ def test_listeners_come_and_go_on_a_held_port(held: HeldPort) -> None:
                 pass
 
 
-@pytest.mark.skipif(not twins.LINUX, reason="only Linux binds two sockets to one port")
+@pytest.mark.skipif(not capabilities.LINUX, reason="only Linux binds two sockets to one port")
 def test_the_system_gives_a_held_port_to_nobody_else(held: HeldPort) -> None:
     with socket.socket() as other, pytest.raises(OSError, match="in use"):
         other.bind((HOST, held.port))

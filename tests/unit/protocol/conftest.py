@@ -1,4 +1,4 @@
-"""Both codecs, for tests that ask one by its functions. Messages ask the one in use (see `kcompat.twins`)."""
+"""Both codecs, for tests that call one by its functions; messages use that of `kcompat.capabilities`."""
 
 from __future__ import annotations
 

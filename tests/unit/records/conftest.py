@@ -1,6 +1,6 @@
 """Both scanners and both converters of records, for the tests that say what they do.
 
-What is above them is tested with those that this process uses (see `kcompat.twins`).
+What is above them is tested with those that this process uses (see `kcompat.capabilities`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What looks at records for the cleaner: the extension, where it was built, and its twin."""
+"""Both implementations by which the cleaner looks at records: native, if it was built, and pure Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of two twins a process uses."""
+"""C extensions and system calls that a process uses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAIRS = {
     ),
     "kcompat.records._native": ("kcompat.records.scanning", "scan", "kcompat.records._python"),
 }
-"""By extension: a module that chooses, one of its names, and where the twin of that is."""
+"""By extension: the module that chooses, one of its names, and the pure-Python module."""
 
 pairs = pytest.mark.parametrize("extension", PAIRS)
 
@@ -52,10 +52,10 @@ def chosen(extension: str, wanted: str, *, missing: bool = False) -> str:
 
 
 @pairs
-def test_without_an_extension_its_twin_does_the_work(extension: str) -> None:
-    twin = PAIRS[extension][2]
-    assert chosen(extension, "0") == twin
-    assert chosen(extension, "", missing=True) == twin
+def test_without_an_extension_the_python_implementation_does_the_work(extension: str) -> None:
+    python = PAIRS[extension][2]
+    assert chosen(extension, "0") == python
+    assert chosen(extension, "", missing=True) == python
 
 
 @pairs
@@ -75,7 +75,7 @@ def test_an_extension_is_used_where_it_was_built(extension: str) -> None:
     assert chosen(extension, "1") == extension
 
 
-HAS = "import os\nfrom kcompat import twins\nprint(twins.has(os, 'getpid'), twins.has(os, 'no_such_call'))"
+HAS = "import os\nfrom kcompat.capabilities import has\nprint(has(os, 'getpid'), has(os, 'no_such_call'))"
 
 
 def test_what_this_system_has_is_used_unless_only_what_is_everywhere_may_be() -> None:
