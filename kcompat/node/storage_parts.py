@@ -38,6 +38,7 @@ class StorageParts:
             self.metadata,
             max_lag_ms=current.replica_lag_time_max_ms,
             max_fetch_wait_ms=current.replica_fetch_wait_max_ms,
+            session_timeout_ms=current.integer("zookeeper.session.timeout.ms"),
         )
         self.local = LocalBroker(config, self.metadata, self.logs, self.replicas)
         self.moves = moves = Moves(current.broker_id, self.logs, self.replicas, clock, moves_config(current))

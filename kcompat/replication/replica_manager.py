@@ -47,6 +47,8 @@ MAX_LAG_MS: Final = 30_000
 """Kafka's default of `replica.lag.time.max.ms`."""
 MAX_FETCH_WAIT_MS: Final = 500
 """Kafka's default of `replica.fetch.wait.max.ms`."""
+SESSION_TIMEOUT_MS: Final = 18_000
+"""Kafka's default of `zookeeper.session.timeout.ms`."""
 MOST_AWAITED: Final = 100
 """Partitions that are not here for which refused batches are remembered. With more of them it begins anew."""
 
@@ -62,15 +64,23 @@ class ReplicaManager:
         *,
         max_lag_ms: int = MAX_LAG_MS,
         max_fetch_wait_ms: int = MAX_FETCH_WAIT_MS,
+        session_timeout_ms: int = SESSION_TIMEOUT_MS,
     ) -> None:
-        """`max_lag_ms` is `replica.lag.time.max.ms`, `max_fetch_wait_ms` is `replica.fetch.wait.max.ms`."""
+        """The last three are `replica.lag.time.max.ms`, `replica.fetch.wait.max.ms` and
+        `zookeeper.session.timeout.ms`.
+        """
         self.broker_id = broker_id
         self._clock = clock
         self._cluster = cluster
         self._ports = PartitionPorts(
             broker_id,
             clock,
-            IsrRule(max_lag_ms, lambda broker: broker in cluster.image.brokers, max_fetch_wait_ms),
+            IsrRule(
+                max_lag_ms,
+                lambda broker: broker in cluster.image.brokers,
+                max_fetch_wait_ms,
+                session_timeout_ms,
+            ),
             produces=Purgatory(clock),
             fetches=Purgatory(clock),
             replica_fetches=Purgatory(clock),

@@ -45,7 +45,7 @@ LONG_AGO_MS = 1_000_000
 PLACE = r"stable-\d"
 REPLICA = rf"{PLACE} of broker \d"
 STATE = r"PartitionState\("
-NOBODY_LAGS = IsrRule(LONG_AGO_MS, lambda _: True, max_fetch_wait_ms=500)
+NOBODY_LAGS = IsrRule(LONG_AGO_MS, lambda _: True, max_fetch_wait_ms=500, session_timeout_ms=18_000)
 
 
 # -- in what controllers write -------------------------------------------------------------------------------

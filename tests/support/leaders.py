@@ -9,6 +9,7 @@ ME, OTHER, THIRD = 1, 2, 3
 NOW = 1_000_000
 LAG = 30_000
 FETCH_WAIT = 500
+SESSION_TIMEOUT = 18_000
 
 
 class Cluster:
@@ -21,7 +22,7 @@ class Cluster:
 
     def rule(self) -> IsrRule:
         """Return the rule by which replicas are in sync."""
-        return IsrRule(LAG, lambda broker: broker in self.alive, self._fetch_wait_ms)
+        return IsrRule(LAG, lambda broker: broker in self.alive, self._fetch_wait_ms, SESSION_TIMEOUT)
 
 
 def leader(

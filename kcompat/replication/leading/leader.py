@@ -39,10 +39,7 @@ OVERTAKEN: Final = frozenset(
 """The controller knows better; what it knows is on its way as another role."""
 
 FETCH_GRACE_MS: Final = 1000
-"""Time that a follower may take from the answer to a fetch to its next fetch. With it and
-`replica.fetch.wait.max.ms`, a leader that is cut off notices before it is replaced, which takes as long as
-its session with the metadata store, unless that wait is set near the session timeout.
-"""
+"""Time that a follower may take from the answer to a fetch to its next fetch."""
 
 
 class IsrRule(Struct, frozen=True):
@@ -54,6 +51,8 @@ class IsrRule(Struct, frozen=True):
     """Whether the broker of this id is known to be up."""
     max_fetch_wait_ms: int
     """`replica.fetch.wait.max.ms`: longest wait of a follower's fetch at its leader."""
+    session_timeout_ms: int
+    """`zookeeper.session.timeout.ms`: another leader is elected when the session of a leader has ended."""
 
 
 class Leader:
@@ -235,9 +234,13 @@ class Leader:
         """Return whether each in-sync follower, or follower about to be, has fetched as recently as a
         follower does that waits for records. Another leader would be one of them, and does not fetch here any
         more.
+
+        A leader that is cut off has to notice before it is replaced, which takes at least two thirds of its
+        session timeout. Half of that timeout is therefore the limit of any configured wait.
         """
-        since_ms = now_ms - self._rule.max_fetch_wait_ms - FETCH_GRACE_MS
-        return all(remote.last_fetch_ms >= since_ms for remote in self._waits_for)
+        rule = self._rule
+        silence_ms = min(rule.max_fetch_wait_ms + FETCH_GRACE_MS, rule.session_timeout_ms // 2)
+        return all(now_ms - remote.last_fetch_ms <= silence_ms for remote in self._waits_for)
 
     def low_watermark(self, log_start_offset: int) -> int:
         """Return the smallest log start over this replica and the replicas on living brokers."""

@@ -23,7 +23,7 @@ def leader(isr: tuple[int, ...] = (ME, NEAR, ALSO_NEAR, FAR), **ends: tuple[int,
     made = Leader(
         ME,
         Role(ME, 0, isr, (ME, NEAR, ALSO_NEAR, FAR)),
-        IsrRule(30_000, lambda _: True, max_fetch_wait_ms=500),
+        IsrRule(30_000, lambda _: True, max_fetch_wait_ms=500, session_timeout_ms=18_000),
         min_insync_replicas=1,
         log_end_offset=10,
         high_watermark=10,

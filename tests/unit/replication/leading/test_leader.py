@@ -9,7 +9,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.isr import Committed, PendingExpand, PendingShrink
 from kcompat.replication.leading.leader import FETCH_GRACE_MS, NOT_APPLIED, OVERTAKEN, Leader
 from support.current import current
-from support.leaders import FETCH_WAIT, LAG, ME, NOW, OTHER, THIRD, Cluster, fetched, leader
+from support.leaders import FETCH_WAIT, LAG, ME, NOW, OTHER, SESSION_TIMEOUT, THIRD, Cluster, fetched, leader
 
 
 def test_the_only_replica_commits_at_once() -> None:
@@ -363,9 +363,18 @@ def test_the_low_watermark_is_the_smallest_log_start_of_brokers_that_live() -> N
     assert three.low_watermark(5) == 5
 
 
-@pytest.mark.parametrize("fetch_wait_ms", [FETCH_WAIT, 20_000])
-def test_a_quiet_follower_counts_as_following_for_as_long_as_its_fetch_may_wait(fetch_wait_ms: int) -> None:
+@pytest.mark.parametrize(
+    ("fetch_wait_ms", "silence_ms"),
+    [
+        (FETCH_WAIT, FETCH_WAIT + FETCH_GRACE_MS),
+        (5_000, 5_000 + FETCH_GRACE_MS),
+        (20_000, SESSION_TIMEOUT // 2),
+    ],
+)
+def test_a_quiet_follower_counts_as_following_while_its_fetch_may_wait_and_no_other_leader_be_elected(
+    fetch_wait_ms: int, silence_ms: int
+) -> None:
     quiet = leader(ME, OTHER, cluster=Cluster(fetch_wait_ms))
     fetched(quiet, OTHER, 10, end=10)
-    assert quiet.is_followed_lately(NOW + fetch_wait_ms + FETCH_GRACE_MS)
-    assert not quiet.is_followed_lately(NOW + fetch_wait_ms + FETCH_GRACE_MS + 1)
+    assert quiet.is_followed_lately(NOW + silence_ms)
+    assert not quiet.is_followed_lately(NOW + silence_ms + 1)
