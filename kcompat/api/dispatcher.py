@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import struct
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kcompat.api import api_versions
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_VALUES = 250_000
-"""Array elements and fields of one request. A handler costs some microseconds for each, and while it runs
-everybody waits: more than this would be seconds."""
+"""Array elements and fields of one request. A handler takes some microseconds for each and blocks the event
+loop meanwhile: more than this would be seconds."""
 MAX_CONTROL_VALUES = 16 * MAX_VALUES
 """Array elements and fields of one request between brokers: a controller names all partitions at once, with
 some twenty values each. A request that is refused for its size would be sent again and again."""
@@ -50,7 +51,7 @@ _CORRELATION_ID = struct.Struct(">i").unpack_from
 
 
 class Route:
-    """All that serving one version of one API takes, looked up once."""
+    """Everything that serving one version of one API takes, looked up once."""
 
     __slots__ = (
         "decode",
@@ -137,10 +138,10 @@ class Dispatcher:
             return route.failure(correlation_id)
 
     def ends_wait(self, frame: memoryview) -> bool:
-        """Whether a request ends the wait of the fetch before it.
+        """Return whether a request ends the wait of the fetch before it.
 
-        Not if it is a further fetch: a client that pipelines two would get empty answers for ever. But the
-        one that closes a fetch session does: its client leaves, and waits for both answers.
+        A further fetch does not: a client that pipelines two would get empty answers for ever. A fetch that
+        closes a session does: its client leaves, and waits for both answers.
         """
         if frame[:2] != _FETCH:
             return True
@@ -157,7 +158,9 @@ class Dispatcher:
         return bool(request.session_id and request.session_epoch == FINAL_EPOCH)
 
     def _find_route(self, frame: memoryview) -> Route | None:
-        """The route of a (key, version) seen for the first time; None for an ApiVersions from the future."""
+        """Make the route of a (key, version) seen for the first time; return None for an ApiVersions of a
+        version above those served.
+        """
         key, version = _KEY_AND_VERSION(frame)
         served = self._served.get(key)
         if served is None:
@@ -177,7 +180,7 @@ def _close(connection: Connection, damage: Exception) -> Settled:
 
 
 def _serve_unread(route: Route, shortcut: Shortcut, connection: Connection, frame: memoryview) -> Answer:
-    """The answer to a request that need not be read; None where it has to be."""
+    """Return the answer to a request that the shortcut serves, or None for the handler to serve it."""
     (correlation_id,) = _CORRELATION_ID(frame, 4)
     try:
         response = shortcut.serve(connection, frame)
@@ -206,14 +209,8 @@ def _answer(route: Route, correlation_id: int, response: Any) -> Answer:
 def _wait(route: Route, correlation_id: int, later: Promise[Any] | Interruptible[Any] | Busy[Any]) -> Waiting:
     """Turn a later response into a later frame."""
     answered: Promise[Answer] = Promise()
-
-    def finish(response: Any) -> None:
-        answered.complete(_answer(route, correlation_id, response))
-
-    def fail(error: Exception) -> None:
-        logger.error("Answering %s v%d later failed", route.key.name, route.version, exc_info=error)
-        answered.complete(route.failure(correlation_id))
-
+    finish = partial(_finish, route, correlation_id, answered)
+    fail = partial(_fail, route, correlation_id, answered)
     if isinstance(later, Busy):
         later.outcome.then(finish, fail)
         return Waiting(answered, Mode.BUSY, holds=later.holds)
@@ -223,6 +220,15 @@ def _wait(route: Route, correlation_id: int, later: Promise[Any] | Interruptible
     later.then(finish, fail)
     mode = Mode.BLOCKING if route.mode is Mode.INTERRUPTIBLE else route.mode
     return Waiting(answered, mode)
+
+
+def _finish(route: Route, correlation_id: int, answered: Promise[Answer], response: Any) -> None:
+    answered.complete(_answer(route, correlation_id, response))
+
+
+def _fail(route: Route, correlation_id: int, answered: Promise[Answer], error: Exception) -> None:
+    logger.error("Answering %s v%d later failed", route.key.name, route.version, exc_info=error)
+    answered.complete(route.failure(correlation_id))
 
 
 def _refuse_version(frame: memoryview, services: Services) -> Settled:

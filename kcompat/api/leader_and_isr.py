@@ -1,25 +1,26 @@
-"""LeaderAndIsr (key 4), versions 0-7: the controller says who leads partitions of this broker, and who is in
-sync.
+"""LeaderAndIsr (key 4), versions 0-7: the controller names the leader and the in-sync replicas of partitions
+of this broker.
 
 Behaviour
 - The controller alone sends it (CLUSTER_ACTION). A request for a former registration of this broker is
   answered STALE_BROKER_EPOCH, one of a former controller STALE_CONTROLLER_EPOCH, in every row too.
 - A topic name that is not legal, or an index below 0, is answered INVALID_TOPIC_EXCEPTION: directories are
   named after them, and no controller sends such.
-- The configs of a topic that this broker does not show yet are read before its roles are taken: nobody tells
-  of them when it is created.
-- What is taken, and in which order, is said of `replication.local_broker`. Every partition has its row.
+- The configs of a topic that is not in this broker's image yet are read before its roles are taken: its
+  creation sends no update of them.
+- `replication.local_broker` describes which roles are taken, and in which order. Every partition has its row.
 
 Versions
 - 0 and 1 name the topic in every partition; 1 adds `is_new`; 2 groups by topic and has the broker epoch
   (KIP-380); 3 adds the replicas of a reassignment (KIP-455); 5 has topic ids, and answers by them (KIP-516);
   6 adds the recovery state of leaders (KIP-704); 7 tells of KRaft controllers (KIP-866).
 
-Not done: the migration to KRaft, so requests of KRaft controllers are taken as those of any other.
+Not done: the migration to KRaft, so requests of KRaft controllers are served as those of any other.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -33,42 +34,53 @@ from kcompat.store.interface import SessionExpiredError
 from kcompat.topics import name_problem
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from kcompat.api.context import RequestContext
+    from kcompat.cluster.control_requests import AssignedPartition, LeaderAndIsr
     from kcompat.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 
 
 def handle(
     context: RequestContext, request: LeaderAndIsrRequest
 ) -> LeaderAndIsrResponse | Promise[LeaderAndIsrResponse]:
-    """Take the roles."""
-    news = leader_and_isr.control_request_of(request, context.services.server.config.inter_broker_listener)
-
+    """Learn the configs of the topics, then take the roles."""
+    control = leader_and_isr.control_request_of(request, context.services.server.config.inter_broker_listener)
     illegal = {
         (each.topic, each.index): ErrorCode.INVALID_TOPIC_EXCEPTION
-        for each in news.partitions
+        for each in control.partitions
         if each.index < 0 or name_problem(each.topic)
     }
-
-    def response(reply: Reply) -> LeaderAndIsrResponse:
-        failed = Reply(reply.error, {**reply.partitions, **illegal})
-        return leader_and_isr.response_of(news.partitions, failed, context.api_version)
-
+    respond = partial(_response, control.partitions, illegal, context.api_version)
     refused = refusal_of(context, request.broker_epoch)
     if refused:
-        return response(Reply(refused))
-    legal = [each for each in news.partitions if (each.topic, each.index) not in illegal]
-    taken: Promise[LeaderAndIsrResponse] = Promise()
+        return respond(Reply(refused))
+    legal = [each for each in control.partitions if (each.topic, each.index) not in illegal]
+    replied: Promise[Reply] = Promise()
+    context.services.cluster.configs.ensure({each.topic for each in legal}).then(
+        partial(_take_roles, context, replace(control, partitions=legal), replied),
+        partial(_fail_without_configs, replied),
+    )
+    return replied.map(respond)
 
-    def take(_: None) -> None:
-        told = execute(context, replace(news, partitions=legal))
-        told.then(lambda reply: taken.complete(response(reply)), taken.fail)
 
-    def unheard(error: Exception) -> None:
-        if isinstance(error, SessionExpiredError):
-            # The registration went with the session: a controller tells all of it to the next one.
-            taken.complete(response(Reply(ErrorCode.STALE_BROKER_EPOCH)))
-        else:
-            taken.fail(error)
+def _take_roles(context: RequestContext, control: LeaderAndIsr, replied: Promise[Reply], _: None) -> None:
+    execute(context, control).then(replied.complete, replied.fail)
 
-    context.services.cluster.configs.ensure({each.topic for each in legal}).then(take, unheard)
-    return taken
+
+def _fail_without_configs(replied: Promise[Reply], error: Exception) -> None:
+    if isinstance(error, SessionExpiredError):
+        # The registration went with the session: a controller sends every role to the next registration.
+        replied.complete(Reply(ErrorCode.STALE_BROKER_EPOCH))
+    else:
+        replied.fail(error)
+
+
+def _response(
+    partitions: Sequence[AssignedPartition],
+    illegal: Mapping[tuple[str, int], ErrorCode],
+    version: int,
+    reply: Reply,
+) -> LeaderAndIsrResponse:
+    errors = Reply(reply.error, {**reply.partitions, **illegal})
+    return leader_and_isr.response_of(partitions, errors, version)
