@@ -1,8 +1,10 @@
 """Requests about share groups that need the state of share partitions beyond the group.
 
-The group coordinator keeps who is in a group, and which share partitions have begun; the share coordinator
-keeps where each of them stands. A change of both is written by the group coordinator first, then done by the
-share coordinator, then noted as done: a request that comes after a failure in between finds what is left.
+The group coordinator keeps the members of a group, and which share partitions have begun; the share
+coordinator keeps the position of each share partition. A change of both is written by the group coordinator
+first, then done by the share coordinator, then noted as done: a request that comes after a failure in between
+finds what is left.
+
 Kafka's counterpart: the part of `GroupCoordinatorService` that speaks with the `Persister`.
 """
 
@@ -48,13 +50,15 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 NO_LAG = -1
-"""The lag of a share partition of which nobody knows where it stands."""
+"""The lag of a share partition whose position is unknown."""
 
 PartitionOutcomes = dict[tuple[str, int], Outcome]
 
 
 class StartOffset(NamedTuple):
-    """Where a share partition starts, and how many records have still to be delivered from there on."""
+    """Start offset of a share partition, and the number of records after it that are still to be
+    delivered.
+    """
 
     error: ErrorCode = ErrorCode.NONE
     start_offset: int = NO_OFFSET
@@ -66,7 +70,7 @@ StartOffsets = dict[tuple[str, int], StartOffset]
 
 
 class AlteredOffsets(NamedTuple):
-    """Why nothing was altered; or what became of each partition that exists, and the others are unknown."""
+    """Error that refuses all alterations; or the outcome of each partition that exists."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
@@ -74,7 +78,7 @@ class AlteredOffsets(NamedTuple):
 
 
 class DeletedOffsets(NamedTuple):
-    """Why nothing was deleted; or what became of each topic by name."""
+    """Error that refuses all deletions; or the outcome of each topic by name."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
@@ -82,10 +86,10 @@ class DeletedOffsets(NamedTuple):
 
 
 class Ends(Protocol):
-    """Where partitions end."""
+    """Port to the end offsets of partitions."""
 
     def of(self, topic: str, index: int) -> Promise[End]:
-        """The end of one partition."""
+        """Return the end offset of one partition."""
 
 
 class Operations(Protocol):
@@ -103,7 +107,7 @@ class Operations(Protocol):
         """Query the shard of a group at once."""
 
     def modern_heartbeat(self, kind: ModernKind[Q, A, D], request: Q) -> Promise[A]:
-        """Take the heartbeat of a member."""
+        """Serve the heartbeat of a member."""
 
 
 class ShareGroups:
@@ -126,50 +130,46 @@ class ShareGroups:
     # --- members
 
     def heartbeat(self, request: ShareHeartbeatRequest) -> Promise[HeartbeatAnswer]:
-        """ShareGroupHeartbeat. Share partitions are begun after the answer: nobody waits for that."""
+        """Serve ShareGroupHeartbeat. New share partitions are initialized after the answer, which does not
+        depend on them.
+        """
+        heartbeat = self._groups.modern_heartbeat(SHARE_KIND, request)
+        return heartbeat.map(partial(self._begin_after_heartbeat, request.group_id))
 
-        def told(outcome: ShareHeartbeatOutcome) -> HeartbeatAnswer:
-            if outcome.begin is not None:
-                begin = partial(self._begin_for_members, request.group_id, outcome.begin)
-                self._clock.call_later(0, begin)
-            return outcome.answer
-
-        return self._groups.modern_heartbeat(SHARE_KIND, request).map(told)
+    def _begin_after_heartbeat(self, group_id: str, outcome: ShareHeartbeatOutcome) -> HeartbeatAnswer:
+        if outcome.begin is not None:
+            self._clock.call_later(0, partial(self._begin_for_members, group_id, outcome.begin))
+        return outcome.answer
 
     def _begin_for_members(self, group_id: str, begin: Begin) -> None:
-        """Begin share partitions wherever their first offset will be found to be."""
+        """Initialize share partitions without a start offset: it is found when records are first fetched."""
         rows = {
             (topic_id, index): NO_OFFSET
             for topic_id, (_, indexes) in begin.topics.items()
             for index in sorted(indexes)
         }
+        self._initialize(group_id, begin.state_epoch, rows).then(partial(self._note_begun, group_id, begin))
 
-        def begun(outcomes: Mapping[tuple[bytes, int], Outcome]) -> None:
-            refused = next((outcome for outcome in outcomes.values() if outcome.error), None)
-            if refused is None:
-                self._groups.write(
-                    group_id,
-                    lambda transition: administration.completed(transition, group_id, begin.topics),
-                    _nobody_waits,
-                )
-                return
+    def _note_begun(self, group_id: str, begin: Begin, outcomes: Mapping[tuple[bytes, int], Outcome]) -> None:
+        """Note in the group that all these share partitions are initialized, or that they are not."""
+        note = administration.completed
+        refused = next((outcome for outcome in outcomes.values() if outcome.error), None)
+        if refused is not None:
             logger.warning("Share partitions of group %s were not begun: %s", group_id, refused.message)
-            self._groups.write(
-                group_id,
-                lambda transition: administration.given_up(transition, group_id, begin.topics),
-                _nobody_waits,
-            )
-
-        self._initialize(group_id, begin.state_epoch, rows).then(begun)
+            note = administration.given_up
+        self._groups.write(
+            group_id, lambda transition: note(transition, group_id, begin.topics), _ignore_failure
+        )
 
     def _initialize(
         self, group_id: str, state_epoch: int, rows: Mapping[tuple[bytes, int], int]
     ) -> Promise[dict[tuple[bytes, int], Outcome]]:
-        asked = [
+        """Have the share coordinator initialize share partitions at these start offsets."""
+        outcomes = [
             self._persister.initialize(SharePartitionKey(group_id, *of), state_epoch, offset)
             for of, offset in rows.items()
         ]
-        return gather(asked).map(lambda outcomes: dict(zip(rows, outcomes, strict=True)))
+        return gather(outcomes).map(lambda found: dict(zip(rows, found, strict=True)))
 
     # --- administration
 
@@ -178,117 +178,120 @@ class ShareGroups:
 
         NONE for a group of another kind, and where there is none: the deletion itself answers that.
         """
-
-        def prepared(deletion: StateDeletion) -> Promise[ErrorCode]:
-            if deletion.error:
-                return Promise.resolved(deletion.error)
-            return self._forget(group_id, deletion.topics).map(
-                lambda outcomes: _worst(outcomes.values()).error
-            )
-
         return self._groups.write(
             group_id, lambda transition: administration.begin_to_delete(transition, group_id), _no_deletion
-        ).flat_map(prepared)
+        ).flat_map(partial(self._forget_all, group_id))
+
+    def _forget_all(self, group_id: str, deletion: StateDeletion) -> Promise[ErrorCode]:
+        if deletion.error:
+            return Promise.resolved(deletion.error)
+        forgotten = self._forget(group_id, deletion.topics)
+        return forgotten.map(lambda outcomes: _worst(outcomes.values()).error)
 
     def _forget(
         self, group_id: str, topics: Mapping[bytes, TopicPartitions]
     ) -> Promise[dict[bytes, Outcome]]:
-        """Have the share coordinator forget share partitions; what became of each topic."""
+        """Have the share coordinator forget share partitions; return the outcome of each topic."""
+        outcomes = [
+            self._forget_topic(group_id, topic_id, row.partitions) for topic_id, row in topics.items()
+        ]
+        return gather(outcomes).map(lambda found: dict(zip(topics, found, strict=True)))
 
-        def of_topic(topic_id: bytes, indexes: Iterable[int]) -> Promise[Outcome]:
-            keys = [SharePartitionKey(group_id, topic_id, index) for index in sorted(indexes)]
-            return gather([self._persister.delete(key) for key in keys]).map(_worst)
-
-        asked = [of_topic(topic_id, row.partitions) for topic_id, row in topics.items()]
-        return gather(asked).map(lambda outcomes: dict(zip(topics, outcomes, strict=True)))
+    def _forget_topic(self, group_id: str, topic_id: bytes, indexes: Iterable[int]) -> Promise[Outcome]:
+        keys = [SharePartitionKey(group_id, topic_id, index) for index in sorted(indexes)]
+        return gather([self._persister.delete(key) for key in keys]).map(_worst)
 
     def alter_offsets(
         self, group_id: str, offsets: Mapping[str, Mapping[int, int]]
     ) -> Promise[AlteredOffsets]:
-        """AlterShareGroupOffsets: share partitions begin anew where they are told to, in a group without
-        members; `offsets` by topic and partition. One is altered once that is noted here, too.
+        """Serve AlterShareGroupOffsets: restart share partitions at `offsets`, by topic and partition, in a
+        group without members. A partition is altered once the group has noted it, too.
         """
         if not group_id:
             error = ErrorCode.INVALID_GROUP_ID
             return Promise.resolved(AlteredOffsets(error, error.message))
-
-        def decided(alteration: OffsetChange) -> Promise[AlteredOffsets]:
-            begin = alteration.begin
-            if begin is None:
-                return Promise.resolved(AlteredOffsets(alteration.error, alteration.message))
-            rows = {
-                (topic_id, index): offsets[row.name][index]
-                for topic_id, row in begin.topics.items()
-                for index in sorted(row.partitions)
-            }
-            return self._initialize(group_id, begin.state_epoch, rows).flat_map(partial(begun, begin))
-
-        def begun(begin: Begin, outcomes: Mapping[tuple[bytes, int], Outcome]) -> Promise[AlteredOffsets]:
-            named = {(begin.topics[of].name, index): outcome for (of, index), outcome in outcomes.items()}
-            topics: dict[bytes, TopicPartitions] = {}
-            for topic_id, row in begin.topics.items():
-                done = frozenset(index for index in row.partitions if not outcomes[topic_id, index].error)
-                if done:
-                    topics[topic_id] = row._replace(partitions=done)
-            if not topics:
-                return Promise.resolved(AlteredOffsets(outcomes=named))
-
-            def note(transition: GroupTransition) -> AlteredOffsets:
-                administration.completed(transition, group_id, topics)
-                return AlteredOffsets(outcomes=named)
-
-            def not_noted(error: ErrorCode) -> AlteredOffsets:
-                """A member that joins now has these begin without an offset: they are not altered."""
-                failed = Outcome(group_error(error), group_error(error).message)
-                return AlteredOffsets(
-                    outcomes={of: each if each.error else failed for of, each in named.items()}
-                )
-
-            return self._groups.write(group_id, note, not_noted)
-
         return self._groups.write(
             group_id,
             lambda transition: administration.begin_to_alter(transition, group_id, offsets),
             _no_alteration,
-        ).flat_map(decided)
+        ).flat_map(partial(self._restart_partitions, group_id, offsets))
+
+    def _restart_partitions(
+        self, group_id: str, offsets: Mapping[str, Mapping[int, int]], change: OffsetChange
+    ) -> Promise[AlteredOffsets]:
+        begin = change.begin
+        if begin is None:
+            return Promise.resolved(AlteredOffsets(change.error, change.message))
+        rows = {
+            (topic_id, index): offsets[row.name][index]
+            for topic_id, row in begin.topics.items()
+            for index in sorted(row.partitions)
+        }
+        initialized = self._initialize(group_id, begin.state_epoch, rows)
+        return initialized.flat_map(partial(self._note_altered, group_id, begin))
+
+    def _note_altered(
+        self, group_id: str, begin: Begin, outcomes: Mapping[tuple[bytes, int], Outcome]
+    ) -> Promise[AlteredOffsets]:
+        """Note the restarted share partitions in the group.
+
+        Where that fails none is altered: a member that joins now has them begin without an offset.
+        """
+        named = {(begin.topics[of].name, index): outcome for (of, index), outcome in outcomes.items()}
+        topics: dict[bytes, TopicPartitions] = {}
+        for topic_id, row in begin.topics.items():
+            done = frozenset(index for index in row.partitions if not outcomes[topic_id, index].error)
+            if done:
+                topics[topic_id] = row._replace(partitions=done)
+        if not topics:
+            return Promise.resolved(AlteredOffsets(outcomes=named))
+
+        def note(transition: GroupTransition) -> AlteredOffsets:
+            administration.completed(transition, group_id, topics)
+            return AlteredOffsets(outcomes=named)
+
+        return self._groups.write(group_id, note, partial(_not_altered, named))
 
     def delete_offsets(self, group_id: str, names: Sequence[str]) -> Promise[DeletedOffsets]:
-        """DeleteShareGroupOffsets of whole topics, in a group without members."""
+        """Serve DeleteShareGroupOffsets of whole topics, in a group without members."""
         if not group_id:
             error = ErrorCode.INVALID_GROUP_ID
             return Promise.resolved(DeletedOffsets(error, error.message))
-
-        def decided(deletion: StateDeletion) -> Promise[DeletedOffsets]:
-            if deletion.error:
-                return Promise.resolved(DeletedOffsets(deletion.error, deletion.message))
-            return self._forget(group_id, deletion.topics).flat_map(partial(forgotten, deletion))
-
-        def forgotten(deletion: StateDeletion, outcomes: Mapping[bytes, Outcome]) -> Promise[DeletedOffsets]:
-            named = {deletion.topics[topic_id].name: outcome for topic_id, outcome in outcomes.items()}
-            named.update((name, Outcome(*refused)) for name, refused in deletion.refused.items())
-            answer = DeletedOffsets(outcomes=named)
-            gone = [topic_id for topic_id, outcome in outcomes.items() if not outcome.error]
-            if not gone:
-                return Promise.resolved(answer)
-
-            def note(transition: GroupTransition) -> DeletedOffsets:
-                administration.complete_offset_deletion(transition, group_id, gone)
-                return answer
-
-            return self._groups.write(
-                group_id, note, lambda error: DeletedOffsets(group_error(error), group_error(error).message)
-            )
-
         return self._groups.write(
             group_id,
             lambda transition: administration.begin_to_delete_offsets(transition, group_id, names),
             _no_deletion,
-        ).flat_map(decided)
+        ).flat_map(partial(self._forget_topics, group_id))
 
-    # --- where groups stand
+    def _forget_topics(self, group_id: str, deletion: StateDeletion) -> Promise[DeletedOffsets]:
+        if deletion.error:
+            return Promise.resolved(DeletedOffsets(deletion.error, deletion.message))
+        forgotten = self._forget(group_id, deletion.topics)
+        return forgotten.flat_map(partial(self._note_deleted, group_id, deletion))
+
+    def _note_deleted(
+        self, group_id: str, deletion: StateDeletion, outcomes: Mapping[bytes, Outcome]
+    ) -> Promise[DeletedOffsets]:
+        """Note in the group that the share coordinator has forgotten these topics."""
+        named = {deletion.topics[topic_id].name: outcome for topic_id, outcome in outcomes.items()}
+        named.update((name, Outcome(*refused)) for name, refused in deletion.refused.items())
+        answer = DeletedOffsets(outcomes=named)
+        gone = [topic_id for topic_id, outcome in outcomes.items() if not outcome.error]
+        if not gone:
+            return Promise.resolved(answer)
+
+        def note(transition: GroupTransition) -> DeletedOffsets:
+            administration.complete_offset_deletion(transition, group_id, gone)
+            return answer
+
+        return self._groups.write(
+            group_id, note, lambda error: DeletedOffsets(group_error(error), group_error(error).message)
+        )
+
+    # --- offsets
 
     def all_offsets(self, group_id: str) -> Promise[tuple[ErrorCode, StartOffsets]]:
-        """DescribeShareGroupOffsets of all share partitions that have begun."""
+        """Serve DescribeShareGroupOffsets for all share partitions that have begun."""
         failed: ErrorCode = ErrorCode.NONE
 
         def refused(error: ErrorCode) -> Initialization | None:
@@ -311,29 +314,30 @@ class ShareGroups:
         return self.offsets(group_id, wanted).map(lambda found: (ErrorCode.NONE, found))
 
     def offsets(self, group_id: str, wanted: Mapping[str, Collection[int]]) -> Promise[StartOffsets]:
-        """DescribeShareGroupOffsets of partitions of topics that exist, whether they have begun or not."""
+        """Serve DescribeShareGroupOffsets for partitions of topics that exist, begun or not."""
         topics = self._image().topics
         rows = [(name, index) for name, indexes in wanted.items() for index in indexes]
-        asked = [self._offset(group_id, topics[name].topic_id, *(name, index)) for name, index in rows]
-        return gather(asked).map(lambda found: dict(zip(rows, found, strict=True)))
+        offsets = [self._offset(group_id, topics[name].topic_id, name, index) for name, index in rows]
+        return gather(offsets).map(lambda found: dict(zip(rows, found, strict=True)))
 
     def _offset(self, group_id: str, topic_id: bytes, name: str, index: int) -> Promise[StartOffset]:
-        def known(summary: StateSummary) -> Promise[StartOffset]:
-            if summary.error:
-                return Promise.resolved(StartOffset())
-            start = StartOffset(ErrorCode.NONE, summary.start_offset, summary.leader_epoch)
-            delivered = summary.delivery_complete_count
-            if summary.start_offset == NO_OFFSET or delivered == NOT_COUNTED:
-                return Promise.resolved(start)
-            return self._ends.of(name, index).map(
-                lambda end: (
-                    StartOffset(end.error, 0, 0)
-                    if end.error
-                    else start._replace(lag=end.offset - summary.start_offset - delivered)
-                )
-            )
+        summary = self._persister.summary(SharePartitionKey(group_id, topic_id, index), NO_EPOCH)
+        return summary.flat_map(partial(self._start_offset, name, index))
 
-        return self._persister.summary(SharePartitionKey(group_id, topic_id, index), NO_EPOCH).flat_map(known)
+    def _start_offset(self, name: str, index: int, summary: StateSummary) -> Promise[StartOffset]:
+        if summary.error:
+            return Promise.resolved(StartOffset())
+        start = StartOffset(ErrorCode.NONE, summary.start_offset, summary.leader_epoch)
+        delivered = summary.delivery_complete_count
+        if summary.start_offset == NO_OFFSET or delivered == NOT_COUNTED:
+            return Promise.resolved(start)
+        return self._ends.of(name, index).map(
+            lambda end: (
+                StartOffset(end.error, 0, 0)
+                if end.error
+                else start._replace(lag=end.offset - summary.start_offset - delivered)
+            )
+        )
 
 
 def _worst(outcomes: Iterable[Outcome]) -> Outcome:
@@ -341,7 +345,7 @@ def _worst(outcomes: Iterable[Outcome]) -> Outcome:
     return Outcome(error, error.message if error else None)
 
 
-def _nobody_waits(_error: ErrorCode) -> None:
+def _ignore_failure(_error: ErrorCode) -> None:
     """Ignore a failed write: the next heartbeat finds the same work."""
 
 
@@ -351,3 +355,8 @@ def _no_deletion(error: ErrorCode) -> StateDeletion:
 
 def _no_alteration(error: ErrorCode) -> OffsetChange:
     return OffsetChange(group_error(error), group_error(error).message)
+
+
+def _not_altered(named: PartitionOutcomes, error: ErrorCode) -> AlteredOffsets:
+    failed = Outcome(group_error(error), group_error(error).message)
+    return AlteredOffsets(outcomes={of: each if each.error else failed for of, each in named.items()})
