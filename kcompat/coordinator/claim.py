@@ -19,9 +19,9 @@ class Claim(NamedTuple):
     producer_id: int
     epoch: int
     adds: bool = False
-    """Whether a partition is added to the transaction by being written to (`transaction.version` 2)."""
+    """Whether a write to a partition adds the partition to the transaction (`transaction.version` 2)."""
     knows_abortable: bool = False
-    """Whether the client knows TRANSACTION_ABORTABLE."""
+    """Whether the client understands the error TRANSACTION_ABORTABLE."""
 
 
 class Verifier(Protocol):
@@ -29,9 +29,9 @@ class Verifier(Protocol):
 
     @property
     def is_required(self) -> bool:
-        """Whether claims have to be verified: `transaction.partition.verification.enable`."""
+        """Whether claims have to be verified (`transaction.partition.verification.enable`)."""
 
     def ask(
         self, claim: Claim, partitions: Collection[TopicPartition]
     ) -> Promise[dict[TopicPartition, ErrorCode]]:
-        """Have these partitions added or verified: the errors of those that are not in the transaction."""
+        """Add or verify these partitions; return the errors of those that are not in the transaction."""

@@ -7,7 +7,9 @@ from typing import Final
 from kcompat.protocol.errors import ErrorCode
 
 COMMITTED: Final = frozenset({ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND})
-"""The high watermark is past the records, though fewer may be in sync by now than there should."""
+"""Errors of an append whose records are committed: the high watermark is past them, even if the ISR has
+shrunk since.
+"""
 
 UNAVAILABLE: Final = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -16,10 +18,12 @@ UNAVAILABLE: Final = {
     ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
     ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
 }
-"""The partition cannot be written here."""
+"""Errors for clients by the error of an append: the partition cannot be written here."""
 
 TOO_LARGE: Final = {
     ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
-"""The state does not fit into one batch, which is no matter of the client's."""
+"""Errors for clients by the error of an append: the state does not fit into one batch, which the client
+cannot change.
+"""

@@ -22,23 +22,27 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 InBulk: TypeAlias = "Callable[[memoryview, int, Callable[[], object]], int] | None"
-"""Applies the uncompressed records of a batch outside of transactions, from the first one on, as far as that
-can be done together, and says where in them that ended. It is given those, the base offset, and what to call
-before the first is applied. None where nothing can.
+"""Function that applies many records of a batch together while a shard is loaded, or None if the shard has
+none.
+
+It receives the uncompressed records of a batch outside transactions, the base offset, and a function to call
+before the first record is applied. It applies records from the first one on, as far as possible, and returns
+the position in the batch at which it stopped.
 """
 
 
 class Loader:
-    """One pass over one partition's log.
+    """One pass over the log of one partition, which replays its records into a shard.
 
-    A shard may take many records of a batch at a time. Of others, where records are keyed and outside
-    transactions, only the last one of a key in a slice is replayed, and each tombstone: the topic is a
-    compacted one, so the state cannot depend on the others. It can on a tombstone as long as a transaction is
-    open, since that deletes what was committed in there too, and compaction keeps away from such records.
-    What cannot be read is skipped with a warning, as the rest is good.
+    A shard may take many records of a batch at a time. Of other keyed records outside transactions, only the
+    last one of each key in a slice and every tombstone are replayed: the topic is compacted, so the state
+    cannot depend on the records that are left out. It may depend on a tombstone while a transaction is open,
+    because the tombstone also deletes what the transaction committed, and compaction leaves such records
+    alone.
 
-    The log is replayed up to its end, as by Kafka, above the high watermark too: whoever loads the shard
-    shows it to nobody before all of that is committed.
+    Records that cannot be read are skipped with a warning, as the others are good. As in Kafka the log is
+    replayed up to its end, also above the high watermark: the shard serves readers only once all of that is
+    committed.
     """
 
     def __init__(
@@ -100,7 +104,7 @@ class Loader:
             logger.warning("Skipped a batch of %s at offset %d: %s", self._name, header.base_offset, damage)
 
     def _one_by_one(self, batch: memoryview, header: BatchHeader) -> Iterator[Record]:
-        """The records of a batch, but for those at its beginning that are replayed together."""
+        """Return the records of a batch without those at its beginning that are replayed together."""
         records, taken = batch[HEADER_SIZE:], 0
         if self._in_bulk is not None and not (header.is_transactional or header.codec):
             taken = self._in_bulk(records, header.base_offset, self._replay_latest)

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class CoordinatorRecord(NamedTuple):
-    """One record of a coordinator's topic. A null value is a tombstone."""
+    """Record of a coordinator's topic; a null value is a tombstone."""
 
     key: Message
     value: Message | None
@@ -34,7 +34,7 @@ class ReplayPosition(NamedTuple):
 
 
 class Writer(NamedTuple):
-    """The producer in whose transaction records are written, and on what terms."""
+    """The producer and the terms of the transaction in which records are written."""
 
     producer_id: int
     epoch: int
@@ -49,23 +49,26 @@ class Answer(NamedTuple):
 
 
 Appended = Callable[[Any, int], "Result[None]"]
-"""`appended(shard, now_ms) -> Result`: the operation that follows at once when the records are replayed."""
+"""`appended(shard, now_ms) -> Result`: the operation that runs as soon as the records are replayed."""
 
 Settled = Callable[[Any, int, ErrorCode], "Result[None]"]
-"""`settled(shard, now_ms, error) -> Result`: the operation that follows the fate of the records."""
+"""`settled(shard, now_ms, error) -> Result`: the operation that runs once the records are committed or have
+failed.
+"""
 
 
 class Result(Struct, Generic[T]):
     """The decision of an operation.
 
-    `records` are appended as one batch, replayed, and `response` is given once they are committed; without
-    records it is given once all is that the operation may have built on, which mostly is so at once. A
-    response that is itself a promise is passed on when it comes; if the shard leaves this broker before the
-    records are committed, and leaves the promise unanswered, the runtime answers. None tells nobody anything,
-    and waits for nothing but records. `appended` runs before any other operation once the records are
-    replayed, and never if they are refused. `settled` runs with NONE when what is waited for is committed, or
-    with the error that kept it from that. `answers` go out when the operation is over, before anything is
-    committed: they must not tell of the records.
+    `records` are appended as one batch and replayed. `response` is given once they are committed; without
+    records, once everything is committed that the operation may have read, which is mostly at once. A
+    response that is a promise is passed on when it is resolved. If the shard leaves this broker before the
+    records are committed, the runtime answers an unanswered promise. A response of None is not sent, and
+    waits for nothing but the records.
+
+    `appended` runs before any other operation once the records are replayed, and never if they are refused.
+    `settled` runs with NONE once the records are committed, or with the error that prevented it. `answers` go
+    out when the operation is over, before anything is committed: they must not tell of the records.
     """
 
     response: T | Promise[T]

@@ -7,12 +7,14 @@ from functools import lru_cache
 from typing import Final
 
 REMEMBERED = 256
-"""Hashes of the keys asked for last: members ask with every heartbeat, and a key may be 32 KiB long."""
+"""Number of keys whose hash is cached: members send their key with every heartbeat, and it may be 32 KiB
+long.
+"""
 
 
 @lru_cache(REMEMBERED)
 def java_string_hash(text: str) -> int:
-    """Java's `String.hashCode`: over UTF-16 code units, wrapping at 32 bits, signed."""
+    """Return Java's `String.hashCode`: over UTF-16 code units, wrapping at 32 bits, signed."""
     encoded = text.encode("utf-16-be", "surrogatepass")
     value = 0
     for unit in struct.unpack(f">{len(encoded) // 2}H", encoded):
@@ -21,12 +23,13 @@ def java_string_hash(text: str) -> int:
 
 
 NOWHERE: Final = -1
-"""The partition of a key while nobody knows how many partitions there are: no coordinator has it."""
+"""Partition of every key while the number of partitions is unknown: no coordinator has it."""
 
 
 def partition_for(key: str, partitions: int) -> int:
-    """Kafka's `Utils.abs(key.hashCode) % partitions`, where the absolute value of -2^31 is 0; NOWHERE where
-    there are 0 partitions.
+    """Return Kafka's `Utils.abs(key.hashCode) % partitions`, or NOWHERE if there are 0 partitions.
+
+    Kafka's `abs` of -2^31 is 0.
     """
     if not partitions:
         return NOWHERE

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Shard(Protocol):
     """The state kept in one partition of a coordinator's topic.
 
-    What the log holds is changed by `replay` and `replay_end_transaction` alone.
+    Only `replay` and `replay_end_transaction` change what the log holds.
     """
 
     def replay(self, record: CoordinatorRecord, position: ReplayPosition) -> None:
@@ -30,10 +30,10 @@ class Shard(Protocol):
         """Show readers everything up to `offset`, once the shard is loaded."""
 
     def loaded(self, now_ms: int) -> None:
-        """The whole log has been replayed, and is committed: start serving (session timers run from now)."""
+        """Start serving: the whole log is replayed and committed. Session timers run from now."""
 
     def unloaded(self) -> list[Answer]:
-        """The partition has left this broker: what to answer to the requests parked here."""
+        """Return the answers to the requests parked here, after the partition has left this broker."""
 
     def check_invariants(self) -> None:
         """Assert what must always hold."""
@@ -43,12 +43,11 @@ class Serde(Protocol):
     """The record formats of one coordinator's topic."""
 
     def serialize(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
-        """Key and value as they stand in the log."""
+        """Return key and value as they stand in the log."""
 
     def deserialize(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
-        """The record, or None for a key type this coordinator does not know.
-
-        Raises ProtocolViolation on damage.
+        """Return the record, or None for a key type this coordinator does not know. Raises ProtocolViolation
+        on damage.
         """
 
 
@@ -62,7 +61,7 @@ class CoordinatorLog(Protocol):
     def append(
         self, partition: int, batch: bytearray, now_ms: int, terms: AppendTerms = BY_COORDINATOR
     ) -> tuple[ErrorCode, int]:
-        """Append one batch with acks=all; gives its last offset, or the error a produce would get and -1."""
+        """Append one batch with acks=all; return its last offset, or the error a produce would get and -1."""
 
     def begin_verification(
         self, partition: int, producer_id: int, epoch: int, now_ms: int, *, adds: bool
@@ -73,18 +72,21 @@ class CoordinatorLog(Protocol):
         """
 
     def when_committed(self, partition: int, offset: int) -> Promise[ErrorCode]:
-        """Done with NONE once the high watermark is past `offset`, or with what prevents that."""
+        """Return a promise of NONE once the high watermark is past `offset`, or of the error that prevents
+        it.
+        """
 
     def still_leads(self, partition: int, timeout_ms: float) -> Promise[ErrorCode]:
-        """Done with NONE once it is certain that no other broker led the partition when this was asked, or
-        with what prevents that.
+        """Return a promise of NONE once it is certain that no other broker led the partition at the time of
+        the call, or of the error that prevents it.
         """
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        """Bytes from the batch that holds `offset` on, at most `max_bytes` unless the first batch is larger;
-        the last batch may be cut short. Empty only at the log end.
+        """Read bytes from the batch that holds `offset` on, at most `max_bytes` unless the first batch is
+        larger.
 
-        Raises StorageError where the disk does not give them.
+        The last batch may be cut short. The result is empty only at the log end. Raises StorageError if the
+        disk fails.
         """
 
     def start_offset(self, partition: int) -> int:

@@ -1,13 +1,13 @@
 """Running operations on one shard: one at a time, answered in order, records committed before the answer.
 
-Answering a request can bring in the next one on the same stack (its connection was waiting for the answer),
-and appending a record can do so too (the high watermark moves). Such a request must not find the shard in the
+An answer can bring in the next request on the same stack, because its connection was waiting for the answer;
+an append can do so too, because the high watermark moves. Such a request must not find the shard in the
 middle of an operation: operations queue, and answers go out only between them.
 
-An operation that raises costs its own request. What raises later (the append, the replay, what follows from
-the commit) costs its request too, but may leave the shard other than its log. Kafka replays first and takes
-its state back to a snapshot. Here the log is what counts: the shard is given up, those who wait in it look
-for their coordinator anew, and another shard is loaded.
+An operation that raises costs its own request. A later fault (in the append, the replay, or the operation
+after the commit) costs its request too, and may leave the shard different from its log. Kafka replays first
+and returns to a snapshot. Here the log counts: the shard is given up, the requests that wait in it get
+NOT_COORDINATOR, and another shard is loaded.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class _Pending(Generic[T]):
-    """An operation that waits for appended records to be committed: its own, or those it builds on."""
+    """Operation that waits until appended records are committed: its own, or those it builds on."""
 
     __slots__ = ("failed", "promise", "result", "timer")
 
@@ -52,7 +52,8 @@ class _Pending(Generic[T]):
 
 
 class ShardRunner(Generic[S]):
-    """One loaded partition of a coordinator: its shard, its timers, and the writes on their way.
+    """One loaded partition of a coordinator: its shard, its timers, and its writes that are not committed
+    yet.
 
     `commit_timeout_ms` is `offsets.commit.timeout.ms`: a write that is not committed by then is answered
     REQUEST_TIMED_OUT, though its records stay and may be committed later.
@@ -68,7 +69,7 @@ class ShardRunner(Generic[S]):
         commit_timeout_ms: int,
         given_up: Callable[[ShardRunner[S]], object],
     ) -> None:
-        """`given_up(self)` is called when a fault may have left the shard other than its log."""
+        """`given_up(self)` is called when a fault may have left the shard different from its log."""
         self.partition = partition
         self.timers = KeyedTimers(clock, self._run_timer)
         self.shard = make_shard(partition, self.timers)
@@ -81,9 +82,9 @@ class ShardRunner(Generic[S]):
         self._answers: deque[Answer] = deque()
         self._pending: dict[_Pending[Any], None] = {}  # in the order of their records
         self._appended_to = -1
-        """The offset of the last record or marker that was appended by this runner."""
+        """Offset of the last record or marker that this runner appended."""
         self._committed_to = -1
-        """The offset of the last record or marker that is known to be committed."""
+        """Offset of the last record or marker that is known to be committed."""
         self._busy = False
         self._closed = False
 
@@ -95,7 +96,7 @@ class ShardRunner(Generic[S]):
     ) -> Promise[T]:
         """Run an operation now, or after the one under way.
 
-        `failed` makes the answer to a raw append error. With a `writer` the records are part of its
+        `failed` makes the response to a raw append error. With a `writer` the records are part of its
         transaction.
         """
         promise: Promise[T] = Promise()
@@ -109,7 +110,7 @@ class ShardRunner(Generic[S]):
         return promise
 
     def close(self) -> None:
-        """The partition has left this broker: answer NOT_COORDINATOR to all who wait."""
+        """Answer NOT_COORDINATOR to all requests that wait: the partition has left this broker."""
         self._do(self._close, Promise())
 
     def _run_timer(self, operation: ShardOperation[S, None]) -> None:
@@ -158,7 +159,7 @@ class ShardRunner(Generic[S]):
     def _batch(
         self, records: list[CoordinatorRecord], now_ms: int, writer: Writer | None = None
     ) -> bytearray | None:
-        """The records as one batch; None without any."""
+        """Return the records as one batch, or None if there are none."""
         if not records:
             return None
         rows = [Record(0, now_ms, *self._serde.serialize(record)) for record in records]
@@ -214,7 +215,7 @@ class ShardRunner(Generic[S]):
         self._await_commit(_Pending(Result(ErrorCode.NONE), _itself, promise), error, offset)
 
     def _await_commit(self, pending: _Pending[Any], error: ErrorCode, last_offset: int) -> None:
-        """Settle what was appended up to `last_offset` once it is committed, or what failed with `error`."""
+        """Settle the records up to `last_offset` once they are committed, or at once if `error` is set."""
         if error != ErrorCode.NONE:
             self._settle(pending, error)
             return
@@ -257,7 +258,7 @@ class ShardRunner(Generic[S]):
             self._settle(pending, outcome)
 
     def _settle(self, pending: _Pending[Any], error: ErrorCode) -> None:
-        """The fate of the records is known: run what follows from it, and answer."""
+        """Run the operation that follows from the fate of the records, and answer."""
         if pending.timer is not None:
             if pending not in self._pending:
                 return
@@ -307,7 +308,7 @@ class ShardRunner(Generic[S]):
 
 
 def _tells_something(response: object) -> bool:
-    """Whether somebody is told something when the operation is over."""
+    """Return whether the result has answers or a response to give when the operation is over."""
     return response is not None and not isinstance(response, Promise)
 
 
@@ -316,4 +317,4 @@ def _itself(error: ErrorCode) -> ErrorCode:
 
 
 def _ignore(_error: ErrorCode) -> None:
-    """Timers and follow-up operations have nobody to answer."""
+    """Take the error of a timer or a follow-up operation, which have no request to answer."""

@@ -81,13 +81,13 @@ class Runtime(Generic[S]):
         self._in_bulk = in_bulk
         self._slots: dict[int, _Slot[S]] = {}
         self._loadable_from: dict[int, int] = {}
-        """The leader epoch from which on a partition that is not loaded may be loaded again."""
+        """Lowest leader epoch from which a partition that is not loaded may be loaded again."""
 
     def load(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads the partition from `leader_epoch` on.
+        """Load a partition that this broker leads from `leader_epoch` on.
 
         An epoch older than one seen changes nothing. A log that cannot be loaded raises nothing here: its
-        partition answers NOT_COORDINATOR, until a load of a later epoch works.
+        partition answers NOT_COORDINATOR until a load of a later epoch works.
         """
         slot = self._slots.get(partition)
         if slot is not None:
@@ -116,7 +116,7 @@ class Runtime(Generic[S]):
         self._continue_loading(slot, loader, INLINE_LOAD_BYTES)
 
     def unload(self, partition: int, leader_epoch: int | None) -> None:
-        """Another broker leads the partition from `leader_epoch` on; None when the partition is deleted.
+        """Unload a partition that another broker leads from `leader_epoch` on, or that is deleted (None).
 
         A topic of the same name that is created later starts its epochs anew, so a deletion forgets them.
         """
@@ -133,7 +133,7 @@ class Runtime(Generic[S]):
             slot.runner.close()
 
     def close(self) -> None:
-        """Unload everything: the broker stops."""
+        """Unload everything when the broker stops."""
         for partition, slot in list(self._slots.items()):
             del self._slots[partition]
             slot.runner.close()
@@ -174,11 +174,12 @@ class Runtime(Generic[S]):
     def end_transaction(
         self, partition: int, writer: Writer, marker: EndTransactionMarker
     ) -> Promise[ErrorCode]:
-        """End a producer's transaction in a partition: append its marker, and give effect to what it staged.
+        """End a producer's transaction in a partition: append its marker, and apply or drop its staged
+        records.
 
-        Like a write this waits for the operations queued before it, so that markers and records are
-        replayed in the order of the log. NONE once the marker is committed, else the error of the gate or of
-        the append. Kafka's counterpart: `CoordinatorRuntime.completeTransaction`.
+        Like a write this waits for the operations queued before it, so that markers and records are replayed
+        in the order of the log. The promise is NONE once the marker is committed, else the error of the gate
+        or of the append. Kafka's counterpart: `CoordinatorRuntime.completeTransaction`.
         """
         slot = self._slots.get(partition)
         if slot is None or slot.loading:
@@ -186,10 +187,7 @@ class Runtime(Generic[S]):
         return slot.runner.end_transaction(writer, marker)
 
     def read(self, partition: int, query: Callable[[S, int], T], failed: Callable[[ErrorCode], T]) -> T:
-        """Ask a shard something at once: `query(shard, now_ms)`.
-
-        What it may tell is what the shard calls committed.
-        """
+        """Return `query(shard, now_ms)` at once; the query may read what the shard calls committed."""
         slot = self._slots.get(partition)
         if slot is None or slot.loading:
             return failed(self.gate(partition))
@@ -210,14 +208,14 @@ class Runtime(Generic[S]):
         )
 
     def gate(self, partition: int) -> ErrorCode:
-        """NONE if requests for the partition are taken, else the error that says why not."""
+        """Return NONE if the partition takes requests, else the error that says why not."""
         slot = self._slots.get(partition)
         if slot is None:
             return ErrorCode.NOT_COORDINATOR
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if slot.loading else ErrorCode.NONE
 
     def leader_epoch(self, partition: int) -> int:
-        """The epoch in which this broker leads a partition that it serves: the coordinator's epoch."""
+        """Return the epoch in which this broker leads a partition that it serves: the coordinator's epoch."""
         return self._slots[partition].leader_epoch
 
     @property
@@ -226,7 +224,7 @@ class Runtime(Generic[S]):
         return any(slot.loading for slot in self._slots.values())
 
     def active(self) -> Iterator[tuple[int, S]]:
-        """Partition and shard of all that is loaded."""
+        """Return partition and shard of each loaded partition."""
         return ((partition, slot.runner.shard) for partition, slot in self._slots.items() if not slot.loading)
 
     def _continue_loading(self, slot: _Slot[S], loader: Loader, max_bytes: int) -> None:
@@ -245,10 +243,11 @@ class Runtime(Generic[S]):
             self._clock.call_later(0, partial(self._continue_loading, slot, loader, LOAD_SLICE_BYTES))
 
     def _serve(self, slot: _Slot[S], outcome: ErrorCode) -> None:
-        """All that has been loaded is committed, or will not be under this leader.
+        """Start serving a partition once all that was loaded is committed, or this leader cannot commit it.
 
-        The high watermark of a new leader lies behind what the leader before it has acknowledged. Who was
-        told only what is below would go back; who was told all might be told what is lost with this leader.
+        The high watermark of a new leader lies behind what the former leader has acknowledged. Readers of the
+        records below it would see an older state than before; readers of all records might see some that are
+        lost with this leader.
         """
         partition = slot.runner.partition
         if self._slots.get(partition) is not slot:
@@ -264,9 +263,10 @@ class Runtime(Generic[S]):
         slot.loading = False
 
     def _give_up(self, slot: _Slot[S], fault: Exception) -> None:
-        """Drop what has been loaded so far. The same log would fail again, so the same epoch is not retried.
+        """Drop what has been loaded so far.
 
-        Nobody waits in the shard, as the gate was closed; and half a shard is not fit to be asked.
+        The same log would fail again, so the same epoch is not retried. No request waits in the shard, as the
+        gate was closed, and the shard is not complete.
         """
         partition = slot.runner.partition
         logger.error(
@@ -282,7 +282,7 @@ class Runtime(Generic[S]):
         self._loadable_from[partition] = slot.leader_epoch + 1
 
     def _load_again(self, runner: ShardRunner[S]) -> None:
-        """A fault may have left a shard other than its log, which is right."""
+        """Load a partition again after a fault may have left its shard different from its log."""
         partition = runner.partition
         slot = self._slots.get(partition)
         if slot is None or slot.runner is not runner:

@@ -41,10 +41,12 @@ class RecordSerde:
         self._types = types
         self._value_version = value_version
         self._decoders: dict[tuple[bytes, bytes | None], _Decoders] = {}
-        """Decoders by the first two bytes of key and value, for the million records of a big partition."""
+        """Decoders by the first two bytes of key and value: a big partition has a million records of few
+        versions.
+        """
 
     def serialize(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
-        """Key and value as they stand in the log."""
+        """Return key and value as they stand in the log."""
         key = _join(type(record.key).record_type, record.key.encode(_KEY_VERSION))
         if record.value is None:
             return key, None
@@ -52,7 +54,7 @@ class RecordSerde:
         return key, _join(version, record.value.encode(version))
 
     def deserialize(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
-        """The record; None for a key type that is not known here. Raises ProtocolViolation on damage."""
+        """Return the record, or None for an unknown key type. Raises ProtocolViolation on damage."""
         found = self._decoders.get((key[:2], value and value[:2])) or self._find_decoders(key, value)
         if found is None:
             return None

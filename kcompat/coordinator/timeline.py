@@ -1,10 +1,10 @@
 """Mappings whose latest state follows the log end and whose committed state follows the high watermark.
 
-A coordinator replays a record as soon as it is appended, so that the next operation builds on it; but readers
-must see it only once it is committed. A `TimelineDict` keeps, for each key with uncommitted changes, the
-values to go back to; a `Timeline` remembers in log order which keys those are. Once everything is committed
-nothing extra is kept, nor while a shard is loaded: nobody reads it then. Kafka's counterparts:
-`TimelineHashMap` and `SnapshotRegistry`.
+A coordinator replays a record as soon as it is appended, so that the next operation builds on it; readers
+must see it only once it is committed. A `TimelineDict` keeps the former values of each key with uncommitted
+changes; a `Timeline` remembers in log order which keys those are. No former values are kept once everything
+is committed, nor while a shard is loaded, when it has no readers. Kafka's counterparts: `TimelineHashMap` and
+`SnapshotRegistry`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ class Timeline:
 
     def __init__(self, *, is_loading: bool = False) -> None:
         self.is_loading = is_loading
-        """Whether all that is changed is what readers will see, without a way back; until `loaded`."""
+        """Whether the shard is being loaded (until `loaded`): readers will see all changes, and no former
+        values are kept.
+        """
         self._changes: deque[tuple[int, TimelineDict[Any, Any], Any]] = deque()
 
     def note(self, offset: int, mapping: TimelineDict[Any, Any], key: Any) -> None:
-        """`key` of `mapping` was changed by the record at `offset`."""
+        """Remember that the record at `offset` changed `key` of `mapping`."""
         self._changes.append((offset, mapping, key))
 
     def loaded(self) -> None:
@@ -59,12 +61,12 @@ class TimelineDict(Generic[K, V]):
         return len(self._latest)
 
     def get(self, key: K) -> V | None:
-        """The latest value."""
+        """Return the latest value."""
         return self._latest.get(key)
 
     @property
     def latest(self) -> Mapping[K, V]:
-        """The latest items, as they are whenever they are looked at."""
+        """Read-only view of the latest items."""
         return self._latest
 
     def items(self) -> Iterator[tuple[K, V]]:
@@ -80,7 +82,7 @@ class TimelineDict(Generic[K, V]):
         return iter(self._latest.values())
 
     def filling(self) -> dict[K, V]:
-        """The items, for who loads the shard to change: whatever they are then is what readers will see."""
+        """The dict itself, for the loader of the shard to change: readers will see its content."""
         assert self._timeline.is_loading, "changes are followed"
         return self._latest
 
@@ -96,12 +98,12 @@ class TimelineDict(Generic[K, V]):
             self._timeline.note(offset, self, key)
 
     def committed(self, key: K) -> V | None:
-        """The value that readers may see."""
+        """Return the value that readers may see."""
         undo = self._undo.get(key)
         return undo[0] if undo else self._latest.get(key)
 
     def committed_items(self) -> Iterator[tuple[K, V]]:
-        """The items that readers may see."""
+        """Return the items that readers may see."""
         if not self._undo:
             yield from self._latest.items()
             return
@@ -120,7 +122,9 @@ class TimelineDict(Generic[K, V]):
         return bool(self._undo)
 
     def forget_oldest(self, key: K) -> None:
-        """The oldest uncommitted change of `key` is committed (called by the timeline)."""
+        """Forget the former value of the oldest uncommitted change of `key`: it is committed (called by the
+        timeline).
+        """
         undo = self._undo[key]
         undo.popleft()
         if not undo:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _Set(Struct):
-    """A timer that is set, and what for; times in ms."""
+    """Timer that is set, its deadline and its operation; times in ms."""
 
     timer: Timer
     operation: ShardOperation[Any, None]
@@ -24,7 +24,7 @@ class _Set(Struct):
 
 
 class KeyedTimers:
-    """The timers of one shard. Setting a key again replaces its timer; `run` executes what is due."""
+    """Timers of one shard by key. Setting a key again replaces its timer; `run` executes what is due."""
 
     __slots__ = ("_clock", "_run", "_timers")
 
@@ -40,7 +40,7 @@ class KeyedTimers:
         self._timers[key] = _Set(timer, operation, delay_ms, self._clock.now_ms() + delay_ms)
 
     def hurry(self, key: Hashable, share: float) -> None:
-        """If the key has a timer, leave it no more than this share of its whole delay."""
+        """Shorten the key's timer, if it has one, to at most this share of its whole delay."""
         known = self._timers.get(key)
         if known is not None and known.due_ms > self._clock.now_ms() + share * known.delay_ms:
             self.schedule(key, share * known.delay_ms, known.operation)
@@ -50,13 +50,13 @@ class KeyedTimers:
         return key in self._timers
 
     def cancel(self, key: Hashable) -> None:
-        """Call the key's timer off, if it has one."""
+        """Cancel the key's timer, if it has one."""
         known = self._timers.pop(key, None)
         if known is not None:
             known.timer.cancel()
 
     def cancel_all(self) -> None:
-        """Call every timer off: the shard is leaving."""
+        """Cancel every timer: the shard is leaving."""
         for key in list(self._timers):
             self.cancel(key)
 

@@ -1,8 +1,8 @@
-"""Where the state of share partitions is kept, wherever their coordinator is.
+"""A persister that stores the state of share partitions with their coordinator, on whichever broker it is.
 
-A key has its partition of `__share_group_state`, and the leader of that is its coordinator: this broker,
-which is asked by direct calls, or another. One that is not the coordinator (any more), is not ready or does
-not answer is asked again, or the next one is, until the time of the request is up. Kafka's counterparts:
+Each key belongs to a partition of `__share_group_state`, whose leader is its coordinator: this broker, which
+is called directly, or another. A request to a broker that is not the coordinator, is not ready or does not
+answer is sent again, perhaps to the next coordinator, until its time is up. Kafka's counterparts:
 `DefaultStatePersister` and `PersisterStateManager`.
 """
 
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 FIRST_RETRY_MS: Final = 50
 LONGEST_RETRY_MS: Final = 1000
 TIME_MS: Final = 15_000
-"""How long a coordinator is looked for."""
+"""Milliseconds for which a request is retried."""
 ANSWER_MS: Final = 10_000
-"""How long one attempt may take: longer than a write of the coordinator."""
+"""Milliseconds that one attempt may take: longer than a write of the coordinator."""
 PURPOSE: Final = "share state"
 
 _ELSEWHERE: Final = frozenset(
@@ -51,7 +51,7 @@ _ELSEWHERE: Final = frozenset(
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     }
 )
-"""Errors that may be gone when the coordinator is asked again."""
+"""Errors that may disappear when the request is sent again."""
 
 
 class _Answer(Protocol):
@@ -85,12 +85,12 @@ class DistributedPersister:
         self.clock = clock
         self.random = random
         self.is_closed = False
-        """Whether nobody is asked any more."""
+        """Whether requests are no longer sent."""
         self._cluster = cluster
         self._make_topic = make_topic
 
     def close(self) -> None:
-        """The broker stops: ask nobody any more. Who waits for an answer goes with it."""
+        """Send no further requests: the broker stops. Requests that wait for an answer are dropped."""
         self.is_closed = True
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Promise[Outcome]:
@@ -157,7 +157,7 @@ class DistributedPersister:
         )
 
     def coordinator_of(self, key: SharePartitionKey) -> int | None:
-        """The broker that coordinates a key, `NO_LEADER` if there is none; None without the topic."""
+        """Return the coordinator's broker id for a key, or `NO_LEADER`; None if the topic does not exist."""
         topic = self._cluster.image.topics.get(SHARE_GROUP_STATE)
         if topic is None:
             return None
@@ -176,13 +176,13 @@ class DistributedPersister:
         parse: Callable[[Any], A],
         failed: Callable[[ErrorCode, str], A],
     ) -> Promise[A]:
-        errand = _Errand(self, key, ask_here, request, parse, failed)
-        errand.attempt()
-        return errand.promise
+        pending = _PendingRequest(self, key, ask_here, request, parse, failed)
+        pending.attempt()
+        return pending.promise
 
 
-class _Errand(Generic[A]):
-    """One question, on its way to its coordinator."""
+class _PendingRequest(Generic[A]):
+    """A request that is sent to its coordinator until it is answered or its time is up."""
 
     def __init__(
         self,
@@ -204,7 +204,7 @@ class _Errand(Generic[A]):
         self._deadline_ms = persister.clock.now_ms() + TIME_MS
 
     def attempt(self) -> None:
-        """Ask whoever is the coordinator now."""
+        """Send the request to the present coordinator."""
         persister = self._persister
         if persister.is_closed:
             return
@@ -237,7 +237,7 @@ class _Errand(Generic[A]):
         self._again(self._failed(error, error.message))
 
     def _again(self, answer: A) -> None:
-        """Ask again after a pause, or give the last answer if there is no time left."""
+        """Send the request again after a pause, or give the last answer if there is no time left."""
         persister = self._persister
         pause_ms = backoff_ms(self._attempts, FIRST_RETRY_MS, LONGEST_RETRY_MS, persister.random)
         self._attempts += 1

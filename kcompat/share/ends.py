@@ -1,4 +1,4 @@
-"""Where partitions end, wherever they are led (Kafka's `NetworkPartitionMetadataClient`)."""
+"""End offsets of partitions, asked of their leaders (Kafka's `NetworkPartitionMetadataClient`)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ANSWER_MS: Final = 10_000
 
 
 class End(NamedTuple):
-    """The offset of the next record that consumers will be able to read, or why nobody knows."""
+    """Offset of the next record that consumers will be able to read, or the error that hides it."""
 
     error: ErrorCode
     offset: int = -1
 
 
 class PartitionEnds:
-    """Asks leaders: this broker by direct calls, others with ListOffsets."""
+    """Asks leaders for end offsets: this broker by direct calls, others with ListOffsets."""
 
     def __init__(self, broker_id: int, replicas: Replicas, peers: PeersPort, cluster: ImageHolder) -> None:
         self._broker_id = broker_id
@@ -37,7 +37,7 @@ class PartitionEnds:
         self._cluster = cluster
 
     def of(self, topic: str, index: int) -> Promise[End]:
-        """The end of one partition."""
+        """Return a promise of the end of one partition."""
         image = self._cluster.image
         shown = image.partition(topic, index)
         if shown is None or shown.leader not in image.brokers:

@@ -1,7 +1,8 @@
 """A fetch over several share partitions that may wait for records (Kafka's `DelayedShareFetch`).
 
-What is read is handed to the member at once, in the order of the partitions, so that nothing is read twice
-for two members. A partition that is loading, or has as many records in flight as it may, is waited for.
+Records that are read are acquired for the member at once, in the order of the partitions, so that nothing is
+read twice for two members. The fetch waits for a partition that is loading, or has its limit of records in
+flight.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ Target = tuple["TopicIdPartition", "LedSharePartition | Outcome"]
 class ShareFetch:
     """Reads share partitions in order; as a waiter, waits until `min_bytes` are there.
 
-    Once nobody waits for the answer any more it hands over nothing: the records would be locked for a member
-    that never hears of them, and one of their deliveries would be used up.
+    If the client no longer waits for the answer, no records are acquired: they would be locked for a member
+    that never receives them, and one of their deliveries would be used up.
     """
 
     def __init__(
@@ -65,8 +66,8 @@ class ShareFetch:
         isolation_level: int,
         is_awaited: Callable[[], bool],
     ) -> None:
-        """A target that is not led here comes with the reason, which is told with the rest. `is_awaited()`
-        tells whether the session of the member still is where it was when it asked.
+        """A target that is not led here carries the error, which is returned with the other results.
+        `is_awaited()` returns whether the member's session is still at the epoch of this request.
         """
         self._targets = targets
         self._spec = spec
@@ -75,12 +76,12 @@ class ShareFetch:
 
     @property
     def keys(self) -> list[Hashable]:
-        """The keys to wait on: share partitions for released records, and partitions for new ones."""
+        """Return the keys to wait on: share partitions for released records, and partitions for new ones."""
         led = [target for _, target in self._targets if isinstance(target, LedSharePartition)]
         return [*led, *(each.partition for each in led)]
 
     def try_complete(self, _key: Hashable = None) -> Results | None:
-        """Hand over what there is if it is enough, or if there is an error to tell."""
+        """Acquire the available records if they are enough, or if there is an error to return."""
         if not self._is_awaited():
             return []
         spec = self._spec
@@ -94,11 +95,11 @@ class ShareFetch:
         return None
 
     def expire(self) -> Results:
-        """Hand over whatever is there."""
+        """Acquire whatever is available."""
         return self._results(self._read()) if self._is_awaited() else []
 
     def _read(self) -> dict[LedSharePartition, Fetched]:
-        """Read what can be acquired, the bytes shared out evenly."""
+        """Read what can be acquired, and divide the bytes evenly between the partitions."""
         ready = [
             target
             for _, target in self._targets

@@ -1,4 +1,4 @@
-"""Which share partition: a topic partition as one share group consumes it."""
+"""The key of a share partition: a topic partition as one share group consumes it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kcompat.protocol.uuids import uuid_from_text, uuid_to_text
 
 
 class SharePartitionKey(NamedTuple):
-    """A share group and a partition of a topic, which goes by its id. Kafka's `SharePartitionKey`."""
+    """A share group and a partition of a topic given by its id. Kafka's `SharePartitionKey`."""
 
     group_id: str
     topic_id: bytes
@@ -16,12 +16,14 @@ class SharePartitionKey(NamedTuple):
 
     @property
     def coordinator_key(self) -> str:
-        """The text by which FindCoordinator asks for the share coordinator of the key."""
+        """Return the text by which FindCoordinator looks up the share coordinator of the key."""
         return f"{self.group_id}:{uuid_to_text(self.topic_id)}:{self.partition}"
 
     @classmethod
     def parse(cls, coordinator_key: str) -> SharePartitionKey:
-        """Read the form of `coordinator_key`; ValueError if it is not one. A group id may hold colons."""
+        """Parse the form of `coordinator_key`; raise ValueError if it is not one. A group id may contain
+        colons.
+        """
         group_id, topic_id, partition = coordinator_key.rsplit(":", 2)
         if not group_id.strip():
             raise ValueError("the group id is empty")

@@ -1,8 +1,8 @@
-"""A share partition at work on the leader of its partition: loaded, stored, and given back in time.
+"""A share partition on the leader of its partition, with its IO: load, store, and expiry of locks.
 
-The machine decides (`kcompat.share.partition`); here are the persister, the timer of its locks and those who
-wait for it. What members say at the same time is stored at the same time: one write is under way, and what
-comes meanwhile makes up the next. Kafka's counterpart is the rest of `SharePartition`.
+The state machine in `kcompat.share.partition` decides; this module has the persister, the timer of the locks
+and the waiting requests. One write is under way at a time; changes that arrive meanwhile share the next one.
+Kafka's counterpart is the rest of `SharePartition`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _FENCING: Final = frozenset(
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     }
 )
-"""Errors after which what is known here of the share partition is worth nothing."""
+"""Errors after which this broker's state of the share partition is out of date."""
 
 
 class _Waiting(NamedTuple):
@@ -83,13 +83,11 @@ class LedSharePartition:
         settings: ShareSettings,
         changed: Callable[[LedSharePartition], object],
     ) -> None:
-        """`changed(self)` is called whenever those who wait for records may be served, or told that they
-        cannot be.
-        """
+        """`changed(self)` is called whenever waiting fetches may be served, or have to be refused."""
         self.key = key
         self.partition = partition
         self.refusal: Outcome | None = None
-        """Why it cannot be used any more, once that is so."""
+        """The reason why the share partition cannot be used any more; None while it can."""
         self._machine: SharePartition | None = None
         self._persister = persister
         self._clock = clock
@@ -144,9 +142,10 @@ class LedSharePartition:
         self._changed(self)
 
     def check(self) -> Outcome | None:
-        """Why it cannot be used, None if it can. What another leader may have done since is not known here.
+        """Return why the share partition cannot be used, None if it can.
 
-        Each leader has an epoch of its own, so one more than the last is this leader again.
+        Another leader may have changed the stored state since. Each leader has its own epoch, so the next
+        epoch after the last one seen means that this broker leads again.
         """
         if self.refusal is None:
             partition, epoch = self.partition, self.partition.role.leader_epoch
@@ -159,7 +158,7 @@ class LedSharePartition:
         return self.refusal
 
     def drop(self, refusal: Outcome) -> None:
-        """Be used no more: `refusal` says why."""
+        """Stop serving: later requests get `refusal`."""
         if self.refusal is not None:
             return
         self.refusal = refusal
@@ -172,7 +171,7 @@ class LedSharePartition:
     # --- what members do
 
     def acquire(self, wish: Wish, read: ReadBatches, aborted: Sequence[tuple[int, int]]) -> list[Acquired]:
-        """Hand what was read to a member."""
+        """Acquire the records that were read for a member."""
         machine = self._machine
         assert machine is not None
         acquired = machine.acquire(
@@ -182,7 +181,7 @@ class LedSharePartition:
         return acquired
 
     def acknowledge(self, member_id: str, said: Sequence[Acknowledgement]) -> Promise[Outcome]:
-        """Do what a member says of its records; done once that is stored."""
+        """Apply a member's acknowledgements; the promise is kept once they are stored."""
         refusal = self.check()
         if refusal is not None:
             return Promise.resolved(refusal)
@@ -194,14 +193,14 @@ class LedSharePartition:
         return self._store(begun) if isinstance(begun, Change) else Promise.resolved(begun)
 
     def release(self, member_id: str) -> Promise[Outcome]:
-        """Take back what a member has, as it is gone; done once that is stored."""
+        """Release all records of a member that is gone; the promise is kept once that is stored."""
         machine = self._machine
         if self.check() is not None or machine is None:
             return Promise.resolved(DONE)
         return self._store(machine.release(member_id, self.limits))
 
     def log_starts_at(self, offset: int) -> None:
-        """The log has nothing below this offset."""
+        """Drop the records below `offset`, where the log now starts."""
         if self._machine is not None:
             self._machine.log_starts_at(offset)
 
@@ -244,7 +243,7 @@ class LedSharePartition:
             self._write()
 
     def _write(self) -> None:
-        """Store all that waits."""
+        """Store all changes that wait."""
         machine = self._machine
         assert machine is not None
         stored, self._waiting = self._waiting, []
@@ -259,7 +258,9 @@ class LedSharePartition:
         self._written(stored, Outcome(ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def _written(self, stored: Sequence[_Waiting], outcome: Outcome) -> None:
-        """A write has ended. Who waited for it is told last: that may bring in the next request."""
+        """Handle the end of a write. The requests that waited for it are answered last, as that may bring in
+        the next request.
+        """
         machine = self._machine
         assert machine is not None
         self._is_writing = False

@@ -30,12 +30,12 @@ class FetchedReplicas(Replicas, Protocol):
 
     @property
     def fetches(self) -> Purgatory:
-        """Consumers that wait for partitions or share partitions."""
+        """Fetches that wait for partitions or share partitions."""
 
 
 class SharePartitions:
-    """Share partitions are loaded when they are first fetched from, and dropped when they are worth nothing
-    any more.
+    """Share partitions of this broker, loaded at their first fetch and dropped when their state is out of
+    date.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class SharePartitions:
         return len(self._led)
 
     def lead(self, group_id: str, of: TopicIdPartition) -> LedSharePartition | Outcome:
-        """The share partition, which may have to be loaded first; or why this broker does not lead it."""
+        """Return the share partition, loaded if necessary, or the error if this broker does not lead it."""
         key = SharePartitionKey(group_id, *of)
         led = self._find(key)
         if led is not None:
@@ -88,7 +88,7 @@ class SharePartitions:
     def acknowledge(
         self, of: SharePartitionKey, member_id: str, said: Sequence[Acknowledgement]
     ) -> Promise[Outcome]:
-        """Do what a member says of its records of a share partition."""
+        """Apply a member's acknowledgements of records of a share partition."""
         led = self._find(of)
         if led is None:
             return Promise.resolved(Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
@@ -97,16 +97,16 @@ class SharePartitions:
     def release(
         self, session: ShareSessionKey, partitions: Iterable[TopicIdPartition]
     ) -> Promise[list[Outcome]]:
-        """Take back what a member has of these partitions: its session has ended."""
+        """Release a member's records of these partitions: its session has ended."""
         found = [self._find(SharePartitionKey(session.group_id, *each)) for each in partitions]
         return gather([led.release(session.member_id) for led in found if led is not None])
 
     def forget_group(self, group_id: str) -> None:
-        """No member of the group is left here: what it does next is loaded anew."""
+        """Drop the share partitions of a group that has no member here; the next fetch loads them anew."""
         self._drop(led for key, led in self._led.items() if key.group_id == group_id)
 
     def forget_all(self) -> None:
-        """The broker stops."""
+        """Drop all share partitions: the broker stops."""
         self._drop(self._led.values())
 
     def _drop(self, dropped: Iterable[LedSharePartition]) -> None:

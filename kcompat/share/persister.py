@@ -1,7 +1,7 @@
-"""Requests to the share coordinator, and its answers, one share partition at a time.
+"""Requests to the share coordinator and its responses, for one share partition at a time.
 
-The leader of a partition and the group coordinator ask a `Persister`, which knows where the coordinator is.
-Kafka's counterparts: `Persister` and the data classes beside it.
+The leader of a partition and the group coordinator use a `Persister`, which finds the coordinator. Kafka's
+counterparts: `Persister` and the data classes beside it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcompat.share.key import SharePartitionKey
 
 NOT_COUNTED = -1
-"""A number of delivered records that nobody knows."""
+"""Number of delivered records, if it is unknown."""
 
 
 class StateWrite(NamedTuple):
@@ -28,19 +28,19 @@ class StateWrite(NamedTuple):
     start_offset: int
     """Start offset of the share partition; -1 leaves the stored one."""
     delivery_complete_count: int
-    """How many records after the start offset are acknowledged or archived; -1 if nobody has counted."""
+    """Number of records after the start offset that are acknowledged or archived; -1 if unknown."""
     batches: tuple[StateBatch, ...]
 
 
 class Outcome(NamedTuple):
-    """Whether a change was made. `message` says why not."""
+    """Result of a change: NONE or an error, which `message` explains."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
 
 
 class StateRead(NamedTuple):
-    """The stored state of a share partition, or the error that keeps it."""
+    """The stored state of a share partition, or the error that prevented the read."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
@@ -50,7 +50,7 @@ class StateRead(NamedTuple):
 
 
 class StateSummary(NamedTuple):
-    """Where a share partition starts, or the error that keeps it."""
+    """Start offset and epochs of a share partition, or the error that prevented the read."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
@@ -65,7 +65,7 @@ UNINITIALIZED_SUMMARY = StateSummary(start_offset=NO_OFFSET)
 
 
 class Persister(Protocol):
-    """Keeps the state of share partitions."""
+    """Stores the state of share partitions."""
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Promise[Outcome]:
         """Begin anew at an offset (-1: not known yet), in a state epoch that fences older ones."""
@@ -74,10 +74,10 @@ class Persister(Protocol):
         """Read the stored state for a leader, whose epoch fences older ones from now on."""
 
     def write(self, key: SharePartitionKey, write: StateWrite) -> Promise[Outcome]:
-        """Store what was delivered."""
+        """Store the deliveries of a share partition."""
 
     def delete(self, key: SharePartitionKey) -> Promise[Outcome]:
         """Forget a share partition."""
 
     def summary(self, key: SharePartitionKey, leader_epoch: int) -> Promise[StateSummary]:
-        """Where a share partition starts."""
+        """Read the start offset of a share partition."""

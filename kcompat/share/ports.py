@@ -23,18 +23,18 @@ class PeerPort(Protocol):
     """Another broker, as `PeerClient` is one."""
 
     def call(self, request: Message, timeout_ms: float) -> Promise[Any]:
-        """The response to a request; fails with `PeerError`."""
+        """Return a promise of the response to a request; it fails with `PeerError`."""
 
 
 class PeersPort(Protocol):
     """The other brokers."""
 
     def of(self, broker_id: int, purpose: str) -> PeerPort:
-        """The client for one purpose to a broker."""
+        """Return the client to a broker for one purpose."""
 
 
 class ShareSettings(Protocol):
-    """The settings of share groups, as they are in force when they are asked for."""
+    """The effective settings of share groups."""
 
     def limits(self, group_id: str) -> ShareLimits:
         """Return the limits of each share partition of the group."""
@@ -43,6 +43,6 @@ class ShareSettings(Protocol):
         """Return the isolation level of the group (`share.isolation.level`), as in FetchRequest."""
 
     def start_timestamp(self, group_id: str, now_ms: int) -> int:
-        """Where a share partition begins that nobody has read (`share.auto.offset.reset`), as ListOffsets
-        asks for it: a time in ms, or one of the special ones.
+        """Return the timestamp at which the group begins a new share partition (`share.auto.offset.reset`),
+        in ms or as a special value of ListOffsets.
         """

@@ -1,4 +1,4 @@
-"""Data read from a log for a share fetch, seen as record batches: no record is looked at."""
+"""Record batches of the data that a share fetch reads from a log; records are not decoded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ReadBatches:
-    """The whole batches of what was read; one at the end that is cut short does not count."""
+    """The whole batches of the data that was read, without a last one that is cut short."""
 
     __slots__ = ("_data", "_headers", "batches")
 
@@ -26,7 +26,7 @@ class ReadBatches:
         """First and last offset of each batch."""
 
     def aborted(self, transactions: Sequence[tuple[int, int]]) -> list[FetchedBatch]:
-        """The batches of aborted transactions, which are given by producer id and first offset."""
+        """Return the batches of aborted transactions, which are given by producer id and first offset."""
         upcoming = sorted(transactions, key=lambda transaction: transaction[1])
         aborting: set[int] = set()
         found: list[FetchedBatch] = []
@@ -43,7 +43,7 @@ class ReadBatches:
         return found
 
     def slice(self, first_offset: int, last_offset: int) -> memoryview:
-        """The bytes of the batches that have these offsets and those between them."""
+        """Return the bytes from the batch with the first of these offsets to the batch with the last."""
         begin = end = 0
         for (position, header), batch in zip(self._headers, self.batches, strict=True):
             if batch.first <= first_offset:

@@ -1,8 +1,8 @@
-"""Share sessions: a member names its partitions once, then only what changes (KIP-932). Pure.
+"""Share sessions: a member names its partitions once, then only changes (KIP-932). Pure.
 
-Unlike fetch sessions they are had by group and member, and each belongs to the connection it was begun on:
-when that ends, the member is gone and gives back what it has. Kafka's counterparts: `ShareSession`,
-`ShareSessionCache` and the contexts of share fetches.
+Unlike fetch sessions they are identified by group and member, and each belongs to the connection that began
+it. When the connection ends, the member is gone and its records are released. Kafka's counterparts:
+`ShareSession`, `ShareSessionCache` and the contexts of share fetches.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
 INITIAL_EPOCH = 0
-"""Asks for a new session."""
+"""Epoch of a request that begins a session."""
 FINAL_EPOCH = -1
-"""Ends the session."""
+"""Epoch of a request that ends its session."""
 _LAST_EPOCH = 2**31 - 1
 
 TopicIdPartition = tuple[bytes, int]
-"""A partition, by the id of its topic."""
+"""Topic id and index of a partition."""
 
 
 class ShareSessionKey(NamedTuple):
-    """Whose session it is."""
+    """Group and member of a session."""
 
     group_id: str
     member_id: str
 
 
 class ShareSession:
-    """The partitions a member fetches, in the order they are served: those that had records go last."""
+    """The partitions that a member fetches, in the order they are served; those that had records go last."""
 
     __slots__ = ("_must_tell", "connection", "epoch", "key", "partitions")
 
@@ -42,12 +42,12 @@ class ShareSession:
         self.key = key
         self.connection = connection
         self.epoch = INITIAL_EPOCH + 1
-        """The epoch that the next request has to name."""
+        """Epoch that the next request has to carry."""
         self.partitions: dict[TopicIdPartition, None] = dict.fromkeys(partitions)
         self._must_tell: set[TopicIdPartition] = set()
 
     def update(self, named: Iterable[TopicIdPartition], forgotten: Iterable[TopicIdPartition]) -> None:
-        """Take what a request adds and removes."""
+        """Apply the partitions that a request adds and removes."""
         for partition in named:
             if partition not in self.partitions:
                 self.partitions[partition] = None
@@ -61,8 +61,10 @@ class ShareSession:
         self.epoch = 1 if self.epoch == _LAST_EPOCH else self.epoch + 1
 
     def must_tell(self, partition: TopicIdPartition, *, has_records: bool, has_error: bool) -> bool:
-        """Whether an answer has to mention a partition: it has something to tell, is new to the session, or
-        had an error the last time. One with records is served last from then on.
+        """Return whether a response has to include a partition: it has records or an error, is new to the
+        session, or had an error in the last response.
+
+        A partition with records is served last from then on.
         """
         is_due = partition in self._must_tell
         self._must_tell.discard(partition)
@@ -74,7 +76,9 @@ class ShareSession:
         return is_due or has_records or has_error
 
     def rotated(self, epoch: int) -> list[TopicIdPartition]:
-        """The partitions in the order in which a request of this epoch is served, so that none starves."""
+        """Return the partitions in the order in which a request of this epoch is served, so that none
+        starves.
+        """
         partitions = list(self.partitions)
         if epoch > INITIAL_EPOCH and partitions:
             turn = epoch % len(partitions)
@@ -94,7 +98,7 @@ class ShareSessions:
         return len(self._sessions)
 
     def find(self, key: ShareSessionKey) -> ShareSession | None:
-        """The session of a member."""
+        """Return the session of a member."""
         return self._sessions.get(key)
 
     def fetch(
@@ -107,7 +111,7 @@ class ShareSessions:
         *,
         has_acknowledgements: bool,
     ) -> ShareSession | ErrorCode:
-        """The session that a ShareFetch begins, goes on with, or is about to end."""
+        """Return the session that a ShareFetch begins, continues, or is about to end."""
         session = self._sessions.get(key)
         if epoch == INITIAL_EPOCH:
             if has_acknowledgements:
@@ -126,7 +130,7 @@ class ShareSessions:
         return session
 
     def acknowledge(self, key: ShareSessionKey, epoch: int) -> ErrorCode:
-        """Whether a ShareAcknowledge goes on with its session, or is about to end it."""
+        """Return whether a ShareAcknowledge continues its session or is about to end it."""
         if epoch == INITIAL_EPOCH:
             return ErrorCode.INVALID_SHARE_SESSION_EPOCH
         session = self._sessions.get(key)
@@ -140,7 +144,7 @@ class ShareSessions:
         return ErrorCode.NONE
 
     def end(self, key: ShareSessionKey) -> list[TopicIdPartition]:
-        """End the session of a member; the partitions it had."""
+        """End the session of a member; return the partitions it had."""
         session = self._sessions.get(key)
         if session is None:
             return []
@@ -148,14 +152,14 @@ class ShareSessions:
         return list(session.partitions)
 
     def disconnected(self, connection: Hashable) -> ShareSession | None:
-        """A connection has ended, and with it the session that was begun on it last."""
+        """End the session that was last begun on a connection that has ended."""
         session = self._by_connection.get(connection)
         if session is not None:
             self._drop(session)
         return session
 
     def has_members(self, group_id: str) -> bool:
-        """Whether any member of the group has a session here."""
+        """Return whether any member of the group has a session here."""
         return any(key.group_id == group_id for key in self._sessions)
 
     def _begin(

@@ -20,7 +20,7 @@ class ShareCoordinatorConfig(Struct, frozen=True):
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> ShareCoordinatorConfig:
-        """The settings, by Kafka's names."""
+        """Read the settings by Kafka's names."""
         return cls(
             updates_per_snapshot=get("share.coordinator.snapshot.update.records.per.snapshot"),
             write_timeout_ms=get("share.coordinator.write.timeout.ms"),

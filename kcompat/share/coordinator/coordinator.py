@@ -1,6 +1,6 @@
-"""The share coordinator: what leaders of share partitions and group coordinators ask of it.
+"""The share coordinator: requests of leaders of share partitions and of group coordinators.
 
-One method a question about one share partition, each on the shard that keeps it. Kafka's counterpart:
+Each method handles one request for one share partition, on the shard that keeps it. Kafka's counterpart:
 `ShareCoordinatorService`.
 """
 
@@ -79,7 +79,7 @@ class ShareCoordinator:
         )
         self._timers: dict[str, Timer] = {}
         self._pruned: dict[int, int] = {}
-        """Up to where the log of a partition has been deleted already."""
+        """Offset up to which the log of each partition has been deleted already."""
 
     def _make_shard(self, _partition: int, _timers: KeyedTimers) -> ShareShard:
         return ShareShard(self.config, self._partition_count)
@@ -87,27 +87,31 @@ class ShareCoordinator:
     # --- life
 
     def start(self) -> None:
-        """Begin to delete what is redundant, and to write anew what keeps older records from being so."""
+        """Begin to delete redundant records, and to rewrite old states so that their records become
+        redundant.
+        """
         self._every("prune", self.config.prune_interval_ms, self._prune)
         self._every("snapshot", self.config.cold_snapshot_interval_ms, self._snapshot_cold)
 
     def stop(self) -> None:
-        """Answer NOT_COORDINATOR to all who wait, and serve nothing more."""
+        """Answer NOT_COORDINATOR to all requests that wait, and serve none any more."""
         for timer in self._timers.values():
             timer.cancel()
         self.runtime.close()
 
     def load(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads a partition of `__share_group_state`."""
+        """Load a partition of `__share_group_state` that this broker leads."""
         self.runtime.load(partition, leader_epoch)
 
     def unload(self, partition: int, leader_epoch: int | None) -> None:
-        """This broker leads a partition of `__share_group_state` no more; None when it is deleted."""
+        """Unload a partition of `__share_group_state` that this broker leads no more; None when it is
+        deleted.
+        """
         self._pruned.pop(partition, None)
         self.runtime.unload(partition, leader_epoch)
 
     def partition_of(self, key: SharePartitionKey) -> int:
-        """The partition of `__share_group_state` that keeps the share partition."""
+        """Return the partition of `__share_group_state` that keeps the share partition."""
         return partition_for(key.coordinator_key, self._state_partitions())
 
     # --- what is asked
@@ -145,7 +149,7 @@ class ShareCoordinator:
         return self._write(key, decide, lambda error: Outcome(error, _unable("delete", error)))
 
     def summary(self, key: SharePartitionKey, _leader_epoch: int) -> Promise[StateSummary]:
-        """ReadShareGroupStateSummary of one share partition. As in Kafka the leader epoch fences nobody."""
+        """Handle ReadShareGroupStateSummary of one share partition. As in Kafka it checks no leader epoch."""
 
         def decide(transition: Transition[ShareShard]) -> StateSummary:
             return operations.summary(transition.shard, key)

@@ -1,6 +1,6 @@
 """The operations of the share coordinator on one share partition, each a pure function of its shard.
 
-The order of the checks is that of Kafka's `ShareCoordinatorShard`, as it decides which error is seen.
+The checks come in the order of Kafka's `ShareCoordinatorShard`, which decides which error a client sees.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _NONE = Outcome()
 def initialize(
     transition: ShareTransition, key: SharePartitionKey, state_epoch: int, start_offset: int
 ) -> Outcome:
-    """InitializeShareGroupState: a fresh start, whatever was known.
+    """Decide InitializeShareGroupState: begin the state of a share partition anew.
 
-    One that says no offset is no news in a state epoch that has begun: who was not answered in time asks
-    again, and members may have gone on meanwhile. Kafka has them go through all of it once more.
+    A request without a start offset changes nothing in a state epoch that has begun: it is a retry after a
+    timeout, and members may have gone on meanwhile. Kafka begins anew.
     """
     known = transition.shard.states.get(key)
     refusal = _misplaced(key)
@@ -58,9 +58,10 @@ def initialize(
 
 
 def read(transition: ShareTransition, key: SharePartitionKey, leader_epoch: int) -> StateRead:
-    """ReadShareGroupState: what is stored. A leader of a later epoch fences the older ones by it.
+    """Decide ReadShareGroupState: return the stored state, and fence leaders older than this one.
 
-    Without news of the leader nothing is written, and the answer waits for what was written before.
+    If the leader epoch is not new, nothing is written, and the response waits until earlier writes are
+    committed.
     """
     known = transition.shard.states.get(key)
     refusal = _misplaced(key)
@@ -78,7 +79,7 @@ def read(transition: ShareTransition, key: SharePartitionKey, leader_epoch: int)
 
 
 def write(transition: ShareTransition, key: SharePartitionKey, news: StateWrite) -> Outcome:
-    """WriteShareGroupState: what was delivered, as an update, or as a snapshot after enough of them."""
+    """Decide WriteShareGroupState: write deliveries as an update, or as a snapshot after enough updates."""
     known = transition.shard.states.get(key)
     refusal = _misplaced(key)
     if not refusal.error:
@@ -90,7 +91,7 @@ def write(transition: ShareTransition, key: SharePartitionKey, news: StateWrite)
 
 
 def delete(transition: ShareTransition, key: SharePartitionKey) -> Outcome:
-    """DeleteShareGroupState: forget a share partition, also one that is not known."""
+    """Decide DeleteShareGroupState: forget a share partition, also one that is not known."""
     refusal = _misplaced(key)
     refusal = refusal if refusal.error else _missing(transition.shard, key)
     if not refusal.error and transition.shard.states.get(key) is not None:
@@ -99,7 +100,7 @@ def delete(transition: ShareTransition, key: SharePartitionKey) -> Outcome:
 
 
 def summary(shard: ShareShard, key: SharePartitionKey) -> StateSummary:
-    """ReadShareGroupStateSummary: where a share partition starts."""
+    """Decide ReadShareGroupStateSummary: return the start offset of a share partition."""
     refusal = _misplaced(key)
     refusal = refusal if refusal.error else _missing(shard, key)
     if refusal.error:
@@ -116,9 +117,9 @@ def summary(shard: ShareShard, key: SharePartitionKey) -> StateSummary:
 
 
 def snapshot_cold(transition: ShareTransition) -> None:
-    """Write anew what was not written for a while, so that older records can be deleted.
+    """Write snapshots of states that have not changed for a while, so that older records can be deleted.
 
-    Nothing is written where all share partitions have been quiet since such a snapshot.
+    Nothing is written if all share partitions have been quiet since such a snapshot.
     """
     states = list(transition.shard.states.items())
     if all(state.created_ms != state.written_ms for _, state in states):

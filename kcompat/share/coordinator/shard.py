@@ -28,9 +28,9 @@ _LAST_TOMBSTONE = "last tombstone"
 
 
 class ShareShard:
-    """One partition's share partitions.
+    """The share partitions that one partition of `__share_group_state` keeps.
 
-    `partition_count(topic_id)` says how many partitions a topic has, 0 where there is no such topic.
+    `partition_count(topic_id)` returns how many partitions a topic has, 0 if there is no such topic.
     """
 
     def __init__(self, config: ShareCoordinatorConfig, partition_count: Callable[[bytes], int]) -> None:
@@ -42,10 +42,10 @@ class ShareShard:
 
     @property
     def redundant_before(self) -> int | None:
-        """The committed records of the log below this offset say nothing any more; None if all may.
+        """Offset below which all committed records of the log are redundant; None if no record is.
 
-        That is where the oldest of the last snapshots stands, as long as there are any, else the last
-        tombstone.
+        That is the offset of the oldest of the last snapshots, or of the last tombstone if there is no
+        snapshot.
         """
         snapshots = [state.snapshot_offset for _, state in self.states.committed_items()]
         oldest = min(snapshots) if snapshots else self._tombstones.committed(_LAST_TOMBSTONE)
@@ -72,28 +72,29 @@ class ShareShard:
             self.states.set(key, after_snapshot(self.states.get(key), value, offset), offset)
 
     def _replay_update(self, key: SharePartitionKey, value: ShareUpdateValue, offset: int) -> None:
-        """An update whose snapshot has been deleted from the head of the log precedes a later snapshot, or
-        a tombstone, which says all there is to know.
+        """Replay an update, unless its snapshot was deleted from the head of the log.
+
+        In that case a later snapshot or tombstone in the log replaces the update.
         """
         known = self.states.get(key)
         if known is not None:
             self.states.set(key, after_update(known, value), offset)
 
     def replay_end_transaction(self, producer_id: int, committed: bool, offset: int) -> None:
-        """Nobody writes here in transactions."""
+        """Ignore a transaction marker: no transaction writes to this topic."""
 
     def committed(self, offset: int) -> None:
-        """Records up to `offset` are committed: readers see them."""
+        """Show readers the records up to `offset`."""
         self._timeline.commit(offset)
 
     # --- coming and going
 
     def loaded(self, now_ms: int) -> None:  # noqa: ARG002
-        """From now on readers see what is committed. Nothing runs by itself here."""
+        """Begin to show readers only committed records. The shard has no timers to start."""
         self._timeline.loaded()
 
     def unloaded(self) -> list[Answer]:
-        """Nobody is parked here."""
+        """Do nothing: no request is parked here."""
         return []
 
     def check_invariants(self) -> None:

@@ -36,23 +36,23 @@ class ShareState(Struct, frozen=True):
     delivery_complete_count: int
     batches: tuple[StateBatch, ...]
     created_ms: int
-    """When the last snapshot was written that was asked for, cold ones excepted. Wall clock."""
+    """Wall-clock time in ms of the last snapshot that a request caused, not counting cold ones."""
     written_ms: int
-    """When the last snapshot was written, cold or not."""
+    """Wall-clock time in ms of the last snapshot, cold ones included."""
     fencing_leader_epoch: int
-    """The highest leader epoch seen: older leaders are fenced. Initialisation does not lower it."""
+    """Highest leader epoch seen: older leaders are fenced. Initialization does not lower it."""
     fencing_state_epoch: int
-    """The highest state epoch seen."""
+    """Highest state epoch seen."""
     snapshot_offset: int
-    """Where the last snapshot stands in the log: what is older about this share partition is redundant."""
+    """Offset of the last snapshot in the log: older records of this share partition are redundant."""
     updates: int = 0
-    """Updates since the last snapshot."""
+    """Number of updates since the last snapshot."""
 
 
 def initialized(
     known: ShareState | None, state_epoch: int, start_offset: int, now_ms: int
 ) -> ShareSnapshotValue:
-    """The snapshot with which a share partition begins anew."""
+    """Return the snapshot with which a share partition begins anew."""
     return ShareSnapshotValue(
         snapshot_epoch=0 if known is None else known.snapshot_epoch + 1,
         state_epoch=state_epoch,
@@ -78,7 +78,7 @@ def brought_up_to_date(known: ShareState, write: StateWrite) -> StateWrite:
 
 
 def updated(known: ShareState, write: StateWrite, leader_epoch: int) -> ShareUpdateValue:
-    """The update that tells what was written."""
+    """Return the update that records what was written."""
     return ShareUpdateValue(
         snapshot_epoch=known.snapshot_epoch,
         leader_epoch=leader_epoch,
@@ -93,7 +93,7 @@ def updated(known: ShareState, write: StateWrite, leader_epoch: int) -> ShareUpd
 def snapshot_of_write(
     known: ShareState, write: StateWrite, leader_epoch: int, now_ms: int
 ) -> ShareSnapshotValue:
-    """The snapshot that takes the place of an update when there were enough of them."""
+    """Return the snapshot that replaces an update after enough updates."""
     start_offset = known.start_offset if write.start_offset == NO_OFFSET else write.start_offset
     return ShareSnapshotValue(
         snapshot_epoch=known.snapshot_epoch + 1,
@@ -108,7 +108,7 @@ def snapshot_of_write(
 
 
 def cold_snapshot(known: ShareState, now_ms: int) -> ShareSnapshotValue:
-    """A snapshot of a state that nobody has changed for a while, so that what is older can be deleted."""
+    """Return a snapshot of a state that has not changed for a while, so that older records can be deleted."""
     return ShareSnapshotValue(
         snapshot_epoch=known.snapshot_epoch + 1,
         state_epoch=known.state_epoch,
@@ -122,7 +122,7 @@ def cold_snapshot(known: ShareState, now_ms: int) -> ShareSnapshotValue:
 
 
 def after_snapshot(known: ShareState | None, value: ShareSnapshotValue, offset: int) -> ShareState:
-    """The state once a snapshot that stands at `offset` has been replayed."""
+    """Return the state after a snapshot at `offset` has been replayed."""
     fencing_leader_epoch, fencing_state_epoch = value.leader_epoch, value.state_epoch
     if known is not None:
         fencing_leader_epoch = max(known.fencing_leader_epoch, fencing_leader_epoch)
@@ -146,7 +146,7 @@ def after_snapshot(known: ShareState | None, value: ShareSnapshotValue, offset: 
 
 
 def after_update(known: ShareState, value: ShareUpdateValue) -> ShareState:
-    """The state once an update has been replayed. It knows no state epoch: that of the snapshot holds."""
+    """Return the state after an update has been replayed; an update leaves the state epoch as it is."""
     start_offset = known.start_offset if value.start_offset == NO_OFFSET else value.start_offset
     leader_epoch = known.leader_epoch if value.leader_epoch == NO_EPOCH else value.leader_epoch
     news = [
@@ -165,12 +165,12 @@ def after_update(known: ShareState, value: ShareUpdateValue) -> ShareState:
 
 
 def snapshot_key(key: SharePartitionKey) -> ShareSnapshotKey:
-    """The key of the snapshots, and of the tombstone, of a share partition."""
+    """Return the key of the snapshots and of the tombstone of a share partition."""
     return ShareSnapshotKey(*key)
 
 
 def update_key(key: SharePartitionKey) -> ShareUpdateKey:
-    """The key of the updates of a share partition."""
+    """Return the key of the updates of a share partition."""
     return ShareUpdateKey(*key)
 
 

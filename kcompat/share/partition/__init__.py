@@ -1,1 +1,1 @@
-"""A share partition on the leader of its partition: which records are handed out, to whom, and how often."""
+"""State of a share partition on its leader: records in flight, their members and delivery counts."""

@@ -28,7 +28,7 @@ class AcknowledgeType(IntEnum):
     """Kinds of acknowledgement of a record."""
 
     GAP = 0
-    """The offset has no record."""
+    """Marks an offset that has no record."""
     ACCEPT = 1
     RELEASE = 2
     REJECT = 3
@@ -58,7 +58,7 @@ NO_RENEWALS: Final = Outcome(
 
 
 class Acknowledgement(NamedTuple):
-    """The acknowledgement of a range of records: one type for all of them, or one for each."""
+    """Acknowledgement of a range of records: one type for all of them, or one for each."""
 
     first_offset: int
     last_offset: int
@@ -77,7 +77,7 @@ class Acknowledgement(NamedTuple):
 
 
 class Acknowledging:
-    """The acknowledgements of one member at `now_ms`, applied range by range."""
+    """Acknowledgements of one member at `now_ms`, applied range by range."""
 
     def __init__(self, window: Window, member_id: str, limits: ShareLimits, now_ms: int) -> None:
         self._window = window
@@ -87,7 +87,7 @@ class Acknowledging:
         self._change = Change()
 
     def run(self, said: Iterable[Acknowledgement]) -> Change | Outcome:
-        """Begin to do it, or say why it cannot be; then only renewals have come into effect."""
+        """Begin the change, or return why it is refused; in that case only renewals have come into effect."""
         for each in said:
             refusal = self._begin(each)
             if refusal is not None:
@@ -96,7 +96,7 @@ class Acknowledging:
         return self._change
 
     def _begin(self, said: Acknowledgement) -> Outcome | None:
-        """Begin to do what is said of one range; why it cannot be done, or None."""
+        """Begin the change of one range; return the error if it is refused, or None."""
         start = self._window.start_offset
         if not _KNOWN_TYPES.issuperset(said.types):
             return Outcome(ErrorCode.INVALID_REQUEST, f"Invalid acknowledge type: {list(said.types)}")
@@ -113,7 +113,7 @@ class Acknowledging:
         return None
 
     def _begin_run(self, first: int, last: int, kind: AcknowledgeType) -> Outcome | None:
-        """Begin to do what is said of neighbouring records."""
+        """Begin the change of neighbouring records with the same acknowledgement type."""
         limits = self._limits
         for batch in self._window.overlapping(first, last):
             refusal = self._refusal(batch.parts(first, last))
@@ -131,7 +131,7 @@ class Acknowledging:
         return None
 
     def _refusal(self, spans: Iterable[Span]) -> Outcome | None:
-        """Why the member can say nothing of these records."""
+        """Return the error if the member may not acknowledge these records, or None."""
         for span in spans:
             if span.change is not None:
                 return UNDER_WAY
@@ -143,7 +143,7 @@ class Acknowledging:
 
 
 def release(window: Window, member_id: str, limits: ShareLimits) -> Change:
-    """Begin to take back all that a member has: it is gone."""
+    """Begin to release all records of a member that is gone."""
     change = Change()
     for batch in window.batches:
         for span in batch.spans:
@@ -153,7 +153,9 @@ def release(window: Window, member_id: str, limits: ShareLimits) -> Change:
 
 
 def expire(window: Window, limits: ShareLimits, now_ms: int) -> tuple[list[StateBatch], int | None]:
-    """Take back what was locked until now. What is to be stored, whether that works or not; and when the next
+    """Release the records whose locks have ended.
+
+    Returns the change to store, which counts whether or not the write works, and the time at which the next
     lock ends, None without any.
     """
     stored: list[StateBatch] = []
@@ -177,7 +179,7 @@ def expire(window: Window, limits: ShareLimits, now_ms: int) -> tuple[list[State
 
 
 def settle(window: Window, change: Change, limits: ShareLimits, now_ms: int, *, is_stored: bool) -> None:
-    """A change is stored, or could not be."""
+    """Apply the result of a write to a change: keep the change, or take it back."""
     change.settled = True
     for span in change.spans:
         if span.change is not change:

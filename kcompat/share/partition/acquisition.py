@@ -1,11 +1,11 @@
-"""Handing fetched records to a member, as ranges. Pure.
+"""Acquisition of fetched records for a member, as ranges. Pure.
 
-What was in flight before is handed out as far as it is available; what is new is added. Record batches of the
-log are handed out whole, the last one beyond what was asked for, unless the member wants no more than that
-(`AcquireMode.RECORD_LIMIT`). Kafka's counterpart: `SharePartition.acquire`.
+Records that were in flight before are acquired if they are available; new records are added. Record batches
+of the log are acquired whole, the last one beyond the number of wanted records, unless the member asks for an
+exact limit (`AcquireMode.RECORD_LIMIT`). Kafka's counterpart: `SharePartition.acquire`.
 
 Records that were delivered often come in smaller numbers, and those on their last delivery one by one, so
-that one record that nobody can process does not take its neighbours with it.
+that one record that no member can process does not archive its neighbours with it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kcompat.share.partition.window import Window
 
 ISOLATING_LIMIT = 2
-"""Where a record may be delivered this often at most, its last delivery is like the others."""
+"""Up to this delivery limit, records on their last delivery are not isolated."""
 
 
 class FetchedBatch(NamedTuple):
@@ -39,12 +39,12 @@ class Wish(NamedTuple):
     fetch_offset: int
     max_records: int
     batch_size: int
-    """How many records a range should not exceed, as far as the record batches allow."""
+    """Number of records that a range should not exceed, as far as the record batches allow."""
     mode: AcquireMode
 
 
 class Acquired(NamedTuple):
-    """A range of records that were handed to a member, and the how manieth delivery this is."""
+    """A range of acquired records, and their delivery count."""
 
     first_offset: int
     last_offset: int
@@ -52,7 +52,7 @@ class Acquired(NamedTuple):
 
 
 class Acquisition:
-    """One fetch under way: what was acquired so far."""
+    """The acquisition of one fetch: the ranges acquired so far."""
 
     def __init__(self, window: Window, wish: Wish, limits: ShareLimits, now_ms: int) -> None:
         self.acquired: list[Acquired] = []
@@ -64,7 +64,7 @@ class Acquisition:
         self._count = 0
 
     def run(self, fetched: Sequence[FetchedBatch]) -> list[Acquired]:
-        """Acquire what can be had of the fetched batches."""
+        """Acquire as many of the fetched batches as possible."""
         window = self._window
         if self._wanted <= 0 or not fetched or fetched[-1].last < window.start_offset:
             return []
@@ -91,9 +91,9 @@ class Acquisition:
         return self.acquired
 
     def _bound(self, last: int) -> int | None:
-        """Limit how many records are wanted; the last offset that may be acquired, None if none may be.
+        """Limit the number of wanted records; return the last offset that may be acquired, or None.
 
-        Where as many are in flight as may be, those that have become available again still are to be had.
+        At the limit of records in flight, those that have become available again may still be acquired.
         """
         window = self._window
         room = min(self._wanted, self._limits.max_record_locks - window.in_flight)
@@ -106,13 +106,13 @@ class Acquisition:
         return min(last, window.end_offset - 1)
 
     def _first_new(self, first: int) -> int:
-        """Where new records begin: with nothing in flight, behind what was done with."""
+        """Return the offset at which new records begin; without batches, not below the window's end."""
         return first if self._window.batches else max(first, self._window.end_offset)
 
     # --- what was in flight before
 
     def _acquire_again(self, batch: InFlightBatch, first: int, last: int) -> bool:
-        """Acquire what is available of a batch. False if nothing more is to be acquired after it."""
+        """Acquire the available records of a batch; return False if the acquisition ends with it."""
         free = [span for span in batch.parts(first, last) if span.is_free]
         if not free:
             return True
@@ -127,7 +127,7 @@ class Acquisition:
         return True
 
     def _acquire_parts(self, batch: InFlightBatch, free: list[Span], first: int, last: int) -> int:
-        """Acquire available parts of a batch until a limit is reached; how many records those are."""
+        """Acquire available parts of a batch until a limit is reached; return the number of records."""
         limits = self._limits
         limit = self._wanted - self._count if self._wish.mode is AcquireMode.RECORD_LIMIT else batch.size
         isolates = limits.delivery_count_limit > ISOLATING_LIMIT
@@ -157,7 +157,7 @@ class Acquisition:
         return count
 
     def _take(self, span: Span, *, joins: bool = False) -> None:
-        """Hand a span to the member. `joins` lets it be told as one with the one before it."""
+        """Acquire a span. With `joins` its range may be merged with the one before it."""
         span.acquire(self._wish.member_id, self._locked_until_ms)
         self._count += span.size
         if joins:
@@ -172,9 +172,7 @@ class Acquisition:
     def _acquire_new(
         self, fetched: Sequence[FetchedBatch], first: int, last: int, *, is_in_gap: bool
     ) -> None:
-        """Put records in flight that were not yet, up to the end of the record batch that has the last of
-        those wanted.
-        """
+        """Put new records in flight, up to the end of the record batch that holds the last wanted one."""
         room = self._wanted - self._count
         end = last
         if room < last - first + 1:
@@ -210,12 +208,12 @@ class Acquisition:
 
 
 def gap(first: int, last: int) -> InFlightBatch:
-    """Offsets of which it is not known whether they were delivered."""
+    """Return a batch of offsets of which it is unknown whether they were delivered."""
     return InFlightBatch([Span(first, last, RecordState.AVAILABLE, 0)], is_gap=True)
 
 
 def without(acquired: Sequence[Acquired], removed: Sequence[FetchedBatch]) -> list[Acquired]:
-    """The ranges without the offsets of some record batches, which come in order."""
+    """Return the ranges without the offsets of some record batches, which come in order."""
     rest: list[Acquired] = []
     for each in acquired:
         first = each.first_offset
@@ -231,7 +229,7 @@ def without(acquired: Sequence[Acquired], removed: Sequence[FetchedBatch]) -> li
 
 
 def _end_of_batch(fetched: Sequence[FetchedBatch], offset: int) -> int:
-    """The last offset of the record batch that has an offset; the offset itself if none has."""
+    """Return the last offset of the record batch that holds an offset; the offset itself if none does."""
     for batch in reversed(fetched):
         if batch.first <= offset:
             return max(batch.last, offset)

@@ -1,7 +1,7 @@
-"""Records that were fetched and are not done with, as ranges (Kafka's `InFlightBatch` and `InFlightState`).
+"""Ranges of records that were fetched and are not finished (Kafka's `InFlightBatch` and `InFlightState`).
 
-Kafka keeps the state of a batch as one, or from the first difference on for each of its offsets. Here a batch
-is a list of spans of offsets that are alike, so that nothing is done for each record.
+Kafka keeps one state for a batch, or one for each offset once two records differ. Here a batch is a list of
+spans of offsets in the same state, so that no work is done for each record.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _first_offset = attrgetter("first")
 
 
 class RecordState(IntEnum):
-    """How far a record is. The numbers are those of the log of the share coordinator."""
+    """Delivery state of a record, with the numbers of the share coordinator's log."""
 
     AVAILABLE = 0
     ACQUIRED = 1
@@ -33,11 +33,11 @@ class RecordState(IntEnum):
 
 
 TERMINAL = frozenset({RecordState.ACKNOWLEDGED, RecordState.ARCHIVED})
-"""The states in which a record is done with."""
+"""States of records that are finished."""
 
 
 class Change:
-    """A change of spans that counts once it is stored, and is taken back if it cannot be."""
+    """Change of spans that counts once it is stored, and is taken back if the write fails."""
 
     __slots__ = ("batches", "settled", "spans")
 
@@ -45,13 +45,13 @@ class Change:
         self.batches: list[StateBatch] = []
         """Batches to store, in the order of the change."""
         self.spans: list[Span] = []
-        """Spans that wait for the change to be stored. A span that is cut is here twice, in its parts."""
+        """Spans that wait for the change to be stored. A span that was cut appears in its parts."""
         self.settled = False
         """Whether the result of the write is known."""
 
 
 class Span:
-    """Neighbouring records of one batch that are alike. Offsets are included at both ends."""
+    """Neighbouring records of one batch in the same state. Both offsets are inclusive."""
 
     __slots__ = (
         "before",
@@ -84,21 +84,21 @@ class Span:
 
     @property
     def size(self) -> int:
-        """How many offsets it spans."""
+        """Number of offsets in the span."""
         return self.last - self.first + 1
 
     @property
     def is_free(self) -> bool:
-        """Whether it can be acquired."""
+        """Whether the records can be acquired."""
         return self.state is RecordState.AVAILABLE and self.change is None
 
     @property
     def is_done(self) -> bool:
-        """Whether the records are done with for good."""
+        """Whether the records are finished for good."""
         return self.state in TERMINAL and self.change is None
 
     def acquire(self, member_id: str, locked_until_ms: int) -> None:
-        """Hand the records to a member."""
+        """Acquire the records for a member."""
         assert self.is_free
         self.state = RecordState.ACQUIRED
         self.delivery_count += 1
@@ -106,18 +106,18 @@ class Span:
         self.locked_until_ms = locked_until_ms
 
     def free(self, delivery_limit: int) -> None:
-        """Let others acquire the records, unless they have been delivered as often as they may be."""
+        """Make the records available to other members, or archive them at the delivery limit."""
         self.state = RecordState.ARCHIVED if self.delivery_count >= delivery_limit else RecordState.AVAILABLE
         self.member_id = NOBODY
 
     def archive(self) -> None:
-        """Be done with the records, whatever is on its way."""
+        """Archive the records, even if another change is not stored yet."""
         self.state = RecordState.ARCHIVED
         self.member_id = NOBODY
         self.change = None
 
     def begin(self, change: Change, state: RecordState, delivery_limit: int) -> None:
-        """Leave the hands of the member for `state`, once that is stored."""
+        """Begin the change to `state`, which counts once it is stored."""
         assert self.state is RecordState.ACQUIRED
         self.before = (self.state, self.member_id)
         self.change = change
@@ -129,14 +129,16 @@ class Span:
         change.spans.append(self)
 
     def take_back(self, delivery_limit: int, now_ms: int) -> None:
-        """The change could not be stored: the member has the records as before, if its lock still holds."""
+        """Undo a change that could not be stored: the member has the records as before, if its lock still
+        holds.
+        """
         self.change = None
         self.state, self.member_id = self.before
         if self.locked_until_ms <= now_ms:
             self.free(delivery_limit)
 
     def cut(self, offset: int) -> Span:
-        """Keep what lies below `offset`; the rest is a span of its own."""
+        """Keep the part below `offset`; return the rest as a span."""
         assert self.first < offset <= self.last
         rest = Span(offset, self.last, self.state, self.delivery_count)
         rest.member_id, rest.locked_until_ms = self.member_id, self.locked_until_ms
@@ -147,7 +149,7 @@ class Span:
         return rest
 
     def is_like(self, other: Span) -> bool:
-        """Whether both are at rest and alike, so that they can be one."""
+        """Return whether both have the same state without a pending change, so that they can be joined."""
         return (
             self.change is None
             and other.change is None
@@ -159,7 +161,7 @@ class Span:
 
 
 class InFlightBatch:
-    """Records that were acquired together at first, or stored together, in spans without holes.
+    """Records that were first acquired together, or stored together, in spans without holes.
 
     A gap holds offsets below the last stored ones of which nothing is stored: they may never have been
     delivered, and are acquired as if they had not been.
@@ -173,21 +175,21 @@ class InFlightBatch:
 
     @property
     def first(self) -> int:
-        """Its first offset."""
+        """First offset of the batch."""
         return self.spans[0].first
 
     @property
     def last(self) -> int:
-        """Its last offset."""
+        """Last offset of the batch."""
         return self.spans[-1].last
 
     @property
     def size(self) -> int:
-        """How many offsets it has."""
+        """Number of offsets in the batch."""
         return self.last - self.first + 1
 
     def parts(self, first: int, last: int) -> Iterator[Span]:
-        """The spans that overlap these offsets, as they are."""
+        """Return the spans that overlap these offsets, uncut."""
         spans = self.spans
         index = max(bisect_right(spans, first, key=_first_offset) - 1, 0)
         for span in spans[index:]:
@@ -197,14 +199,16 @@ class InFlightBatch:
                 yield span
 
     def carve(self, first: int, last: int) -> list[Span]:
-        """The spans of exactly these offsets, as far as the batch has them; spans are cut at both ends."""
+        """Return the spans of exactly these offsets, as far as the batch has them; spans are cut at both
+        ends.
+        """
         spans = self.spans
         begin = self._cut(max(first, self.first))
         end = self._cut(last + 1) if last < self.last else len(spans)
         return spans[begin:end]
 
     def _cut(self, offset: int) -> int:
-        """Make a span begin at `offset`; its index."""
+        """Cut a span so that one begins at `offset`; return its index."""
         spans = self.spans
         index = bisect_right(spans, offset, key=_first_offset) - 1
         if spans[index].first == offset:
@@ -213,7 +217,7 @@ class InFlightBatch:
         return index + 1
 
     def join(self) -> None:
-        """Make one of neighbouring spans that are alike."""
+        """Join neighbouring spans in the same state."""
         joined = self.spans[:1]
         for span in self.spans[1:]:
             if joined[-1].is_like(span):

@@ -10,16 +10,16 @@ LEAST_THROTTLED_DELIVERIES = 2
 
 
 class AcquireMode(IntEnum):
-    """How many records a fetch acquires (KIP-1206)."""
+    """Rule for the number of records that a fetch acquires (KIP-1206)."""
 
     BATCH_OPTIMIZED = 0
-    """Whole batches, and so perhaps more than asked for."""
+    """Whole record batches, which may be more records than the fetch asked for."""
     RECORD_LIMIT = 1
-    """No more than asked for."""
+    """At most the number of records that the fetch asked for."""
 
 
 class ShareLimits(NamedTuple):
-    """The settings in force for the share partitions of a group at one moment."""
+    """The effective settings for the share partitions of a group."""
 
     max_record_locks: int
     """Records of a share partition that may be in flight."""
@@ -32,7 +32,7 @@ class ShareLimits(NamedTuple):
 
     @property
     def throttled_deliveries(self) -> int:
-        """From how many deliveries on records are handed out in smaller numbers, to find the one that is to
-        blame.
+        """Return the delivery count from which on records are acquired in smaller numbers, to isolate a bad
+        one.
         """
         return max(LEAST_THROTTLED_DELIVERIES, math.ceil(self.delivery_count_limit / 2))

@@ -1,8 +1,8 @@
-"""A share partition on the leader of its partition, as a machine without IO.
+"""A share partition on the leader of its partition, as a state machine without IO.
 
-Its leader reads records from where it says, hands them out as it says, and stores what it says before what
-members say of them counts. Kafka's counterpart: `SharePartition`, whose locks, timers and calls to the
-persister are with `kcompat.share.partition_manager` here.
+The leader reads records from `next_fetch_offset`, acquires them for members, and stores each change before
+the members' acknowledgements count. Kafka's counterpart: `SharePartition`, whose locks, timers and calls to
+the persister are in `kcompat.share.leading` here.
 """
 
 from __future__ import annotations
@@ -32,38 +32,38 @@ class DamagedStateError(Exception):
 
 
 class SharePartition:
-    """The records of a partition that a share group is to get, has in flight, and has finished.
+    """Records of a partition for a share group: still to be fetched, in flight, and finished.
 
-    Locks end by themselves only when `expire` is called; `lock_ends_ms` says when that is due.
+    Locks end only when `expire` is called, which is due at `lock_ends_ms`.
     """
 
     def __init__(
         self, state_epoch: int, leader_epoch: int, start_offset: int, stored: Iterable[StateBatch]
     ) -> None:
-        """`stored` is what was stored of the records from `start_offset` on. Raises DamagedStateError."""
+        """`stored` is the stored state of the records from `start_offset` on. Raises DamagedStateError."""
         self.state_epoch = state_epoch
         self.leader_epoch = leader_epoch
         self.lock_ends_ms: int | None = None
-        """When the first lock may end; None while nothing is acquired."""
+        """Time in ms at which the first lock may end; None while nothing is acquired."""
         self._window = Window(start_offset, _restored(start_offset, stored))
 
     @property
     def start_offset(self) -> int:
-        """Below it everything is done with."""
+        """Offset below which all records are finished."""
         return self._window.start_offset
 
     @property
     def end_offset(self) -> int:
-        """From here on nothing has been fetched."""
+        """Offset from which on no record has been fetched."""
         return self._window.end_offset
 
     @property
     def next_fetch_offset(self) -> int:
-        """From where to read next: the first record that can be acquired."""
+        """Offset of the first record that can be acquired, from which to read next."""
         return self._window.next_fetch_offset()
 
     def can_acquire(self, limits: ShareLimits) -> bool:
-        """Whether reading makes sense: records are to be delivered again, or there is room for new ones."""
+        """Whether a read can acquire records: some are available again, or there is room for new ones."""
         window = self._window
         return window.next_fetch_offset() != window.end_offset or window.in_flight < limits.max_record_locks
 
@@ -75,7 +75,7 @@ class SharePartition:
         limits: ShareLimits,
         now_ms: int,
     ) -> list[Acquired]:
-        """Hand fetched records to a member, those of aborted transactions excepted, which are archived."""
+        """Acquire fetched records for a member, and archive those of aborted transactions."""
         acquired = Acquisition(self._window, wish, limits, now_ms).run(fetched)
         if acquired:
             self._locked_until(now_ms + limits.record_lock_duration_ms)
@@ -89,30 +89,30 @@ class SharePartition:
     def acknowledge(
         self, member_id: str, said: Iterable[Acknowledgement], limits: ShareLimits, now_ms: int
     ) -> Change | Outcome:
-        """Begin to do what a member says of its records, or say why it cannot be."""
+        """Begin a member's acknowledgements, or return why they are refused."""
         begun = Acknowledging(self._window, member_id, limits, now_ms).run(said)
         if self.lock_ends_ms is not None:  # a renewed lock may end before those made when they lasted longer
             self._locked_until(now_ms + limits.record_lock_duration_ms)
         return begun
 
     def release(self, member_id: str, limits: ShareLimits) -> Change:
-        """Begin to take back what a member has, as it is gone."""
+        """Begin to release the records of a member that is gone."""
         return release(self._window, member_id, limits)
 
     def settle(self, change: Change, limits: ShareLimits, now_ms: int, *, is_stored: bool) -> None:
-        """A change is stored, or could not be."""
+        """Apply the result of a write to a change: keep the change, or take it back."""
         settle(self._window, change, limits, now_ms, is_stored=is_stored)
         for span in change.spans:
             if span.state is RecordState.ACQUIRED:
                 self._locked_until(span.locked_until_ms)
 
     def expire(self, limits: ShareLimits, now_ms: int) -> list[StateBatch]:
-        """Take back what was locked until now. What to store; it counts already, as nobody waits for it."""
+        """Release the records whose locks have ended; return the change to store, which counts already."""
         stored, self.lock_ends_ms = expire(self._window, limits, now_ms)
         return stored
 
     def log_starts_at(self, offset: int) -> None:
-        """The log has nothing below this offset: nor has the share partition."""
+        """Drop the records below `offset`, where the log now starts."""
         if offset > self._window.start_offset:
             self._window.start_at(offset)
 
@@ -145,7 +145,7 @@ class SharePartition:
 
 
 def _restored(start_offset: int, stored: Iterable[StateBatch]) -> list[InFlightBatch]:
-    """The batches in flight when the leader was lost, and the gaps between them."""
+    """Return the batches in flight when the former leader was lost, and the gaps between them."""
     batches: list[InFlightBatch] = []
     behind = start_offset
     for each in stored:

@@ -1,6 +1,6 @@
-"""The records of a share partition that are in flight, from its start offset to its end. Pure.
+"""The records in flight of a share partition, from its start offset to its end offset. Pure.
 
-Below the start everything is done with; from the end on nothing has been fetched. Kafka's counterpart: the
+Records below the start are finished; records from the end on have not been fetched. Kafka's counterpart: the
 cached state of `SharePartition`.
 """
 
@@ -20,7 +20,7 @@ _last_offset = attrgetter("last")
 
 
 class Window:
-    """The batches in flight, in order. Offsets between batches have no records."""
+    """Batches in flight, in order. Offsets between batches have no records."""
 
     __slots__ = ("_may_be_free", "batches", "end_offset", "start_offset")
 
@@ -28,18 +28,18 @@ class Window:
         self.start_offset = start_offset
         self.batches = batches
         self.end_offset = batches[-1].last + 1 if batches else start_offset
-        """The offset behind the last that is in flight."""
+        """Offset after the last one in flight."""
         self._may_be_free = True
         self.advance()
 
     @property
     def in_flight(self) -> int:
-        """How many offsets are in flight, those of records that are not there any more included."""
+        """Number of offsets in flight, including those of records that the log no longer has."""
         return self.end_offset - self.start_offset
 
     @property
     def delivery_complete_count(self) -> int:
-        """How many of them are done with, or will be once that is stored."""
+        """Number of offsets in flight that are finished, or will be once a change is stored."""
         start = self.start_offset
         return sum(
             span.last - max(span.first, start) + 1
@@ -48,22 +48,22 @@ class Window:
         )
 
     def spans(self) -> Iterator[Span]:
-        """All spans, in order."""
+        """Return all spans, in order."""
         for batch in self.batches:
             yield from batch.spans
 
     def overlapping(self, first: int, last: int) -> list[InFlightBatch]:
-        """The batches that have any of these offsets."""
+        """Return the batches that have any of these offsets."""
         batches = self.batches
         begin = bisect_left(batches, first, key=_last_offset)
         return batches[begin : bisect_right(batches, last, key=_first_offset)]
 
     def freed(self) -> None:
-        """Records may have become available again."""
+        """Search for available records from the start again, as some may have been released."""
         self._may_be_free = True
 
     def next_fetch_offset(self) -> int:
-        """The first record that can be acquired, or the end."""
+        """Return the offset of the first record that can be acquired, or the end offset."""
         if self._may_be_free:
             for span in self.spans():
                 if span.is_free and span.last >= self.start_offset:
@@ -72,7 +72,7 @@ class Window:
         return self.end_offset
 
     def insert(self, batch: InFlightBatch) -> None:
-        """Put a batch where its offsets belong; nothing of it is there yet."""
+        """Insert a batch at its offsets, none of which is in flight yet."""
         batches = self.batches
         if not batches or batches[-1].last < batch.first:
             batches.append(batch)
@@ -81,7 +81,7 @@ class Window:
         self.end_offset = max(self.end_offset, batch.last + 1)
 
     def cut_gap(self, gap: InFlightBatch, first: int, last: int) -> None:
-        """Make a hole of these offsets in a gap, for the batches that come there."""
+        """Cut these offsets out of a gap, to make room for a batch."""
         assert gap.is_gap
         place = self.batches.index(gap)
         gap.carve(first, last)
@@ -91,11 +91,11 @@ class Window:
         self.batches[place : place + 1] = rest
 
     def archive_free(self, first: int, last: int) -> None:
-        """Be done with the records of these offsets that nobody has."""
+        """Archive the records of these offsets that no member has acquired."""
         self._archive(first, last, RecordState.AVAILABLE)
 
     def archive_acquired(self, first: int, last: int) -> None:
-        """Be done with the records of these offsets that somebody has."""
+        """Archive the records of these offsets that a member has acquired."""
         self._archive(first, last, RecordState.ACQUIRED)
 
     def _archive(self, first: int, last: int, state: RecordState) -> None:
@@ -107,7 +107,7 @@ class Window:
                 batch.join()
 
     def start_at(self, offset: int) -> None:
-        """The log begins at `offset` now: what lies below it is done with."""
+        """Finish the records below `offset`, where the log now starts."""
         assert offset > self.start_offset
         batches = self.batches
         del batches[: bisect_left(batches, offset, key=_last_offset)]
@@ -120,7 +120,7 @@ class Window:
         self.advance()
 
     def advance(self) -> bool:
-        """Move the start to the first record that is not done with. Whether it moved."""
+        """Move the start to the first record that is not finished; return whether it moved."""
         before = self.start_offset
         done, self.start_offset = 0, self.end_offset
         for batch in self.batches:
