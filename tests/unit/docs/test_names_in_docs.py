@@ -24,6 +24,7 @@ BACKTICKED = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)#\s:]+)[)#]")
 PLACE = re.compile(rf"(?:{'|'.join(TREES)})/[\w./-]*")
 MODULE = re.compile(r"kcompat(?:\.\w+)+")
+PYTHON_FILE = re.compile(r"`(?:\.\.\./)?([\w/]+\.py)`")
 
 
 def is_there(name: str) -> bool:
@@ -42,6 +43,14 @@ def test_names_and_links(page: Path) -> None:
     text = page.read_text()
     assert [name for name in BACKTICKED.findall(text) if not is_there(name)] == []
     assert [link for link in LINK.findall(text) if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.skipif("interop-tests" not in TREES, reason="some of the files are not in this distribution")
+@pytest.mark.parametrize("page", sorted(REPOSITORY.glob("docs/internals/*.md")), ids=lambda page: page.name)
+def test_files_in_tables_of_modules(page: Path) -> None:
+    names = PYTHON_FILE.findall(page.read_text())
+    there = [f"/{path}" for path in (*FILES, *(path.name for path in REPOSITORY.glob("*.py")))]
+    assert [name for name in names if not any(path.endswith(f"/{name}") for path in there)] == []
 
 
 @pytest.mark.parametrize("name", ["kcompat/gone.py", "kcompat.gone", "kcompat.promise.Gone", "docs/gone/"])
