@@ -104,8 +104,6 @@ class BrokerKeys:
     default_replication_factor = _int("default.replication.factor")
     num_partitions = _int("num.partitions")
     min_insync_replicas = _int("min.insync.replicas")
-    unclean_leader_election_enable = _bool("unclean.leader.election.enable")
-    message_max_bytes = _int("message.max.bytes")
 
     log_retention_check_interval_ms = _int("log.retention.check.interval.ms")
     log_initial_task_delay_ms = _int("log.initial.task.delay.ms")
@@ -118,14 +116,6 @@ class BrokerKeys:
     producer_id_expiration_ms = _int("producer.id.expiration.ms")
     producer_id_expiration_check_interval_ms = _int("producer.id.expiration.check.interval.ms")
 
-    group_initial_rebalance_delay_ms = _int("group.initial.rebalance.delay.ms")
-    group_min_session_timeout_ms = _int("group.min.session.timeout.ms")
-    group_max_session_timeout_ms = _int("group.max.session.timeout.ms")
-    group_max_size = _int("group.max.size")
     offset_metadata_max_bytes = _int("offset.metadata.max.bytes")
-    offsets_commit_timeout_ms = _int("offsets.commit.timeout.ms")
-    offsets_retention_minutes = _int("offsets.retention.minutes")
-    offsets_retention_check_interval_ms = _int("offsets.retention.check.interval.ms")
     offsets_topic_num_partitions = _int("offsets.topic.num.partitions")
     offsets_topic_segment_bytes = _int("offsets.topic.segment.bytes")
-    transaction_max_timeout_ms = _int("transaction.max.timeout.ms")

@@ -243,7 +243,7 @@ class Controller:
 
     def _balance_now(self) -> None:
         config = self._config.current
-        if config.get("auto.leader.rebalance.enable") is True:
+        if config.boolean("auto.leader.rebalance.enable"):
             tolerated = config.integer("leader.imbalance.per.broker.percentage")
             self._put(_FOUND, BalanceLeaders(tolerated), None)
         interval_ms = config.integer("leader.imbalance.check.interval.seconds") * 1000

@@ -97,7 +97,7 @@ class BrokerNode:
         store = environment.open_store(config, environment.clock)
         began(store.close)
         session = await store.session()
-        is_ours = not config.get("zookeeper.connect")  # brokers of Kafka end where features are finalized
+        is_ours = not config.string("zookeeper.connect")  # brokers of Kafka end where features are finalized
         await loading.prepare(session, HIGHEST_LEVELS if is_ours else {})
         config = await with_broker_id(config, self._identity, session, is_alone=store.is_own)
         proposed = self._identity.cluster_id or uuid_to_text(random_uuid(environment.random))

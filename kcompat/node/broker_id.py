@@ -27,7 +27,7 @@ async def with_broker_id(
         ConfigError: there is none, or it is one of those that are given to brokers without one.
     """
     broker_id = config.broker_id
-    generates, most_reserved = config.get("broker.id.generation.enable"), config.integer(_MOST_RESERVED)
+    generates, most_reserved = config.boolean("broker.id.generation.enable"), config.integer(_MOST_RESERVED)
     if is_alone:
         if broker_id >= 0:
             return config

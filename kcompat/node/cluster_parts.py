@@ -95,7 +95,7 @@ class ClusterParts:
         config = self._config.current
         memory = (
             RememberedSessions(config.log_dirs, environment.files)
-            if config.get("zookeeper.connect")
+            if config.string("zookeeper.connect")
             else Forgetful()
         )
         registration = Registration(self._session, self.broker_id, memory, environment.clock)
@@ -163,7 +163,7 @@ class ClusterParts:
     async def hand_leaderships_over(self) -> None:
         """Have the controller move the leaderships of this broker away, if `controlled.shutdown.enable`."""
         config = self._config.current
-        if config.get("controlled.shutdown.enable"):
+        if config.boolean("controlled.shutdown.enable"):
             departure = Departure(
                 self.broker_id,
                 lambda: self.decisions.move_leaderships_away(self.registration.epoch),

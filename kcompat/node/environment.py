@@ -105,7 +105,7 @@ def real_environment() -> Environment:
 
 
 def _open_store(config: BrokerConfig, clock: Clock) -> Sessions:
-    if config.get("zookeeper.connect"):
+    if config.string("zookeeper.connect"):
         from kcompat.store.zookeeper.sessions import ZooKeeper
         from kcompat.store.zookeeper.settings import ZooKeeperSettings, credentials
 

@@ -39,7 +39,7 @@ def spread(
             "several brokers that are alike take one listener, and advertise what it is bound to"
         )
     insist_on_several(config.log_dirs, brokers, FILES)
-    if not config.get("zookeeper.connect"):
+    if not config.string("zookeeper.connect"):
         config = fit_to_size(config, brokers)
     configs = []
     (first,) = config.listeners

@@ -107,7 +107,7 @@ class ProcessCluster:
         self, config: BrokerConfig, brokers: int, served_at: tuple[str, int] | None, log_level: str | None
     ) -> None:
         """`served_at` is where ZooKeeper's clients find the store; None: anywhere. Raises ConfigError."""
-        if config.get("zookeeper.connect"):
+        if config.string("zookeeper.connect"):
             raise ConfigError(
                 "--processes keeps the metadata in the first broker, but zookeeper.connect says that it is "
                 "elsewhere: start each broker there by a command of its own"

@@ -317,7 +317,7 @@ def test_variables_are_resolved_over_all_that_is_asked_for(tmp_path: Path) -> No
     kind = "config.providers.env.class=org.apache.kafka.common.config.provider.EnvVarConfigProvider"
     environment = {"PARTS": "7", "RACK": "r", "KAFKA_MESSAGE_MAX_BYTES": "${env:BYTES}", "BYTES": "5"}
     config = configured(str(tmp_path / "s"), "--override", named, "--override", kind, environment=environment)
-    assert (config.num_partitions, config.rack, config.message_max_bytes) == (7, "r", 5)
+    assert (config.num_partitions, config.rack, config.integer("message.max.bytes")) == (7, "r", 5)
 
 
 def test_a_variable_without_a_provider_is_warned_about(caplog: pytest.LogCaptureFixture) -> None:

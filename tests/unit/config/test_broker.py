@@ -16,12 +16,12 @@ def test_defaults_static_and_dynamic_values_count_in_kafkas_order() -> None:
         dynamic={"message.max.bytes": "1"},
         dynamic_default={"message.max.bytes": "2", "log.cleaner.threads": "5"},
     )
-    assert (config.message_max_bytes, config.num_partitions) == (1, 4)
+    assert (config.integer("message.max.bytes"), config.num_partitions) == (1, 4)
     assert config.integer("log.cleaner.threads") == 5
     assert config.integer("num.io.threads") == 8
     later = config.with_dynamic({}, {"message.max.bytes": "2"})
-    assert later.message_max_bytes == 2
-    assert config.message_max_bytes == 1
+    assert later.integer("message.max.bytes") == 2
+    assert config.integer("message.max.bytes") == 1
 
 
 def test_a_dynamic_value_hides_its_static_synonyms() -> None:
