@@ -38,16 +38,16 @@ T = TypeVar("T")
 
 
 class TransactionCoordinatorConfig(Struct, frozen=True):
-    """Broker settings that the transaction coordinator obeys, with Kafka's defaults; times in ms."""
+    """Broker settings that the transaction coordinator obeys; times in ms."""
 
-    max_timeout_ms: int = 900_000
-    abort_interval_ms: int = 10_000
+    max_timeout_ms: int
+    abort_interval_ms: int
     """Time between two searches for transactions that have timed out."""
-    expiry_interval_ms: int = 3_600_000
+    expiry_interval_ms: int
     """Time between two searches for transactional ids that have expired."""
-    retention_ms: int = 604_800_000
+    retention_ms: int
     """Time after which an unused transactional id expires."""
-    commit_timeout_ms: int = 5_000
+    commit_timeout_ms: int
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> TransactionCoordinatorConfig:

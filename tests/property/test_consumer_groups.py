@@ -19,6 +19,7 @@ from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
 from kcompat.protocol.errors import ErrorCode
+from support.default_settings import with_defaults
 from support.group_coordinators import GROUP, ConsumerGroupFixture
 from support.group_machine import GroupMachine
 
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
 REBALANCE_MS = 20_000
 TOPICS = ("t", "u", "v")
 PATTERNS = ("[tu]", "[uv].*", ".*")
-CONFIG = GroupCoordinatorConfig(consumer=ConsumerGroupConfig(max_size=4, regex_refresh_interval_ms=30_000))
+CONFIG = with_defaults(
+    GroupCoordinatorConfig,
+    consumer=with_defaults(ConsumerGroupConfig, max_size=4, regex_refresh_interval_ms=30_000),
+)
 REJOIN = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND)
 
 

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
 TOPIC_PARTITIONS = [("topic", index) for index in range(6)]
 INSTANCES = ("s1", "s2")
 SESSION_MS, REBALANCE_MS, RETENTION_MS = 10_000, 15_000, 1_000_000_000
-CONFIG = GroupCoordinatorConfig(
-    max_size=4, offsets_retention_ms=RETENTION_MS, retention_check_interval_ms=RETENTION_MS
+CONFIG = settings(
+    GroupCoordinatorConfig,
+    max_size=4,
+    offsets_retention_ms=RETENTION_MS,
+    retention_check_interval_ms=RETENTION_MS,
 )
 
 

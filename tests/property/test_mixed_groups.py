@@ -20,6 +20,7 @@ from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig, MigrationPolicy
 from kcompat.protocol.errors import ErrorCode
 from support.classic_consumer import ClassicConsumer
+from support.default_settings import with_defaults
 from support.group_coordinators import ConsumerGroupFixture
 from support.group_machine import GroupMachine
 
@@ -87,8 +88,8 @@ class Modern:
 class MixedGroups(GroupMachine):
     @initialize(policy=st.sampled_from(MigrationPolicy))
     def begin(self, policy: MigrationPolicy) -> None:
-        consumer = ConsumerGroupConfig(migration=policy, session_timeout_ms=20_000)
-        self.fixture = ConsumerGroupFixture(GroupCoordinatorConfig(consumer=consumer))
+        consumer = with_defaults(ConsumerGroupConfig, migration=policy, session_timeout_ms=20_000)
+        self.fixture = ConsumerGroupFixture(with_defaults(GroupCoordinatorConfig, consumer=consumer))
         fixture = self.fixture
         self.places: list[list[ClassicConsumer | Modern]] = [
             [ClassicConsumer(fixture)],

@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 
 OFFSETS = 30
 PRUNE_MS, COLD_MS = 1_000, 3_000
-CONFIG = ShareCoordinatorConfig(
-    updates_per_snapshot=3, prune_interval_ms=PRUNE_MS, cold_snapshot_interval_ms=COLD_MS
+CONFIG = settings(
+    ShareCoordinatorConfig,
+    updates_per_snapshot=3,
+    prune_interval_ms=PRUNE_MS,
+    cold_snapshot_interval_ms=COLD_MS,
 )
 
 offsets = st.integers(0, OFFSETS - 1)

@@ -17,13 +17,14 @@ from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.share.group import ShareGroup
 from kcompat.group.kinds.share.settings import ShareGroupConfig
 from kcompat.protocol.errors import ErrorCode
+from support.default_settings import with_defaults
 from support.group_coordinators import GROUP
 from support.group_machine import GroupMachine
 from support.share_groups import ShareGroupFixture
 
 TOPICS = ("t", "u", "v")
 MEMBERS = ("a", "b", "c", "d")
-CONFIG = GroupCoordinatorConfig(share=ShareGroupConfig(max_size=3))
+CONFIG = with_defaults(GroupCoordinatorConfig, share=with_defaults(ShareGroupConfig, max_size=3))
 RETRY_MS = 30_000
 
 

@@ -32,8 +32,11 @@ NAMES = ("one", "two")
 PLACES = (("t", 0), ("t", 1), ("__consumer_offsets", 3))
 TIMEOUT_MS = 5_000
 RETENTION_MS = 1_000_000
-CONFIG = TransactionCoordinatorConfig(
-    abort_interval_ms=1_000, expiry_interval_ms=RETENTION_MS, retention_ms=RETENTION_MS
+CONFIG = settings(
+    TransactionCoordinatorConfig,
+    abort_interval_ms=1_000,
+    expiry_interval_ms=RETENTION_MS,
+    retention_ms=RETENTION_MS,
 )
 
 

@@ -20,6 +20,7 @@ from kcompat.protocol.messages.streams_group_heartbeat import StreamsGroupHeartb
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
 from kcompat.security.authorizer import AllowEverything
 from support.asking import Finalized, ask, services_of
+from support.default_settings import with_defaults
 from support.group_coordinators import GroupFixture, KnownEnds
 from support.share_coordinators import ShareCoordinatorFixture
 
@@ -54,7 +55,7 @@ class GroupHandlers:
         self.refusal: str | None = None
         """Why it makes none; None while it does not answer."""
         self.fixture = GroupFixture(
-            GroupCoordinatorConfig(**config), self.shares.coordinator, self.ends, self._make
+            with_defaults(GroupCoordinatorConfig, **config), self.shares.coordinator, self.ends, self._make
         )
         self.fixture.image = IMAGE
         self.authorizer: Authorizer = AllowEverything()

@@ -32,6 +32,7 @@ from kcompat.records.record import Record
 from kcompat.share.ends import End
 from support.coordinator_log import MemoryCoordinatorLog
 from support.coordinator_state import kept_of_groups, replayed_groups
+from support.default_settings import with_defaults
 from support.share_coordinators import ShareCoordinatorFixture
 from support.verifiers import Trusting
 from support.virtual_clock import VirtualClock
@@ -83,7 +84,7 @@ class GroupFixture:
     ) -> None:
         self.clock = VirtualClock()
         self.log = MemoryCoordinatorLog()
-        self.config = config or GroupCoordinatorConfig()
+        self.config = config or with_defaults(GroupCoordinatorConfig)
         self.verifier = Trusting()
         self._ids = count(1)
         self.image = ClusterImage("cluster")

@@ -10,6 +10,7 @@ from kcompat.share.coordinator.coordinator import ShareCoordinator
 from kcompat.share.key import SharePartitionKey
 from kcompat.share.persister import StateWrite
 from support.coordinator_log import MemoryCoordinatorLog
+from support.default_settings import with_defaults
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class ShareCoordinatorFixture:
     def __init__(self, config: ShareCoordinatorConfig | None = None, state_partitions: int = 1) -> None:
         self.clock = VirtualClock()
         self.log = PrunableMemoryLog()
-        self.config = config or ShareCoordinatorConfig()
+        self.config = config or with_defaults(ShareCoordinatorConfig)
         self.state_partitions = state_partitions
         self.topics = {TOPIC: TOPIC_PARTITIONS}
         self.is_enabled = True

@@ -14,6 +14,7 @@ from kcompat.group.kinds.streams.tasks import task_sets
 from kcompat.group.kinds.streams.topology import CopartitionGroup, Subtopology, TopicInfo, Topology
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
+from support.default_settings import with_defaults
 from support.group_coordinators import GROUP, REBALANCE_MS, ConsumerGroupFixture
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.streams.configured import StatusCode
     from kcompat.group.kinds.streams.requests import DescribedStreamsGroup, StreamsHeartbeatAnswer
 
-AT_ONCE = GroupCoordinatorConfig(streams=StreamsGroupConfig(initial_delay_ms=0, assignment_interval_ms=0))
+AT_ONCE = with_defaults(
+    GroupCoordinatorConfig,
+    streams=with_defaults(StreamsGroupConfig, initial_delay_ms=0, assignment_interval_ms=0),
+)
 """The first target does not wait for more members, nor the next one for the last."""
 
 

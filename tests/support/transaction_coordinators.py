@@ -19,6 +19,7 @@ from kcompat.transaction.requests import EndRequest, InitRequest, Producer, Prod
 from kcompat.transaction.serde import TRANSACTION_SERDE, value_of
 from kcompat.transaction.transaction import FENCING_EPOCH, LAST_EPOCH
 from support.coordinator_log import MemoryCoordinatorLog
+from support.default_settings import with_defaults
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class TransactionFixture:
     def __init__(self, config: TransactionCoordinatorConfig | None = None) -> None:
         self.clock = VirtualClock()
         self.log = MemoryCoordinatorLog()
-        self.config = config or TransactionCoordinatorConfig()
+        self.config = config or with_defaults(TransactionCoordinatorConfig)
         self.brokers = MarkedBrokers()
         self.has_ids = True
         self.feature_level = 0

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 
 class ShareCoordinatorConfig(Struct, frozen=True):
-    """A snapshot of the settings, with Kafka's defaults. Times in ms."""
+    """A snapshot of the settings. Times in ms."""
 
-    updates_per_snapshot: int = 500
-    write_timeout_ms: int = 5_000
-    prune_interval_ms: int = 300_000
-    cold_snapshot_interval_ms: int = 300_000
+    updates_per_snapshot: int
+    write_timeout_ms: int
+    prune_interval_ms: int
+    cold_snapshot_interval_ms: int
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> ShareCoordinatorConfig:
-        """Read the settings by Kafka's names."""
+        """Read the settings through `get`, which returns the value of a Kafka key."""
         return cls(
             updates_per_snapshot=get("share.coordinator.snapshot.update.records.per.snapshot"),
             write_timeout_ms=get("share.coordinator.write.timeout.ms"),

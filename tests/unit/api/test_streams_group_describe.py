@@ -13,6 +13,7 @@ from kcompat.protocol.messages.streams_group_heartbeat import StreamsGroupHeartb
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying, Finalized
+from support.default_settings import with_defaults
 from support.group_apis import GroupHandlers, streaming
 
 NOT_ASKED_FOR = -(2**31)
@@ -22,7 +23,7 @@ Request = StreamsGroupHeartbeatRequest
 @pytest.fixture
 def broker() -> GroupHandlers:
     """A group with one member, and a classic group."""
-    broker = GroupHandlers(streams=StreamsGroupConfig(initial_delay_ms=0))
+    broker = GroupHandlers(streams=with_defaults(StreamsGroupConfig, initial_delay_ms=0))
     configs = [Request.KeyValue("cleanup.policy", "compact")]
     log = Request.TopicInfo("log", 0, 2, configs)
     subtopologies = [Request.Subtopology("0", ["t2", "t1"], [], [log], ["sink"])]

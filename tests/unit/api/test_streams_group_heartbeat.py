@@ -13,6 +13,7 @@ from kcompat.protocol.messages.streams_group_heartbeat import StreamsGroupHeartb
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying, Finalized
+from support.default_settings import with_defaults
 from support.group_apis import GroupHandlers, streaming
 
 Request = StreamsGroupHeartbeatRequest
@@ -20,7 +21,9 @@ Request = StreamsGroupHeartbeatRequest
 
 @pytest.fixture
 def broker() -> GroupHandlers:
-    return GroupHandlers(streams=StreamsGroupConfig(initial_delay_ms=0, assignment_interval_ms=0))
+    return GroupHandlers(
+        streams=with_defaults(StreamsGroupConfig, initial_delay_ms=0, assignment_interval_ms=0)
+    )
 
 
 def beat(broker: GroupHandlers, epoch: int = 0, *topics: str, **fields: Any) -> Any:

@@ -7,6 +7,7 @@ from kcompat.group.removal import MAX_TOMBSTONES
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.control import ControlType, EndTransactionMarker
 from support.consumer_texts import subscription
+from support.default_settings import with_defaults
 from support.group_coordinators import GroupFixture
 
 T0, T1 = ("topic", 0), ("topic", 1)
@@ -57,7 +58,7 @@ def test_offsets_of_a_group_expire_by_the_time_it_became_empty() -> None:
 
 
 def test_a_live_consumer_group_loses_offsets_of_topics_it_left() -> None:
-    fixture = GroupFixture(GroupCoordinatorConfig(offsets_retention_ms=1_000_000))
+    fixture = GroupFixture(with_defaults(GroupCoordinatorConfig, offsets_retention_ms=1_000_000))
     fixture.coordinator.start()
     subscribed = (("range", subscription(["topic"])),)
     member = fixture.join(protocols=subscribed, session_timeout_ms=1_800_000).value.member_id

@@ -10,6 +10,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
 from kcompat.transaction.coordinator import TransactionCoordinatorConfig
 from kcompat.transaction.requests import Producer
+from support.default_settings import with_defaults
 from support.transaction_coordinators import TIMEOUT_MS, TransactionFixture
 
 LOOK_MS = 10_000
@@ -71,7 +72,7 @@ def test_a_commit_that_is_decided_is_never_overdue(fixture: TransactionFixture) 
 @pytest.fixture
 def years() -> TransactionFixture:
     """One in which nobody looks for transactions that are overdue, so that time passes quickly."""
-    return TransactionFixture(TransactionCoordinatorConfig(abort_interval_ms=10 * WEEK_MS))
+    return TransactionFixture(with_defaults(TransactionCoordinatorConfig, abort_interval_ms=10 * WEEK_MS))
 
 
 def test_an_id_that_nobody_uses_is_forgotten(years: TransactionFixture) -> None:

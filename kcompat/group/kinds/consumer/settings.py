@@ -46,30 +46,31 @@ ASSIGNORS: Mapping[str, Assignor] = {
 
 
 class ConsumerGroupConfig(Struct, frozen=True):
-    """A snapshot of the broker's settings for consumer groups, with the defaults of Kafka 3.9. Times in ms.
+    """A snapshot of the broker's settings for consumer groups. Times in ms.
 
     `assignors`: the first is the default.
     """
 
-    session_timeout_ms: int = 45_000
-    heartbeat_interval_ms: int = 5_000
-    assignment_interval_ms: int = 0
-    """How long a target assignment is kept at least; only a group itself can set it."""
-    min_session_timeout_ms: int = 45_000
-    max_session_timeout_ms: int = 60_000
-    min_heartbeat_interval_ms: int = 5_000
-    max_heartbeat_interval_ms: int = 15_000
-    max_size: int = INT_MAX
-    regex_refresh_interval_ms: int = 600_000
-    assignors: tuple[str, ...] = tuple(ASSIGNORS)
-    migration: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    assignment_interval_ms: int
+    """Shortest time that a target assignment is kept: the group's override, else 0."""
+    min_session_timeout_ms: int
+    max_session_timeout_ms: int
+    min_heartbeat_interval_ms: int
+    max_heartbeat_interval_ms: int
+    max_size: int
+    regex_refresh_interval_ms: int
+    assignors: tuple[str, ...]
+    migration: MigrationPolicy
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> ConsumerGroupConfig:
-        """The settings, by Kafka's names."""
+        """Read the settings through `get`, which returns the value of a Kafka key."""
         return cls(
             session_timeout_ms=get("group.consumer.session.timeout.ms"),
             heartbeat_interval_ms=get("group.consumer.heartbeat.interval.ms"),
+            assignment_interval_ms=0,
             min_session_timeout_ms=get("group.consumer.min.session.timeout.ms"),
             max_session_timeout_ms=get("group.consumer.max.session.timeout.ms"),
             min_heartbeat_interval_ms=get("group.consumer.min.heartbeat.interval.ms"),

@@ -19,27 +19,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 ASSIGNOR = SimpleAssignor()
-"""The one that Kafka has for share groups."""
+"""Kafka's only assignor of share groups."""
 
 
 class ShareGroupConfig(Struct, frozen=True):
-    """A snapshot of the broker's settings for share groups, with the defaults of Kafka 4.3. Times in ms."""
+    """A snapshot of the broker's settings for share groups. Times in ms."""
 
-    session_timeout_ms: int = 45_000
-    heartbeat_interval_ms: int = 5_000
-    max_size: int = 200
-    assignment_interval_ms: int = 1_000
-    """How long a target assignment lasts at least."""
-    initialize_retry_interval_ms: int = 30_000
-    """How long the share coordinator is waited for before it is asked again."""
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    max_size: int
+    assignment_interval_ms: int
+    """Shortest time that a target assignment is kept."""
+    initialize_retry_interval_ms: int
+    """Time after which a request to the share coordinator without an answer is sent again."""
 
-    session_timeout_bounds: Bounds = (45_000, 60_000)
-    heartbeat_interval_bounds: Bounds = (5_000, 15_000)
-    assignment_interval_bounds: Bounds = (0, 15_000)
+    session_timeout_bounds: Bounds
+    heartbeat_interval_bounds: Bounds
+    assignment_interval_bounds: Bounds
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> ShareGroupConfig:
-        """The settings, by Kafka's names."""
+        """Read the settings through `get`, which returns the value of a Kafka key."""
         return cls(
             session_timeout_ms=get("group.share.session.timeout.ms"),
             heartbeat_interval_ms=get("group.share.heartbeat.interval.ms"),

@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 
 class StreamsGroupConfig(Struct, frozen=True):
-    """A snapshot of the broker's settings for streams groups, with the defaults of Kafka 4.3. Times in ms."""
+    """A snapshot of the broker's settings for streams groups. Times in ms."""
 
-    session_timeout_ms: int = 45_000
-    heartbeat_interval_ms: int = 5_000
-    max_size: int = INT_MAX
-    standby_replicas: int = 0
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    max_size: int
+    standby_replicas: int
     """Copies of each task that keeps state."""
-    initial_delay_ms: int = 3_000
+    initial_delay_ms: int
     """How long a group without members waits for more after the first has come."""
-    assignment_interval_ms: int = 1_000
-    """How long a target assignment lasts at least."""
+    assignment_interval_ms: int
+    """Shortest time that a target assignment is kept."""
 
-    session_timeout_bounds: Bounds = (45_000, 60_000)
-    heartbeat_interval_bounds: Bounds = (5_000, 15_000)
-    assignment_interval_bounds: Bounds = (0, 15_000)
-    max_standby_replicas: int = 2
+    session_timeout_bounds: Bounds
+    heartbeat_interval_bounds: Bounds
+    assignment_interval_bounds: Bounds
+    max_standby_replicas: int
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> StreamsGroupConfig:
-        """The settings, by Kafka's names."""
+        """Read the settings through `get`, which returns the value of a Kafka key."""
         return cls(
             session_timeout_ms=get("group.streams.session.timeout.ms"),
             heartbeat_interval_ms=get("group.streams.heartbeat.interval.ms"),

@@ -12,6 +12,7 @@ from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig, Migration
 from kcompat.group.requests import MemberIdentity
 from kcompat.protocol.errors import ErrorCode
 from support.classic_consumer import ClassicConsumer
+from support.default_settings import with_defaults
 from support.group_coordinators import SESSION_MS, ConsumerGroupFixture
 
 
@@ -80,7 +81,9 @@ def test_while_another_member_uses_the_protocol_the_group_stays(fixture: Consume
 
 @pytest.mark.parametrize("policy", MigrationPolicy)
 def test_the_policy_decides(policy: MigrationPolicy) -> None:
-    fixture = ConsumerGroupFixture(GroupCoordinatorConfig(consumer=ConsumerGroupConfig(migration=policy)))
+    fixture = ConsumerGroupFixture(
+        with_defaults(GroupCoordinatorConfig, consumer=with_defaults(ConsumerGroupConfig, migration=policy))
+    )
     one = ClassicConsumer(fixture)
     mixed(fixture, one)
     fixture.beat("new", -1)
@@ -88,7 +91,7 @@ def test_the_policy_decides(policy: MigrationPolicy) -> None:
 
 
 def test_a_group_too_large_for_a_classic_one_stays() -> None:
-    fixture = ConsumerGroupFixture(GroupCoordinatorConfig(max_size=1))
+    fixture = ConsumerGroupFixture(with_defaults(GroupCoordinatorConfig, max_size=1))
     one, two = ClassicConsumer(fixture), ClassicConsumer(fixture)
     mixed(fixture, one, two)
     fixture.beat("new", -1)

@@ -13,6 +13,7 @@ from kcompat.group.requests import JoinAnswer, MemberIdentity
 from kcompat.protocol.errors import ErrorCode
 from support.classic_consumer import ClassicConsumer
 from support.consumer_texts import assigned, subscription
+from support.default_settings import with_defaults
 from support.group_coordinators import REBALANCE_MS, ConsumerGroupFixture
 
 RANGE = (("range", subscription("t")),)
@@ -88,7 +89,9 @@ def test_joins_that_are_refused(
 
 
 def test_a_full_group_takes_no_more() -> None:
-    fixture = ConsumerGroupFixture(GroupCoordinatorConfig(consumer=ConsumerGroupConfig(max_size=1)))
+    fixture = ConsumerGroupFixture(
+        with_defaults(GroupCoordinatorConfig, consumer=with_defaults(ConsumerGroupConfig, max_size=1))
+    )
     fixture.enter("new")
     assert joined(fixture).error is ErrorCode.GROUP_MAX_SIZE_REACHED
 
@@ -220,8 +223,8 @@ def test_who_does_not_join_again_in_time_is_out(fixture: ConsumerGroupFixture) -
 
 
 def test_classic_members_among_themselves_have_targets_made() -> None:
-    policy = ConsumerGroupConfig(migration=MigrationPolicy.UPGRADE)
-    fixture = ConsumerGroupFixture(GroupCoordinatorConfig(consumer=policy))
+    policy = with_defaults(ConsumerGroupConfig, migration=MigrationPolicy.UPGRADE)
+    fixture = ConsumerGroupFixture(with_defaults(GroupCoordinatorConfig, consumer=policy))
     one = beside_one(fixture)
     fixture.beat("new", -1)
     for _ in range(4):

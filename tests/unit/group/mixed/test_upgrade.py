@@ -13,6 +13,7 @@ from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig, Migration
 from kcompat.protocol.errors import ErrorCode
 from support.classic_consumer import ClassicConsumer
 from support.consumer_texts import assignment, subscription
+from support.default_settings import with_defaults
 from support.group_coordinators import GROUP, ConsumerGroupFixture
 
 ALL = frozenset({("t", 0), ("t", 1), ("t", 2)})
@@ -25,8 +26,8 @@ def settled(fixture: ConsumerGroupFixture, *consumers: ClassicConsumer, rounds: 
 
 
 def with_policy(policy: MigrationPolicy, **fields: int) -> ConsumerGroupFixture:
-    config = replace(ConsumerGroupConfig(migration=policy), **fields)
-    return ConsumerGroupFixture(GroupCoordinatorConfig(consumer=config))
+    config = replace(with_defaults(ConsumerGroupConfig, migration=policy), **fields)
+    return ConsumerGroupFixture(with_defaults(GroupCoordinatorConfig, consumer=config))
 
 
 def test_members_stay_with_what_they_have(fixture: ConsumerGroupFixture) -> None:

@@ -8,6 +8,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import StateBatch
 from kcompat.share.coordinator.config import ShareCoordinatorConfig
 from kcompat.share.persister import StateWrite
+from support.default_settings import with_defaults
 from support.share_coordinators import KEY, TOPIC, ShareCoordinatorFixture
 
 ACKNOWLEDGED = 2
@@ -18,7 +19,8 @@ INTERVAL_MS = 1000
 def pruning_each_second(updates_per_snapshot: int = 500) -> ShareCoordinatorFixture:
     """Log heads are deleted every second, cold snapshots written every ten."""
     return ShareCoordinatorFixture(
-        ShareCoordinatorConfig(
+        with_defaults(
+            ShareCoordinatorConfig,
             updates_per_snapshot=updates_per_snapshot,
             prune_interval_ms=INTERVAL_MS,
             cold_snapshot_interval_ms=10 * INTERVAL_MS,
@@ -54,7 +56,7 @@ def test_what_cannot_be_appended_changes_nothing(error: ErrorCode, answered: Err
 
 
 def test_a_write_that_is_not_committed_in_time_is_answered() -> None:
-    fixture = ShareCoordinatorFixture(ShareCoordinatorConfig(write_timeout_ms=100))
+    fixture = ShareCoordinatorFixture(with_defaults(ShareCoordinatorConfig, write_timeout_ms=100))
     fixture.coordinator.initialize(KEY, 0, 0)
     fixture.log.hold()
     written = fixture.coordinator.write(KEY, StateWrite(0, 0, 5, 0, ()))

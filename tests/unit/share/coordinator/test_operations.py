@@ -10,6 +10,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import StateBatch
 from kcompat.share.coordinator.config import ShareCoordinatorConfig
 from kcompat.share.persister import UNINITIALIZED_SUMMARY, Outcome, StateRead, StateSummary, StateWrite
+from support.default_settings import with_defaults
 from support.share_coordinators import KEY, TOPIC, TOPIC_PARTITIONS, ShareCoordinatorFixture
 
 if TYPE_CHECKING:
@@ -182,7 +183,9 @@ def test_writes_add_up(fixture: ShareCoordinatorFixture) -> None:
 
 @pytest.mark.parametrize("updates_per_snapshot", [0, 500])
 def test_a_late_write_does_not_take_the_start_back(updates_per_snapshot: int) -> None:
-    fixture = ShareCoordinatorFixture(ShareCoordinatorConfig(updates_per_snapshot=updates_per_snapshot))
+    fixture = ShareCoordinatorFixture(
+        with_defaults(ShareCoordinatorConfig, updates_per_snapshot=updates_per_snapshot)
+    )
     initialize(fixture)
     fixture.write(StateBatch(0, 4, ACKNOWLEDGED, 1), start_offset=12, delivery_complete_count=1)
     late = StateBatch(0, 4, ACKNOWLEDGED, 1), StateBatch(10, 14, ACKNOWLEDGED, 1)
@@ -199,7 +202,7 @@ def test_overlapping_news_are_written_as_one(fixture: ShareCoordinatorFixture) -
 
 @pytest.mark.parametrize("limit", [0, 1, 3])
 def test_after_enough_updates_comes_a_snapshot(limit: int) -> None:
-    fixture = ShareCoordinatorFixture(ShareCoordinatorConfig(updates_per_snapshot=limit))
+    fixture = ShareCoordinatorFixture(with_defaults(ShareCoordinatorConfig, updates_per_snapshot=limit))
     initialize(fixture)
     epochs = []
     for offset in range(2 * (limit + 1)):

@@ -11,6 +11,7 @@ import pytest
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.classic.members import ClassicState
 from kcompat.protocol.errors import ErrorCode
+from support.default_settings import with_defaults
 from support.group_coordinators import GROUP, GroupFixture
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def reach(fixture: GroupFixture, state: str) -> None:
 
 
 def test_empty_to_preparing_rebalance() -> None:
-    fixture = GroupFixture(GroupCoordinatorConfig(initial_rebalance_delay_ms=3000))
+    fixture = GroupFixture(with_defaults(GroupCoordinatorConfig, initial_rebalance_delay_ms=3000))
     fixture.join(client_id="a")
     assert fixture.describe_state() == PREPARING
 

@@ -9,6 +9,7 @@ from kcompat.group.kinds.classic.rebalance import WAIT_FOR_EXPECTED_MS
 from kcompat.group.requests import JoinAnswer, JoinedMember
 from kcompat.protocol.errors import ErrorCode
 from support.asking import Client
+from support.default_settings import with_defaults
 from support.group_coordinators import GROUP, GroupFixture
 
 
@@ -113,7 +114,7 @@ def test_the_protocol_is_voted_for_among_what_all_support(fixture: GroupFixture)
 
 
 def test_the_initial_delay_collects_members_and_grows_with_each(fixture: GroupFixture) -> None:
-    fixture = GroupFixture(GroupCoordinatorConfig(initial_rebalance_delay_ms=3000))
+    fixture = GroupFixture(with_defaults(GroupCoordinatorConfig, initial_rebalance_delay_ms=3000))
     first = fixture.join(client_id="a")
     fixture.clock.advance(2000)
     second = fixture.join(client_id="b")
@@ -157,7 +158,7 @@ def test_a_member_that_gets_its_id_first_waits_for_the_others_with_it(fixture: G
 
 
 def test_the_initial_delay_ends_with_the_rebalance_timeout() -> None:
-    fixture = GroupFixture(GroupCoordinatorConfig(initial_rebalance_delay_ms=3000))
+    fixture = GroupFixture(with_defaults(GroupCoordinatorConfig, initial_rebalance_delay_ms=3000))
     joins = [fixture.join(client_id="first", rebalance_timeout_ms=7000)]
     for number in range(6):
         fixture.clock.advance(1000)
@@ -222,7 +223,7 @@ def test_a_new_member_is_given_up_after_five_minutes(fixture: GroupFixture) -> N
 
 
 def test_a_full_group_takes_nobody_else() -> None:
-    fixture = GroupFixture(GroupCoordinatorConfig(max_size=2))
+    fixture = GroupFixture(with_defaults(GroupCoordinatorConfig, max_size=2))
     leader, follower = fixture.stable("a", "b")
     assert fixture.join(client_id="c").value == JoinAnswer(ErrorCode.GROUP_MAX_SIZE_REACHED)
     assert fixture.join(follower).value.error == ErrorCode.NONE
@@ -232,7 +233,7 @@ def test_a_full_group_takes_nobody_else() -> None:
 def test_a_group_over_a_lowered_limit_turns_the_last_ones_away() -> None:
     fixture = GroupFixture()
     members = fixture.stable("a", "b", "c")
-    fixture.config = GroupCoordinatorConfig(max_size=2)
+    fixture.config = with_defaults(GroupCoordinatorConfig, max_size=2)
     fixture.restart()
     assert fixture.describe_state() == "PreparingRebalance"
     joins = [fixture.join(member) for member in members]

@@ -13,6 +13,7 @@ from kcompat.group.kinds.consumer.members import ConsumerState
 from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
 from kcompat.group.modern.heartbeat import HeartbeatAnswer
 from kcompat.protocol.errors import ErrorCode
+from support.default_settings import with_defaults
 from support.group_coordinators import GROUP, REBALANCE_MS, SESSION_MS, ConsumerGroupFixture, topic_id
 
 T = topic_id("t")
@@ -190,7 +191,9 @@ def test_version_0_is_given_a_member_id(fixture: ConsumerGroupFixture) -> None:
 
 
 def test_a_full_group_takes_nobody_more() -> None:
-    fixture = ConsumerGroupFixture(GroupCoordinatorConfig(consumer=ConsumerGroupConfig(max_size=1)))
+    fixture = ConsumerGroupFixture(
+        with_defaults(GroupCoordinatorConfig, consumer=with_defaults(ConsumerGroupConfig, max_size=1))
+    )
     fixture.enter("a")
     refused = fixture.enter("b")
     assert refused.error is ErrorCode.GROUP_MAX_SIZE_REACHED

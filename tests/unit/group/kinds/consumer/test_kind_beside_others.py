@@ -10,6 +10,7 @@ from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
 from kcompat.group.kinds.consumer.requests import ConsumerHeartbeatRequest
 from kcompat.group.requests import CommitRequest, FetchingMember, OffsetToCommit
 from kcompat.protocol.errors import ErrorCode
+from support.default_settings import with_defaults
 from support.group_coordinators import GROUP, SESSION_MS, ConsumerGroupFixture, topic_id
 
 T0, T1, T2 = ("t", 0), ("t", 1), ("t", 2)
@@ -100,7 +101,7 @@ def test_deleting_offsets_of_topics_that_are_not_subscribed_to(fixture: Consumer
 
 def test_offsets_expire_by_their_own_time_while_nobody_subscribes() -> None:
     fixture = ConsumerGroupFixture(
-        GroupCoordinatorConfig(offsets_retention_ms=600_000, retention_check_interval_ms=1_000)
+        with_defaults(GroupCoordinatorConfig, offsets_retention_ms=600_000, retention_check_interval_ms=1_000)
     )
     fixture.coordinator.start()
     fixture.enter("a", "u")

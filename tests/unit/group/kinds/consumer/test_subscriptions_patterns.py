@@ -188,4 +188,3 @@ def test_when_patterns_are_compared_again(
 def test_the_broker_says_how_often() -> None:
     config = BrokerConfig({"group.consumer.regex.refresh.interval.ms": "20000"})
     assert ConsumerGroupConfig.read(config.get).regex_refresh_interval_ms == 20_000
-    assert ConsumerGroupConfig.read(BrokerConfig().get) == ConsumerGroupConfig()

@@ -14,6 +14,7 @@ from kcompat.group.kinds.share.requests import ShareHeartbeatRequest
 from kcompat.group.kinds.share.settings import ShareGroupConfig
 from kcompat.group.modern.heartbeat import HeartbeatAnswer
 from kcompat.protocol.errors import ErrorCode
+from support.default_settings import with_defaults
 from support.group_coordinators import GROUP, topic_id
 from support.share_groups import ShareGroupFixture
 
@@ -164,7 +165,9 @@ def test_who_is_not_known(fixture: ShareGroupFixture) -> None:
 
 def test_a_refused_heartbeat_writes_nothing() -> None:
     """Every refusal precedes the first record, so a share heartbeat has nothing to take back."""
-    fixture = ShareGroupFixture(GroupCoordinatorConfig(share=ShareGroupConfig(max_size=1)))
+    fixture = ShareGroupFixture(
+        with_defaults(GroupCoordinatorConfig, share=with_defaults(ShareGroupConfig, max_size=1))
+    )
     fixture.enter_share("a")
     fixture.settle_share("a")
     appends = fixture.log.appends
@@ -195,7 +198,9 @@ def test_what_makes_no_sense_is_refused(
 
 
 def test_a_full_group() -> None:
-    fixture = ShareGroupFixture(GroupCoordinatorConfig(share=ShareGroupConfig(max_size=1)))
+    fixture = ShareGroupFixture(
+        with_defaults(GroupCoordinatorConfig, share=with_defaults(ShareGroupConfig, max_size=1))
+    )
     fixture.enter_share("a")
     assert fixture.enter_share("b").error == ErrorCode.GROUP_MAX_SIZE_REACHED
     assert not fixture.enter_share("a").error

@@ -16,6 +16,7 @@ from kcompat.group.kinds.streams.requests import StreamsHeartbeatAnswer
 from kcompat.group.kinds.streams.settings import StreamsGroupConfig
 from kcompat.group.kinds.streams.tasks import HeldTasks
 from kcompat.protocol.errors import ErrorCode
+from support.default_settings import with_defaults
 from support.group_coordinators import GROUP, REBALANCE_MS
 from support.streams_groups import IN_TWO_STEPS, STATEFUL, StreamsGroupFixture, active, codes
 
@@ -188,8 +189,10 @@ def test_who_is_giving_up_may_be_asked_for_more(fixture: StreamsGroupFixture) ->
 
 
 def test_standby_tasks_are_in_other_processes() -> None:
-    settings = StreamsGroupConfig(initial_delay_ms=0, assignment_interval_ms=0, standby_replicas=1)
-    fixture = StreamsGroupFixture(GroupCoordinatorConfig(streams=settings))
+    settings = with_defaults(
+        StreamsGroupConfig, initial_delay_ms=0, assignment_interval_ms=0, standby_replicas=1
+    )
+    fixture = StreamsGroupFixture(with_defaults(GroupCoordinatorConfig, streams=settings))
     fixture.enter_streams("a", STATEFUL)
     fixture.settle_streams("a")
     assert fixture.has["a"] == ({"0": [0, 1, 2]}, {}), "there is no other process yet"
@@ -213,8 +216,8 @@ def test_a_group_may_ask_for_standby_tasks_later(fixture: StreamsGroupFixture) -
 
 
 def test_a_full_group() -> None:
-    settings = StreamsGroupConfig(max_size=1)
-    fixture = StreamsGroupFixture(GroupCoordinatorConfig(streams=settings))
+    settings = with_defaults(StreamsGroupConfig, max_size=1)
+    fixture = StreamsGroupFixture(with_defaults(GroupCoordinatorConfig, streams=settings))
     fixture.enter_streams("a")
     assert fixture.enter_streams("b").error == ErrorCode.GROUP_MAX_SIZE_REACHED
     assert fixture.enter_streams("a").error == ErrorCode.GROUP_MAX_SIZE_REACHED, "as in Kafka"
@@ -225,7 +228,7 @@ def test_a_full_group() -> None:
 
 
 def test_the_first_target_waits_for_more_members() -> None:
-    fixture = StreamsGroupFixture(GroupCoordinatorConfig())
+    fixture = StreamsGroupFixture(with_defaults(GroupCoordinatorConfig))
     joined = fixture.enter_streams("a")
     assert (joined.member_epoch, active(joined), codes(joined)) == (1, {}, [StatusCode.ASSIGNMENT_DELAYED])
     fixture.enter_streams("b")
@@ -238,7 +241,7 @@ def test_the_first_target_waits_for_more_members() -> None:
 
 
 def test_nothing_is_assigned_to_who_has_left_meanwhile() -> None:
-    fixture = StreamsGroupFixture(GroupCoordinatorConfig())
+    fixture = StreamsGroupFixture(with_defaults(GroupCoordinatorConfig))
     fixture.enter_streams("a")
     fixture.leave_streams("a")
     fixture.clock.advance(3_000)
@@ -249,8 +252,8 @@ def test_nothing_is_assigned_to_who_has_left_meanwhile() -> None:
 
 
 def test_a_target_lasts_for_a_while() -> None:
-    settings = StreamsGroupConfig(initial_delay_ms=0)
-    fixture = StreamsGroupFixture(GroupCoordinatorConfig(streams=settings))
+    settings = with_defaults(StreamsGroupConfig, initial_delay_ms=0)
+    fixture = StreamsGroupFixture(with_defaults(GroupCoordinatorConfig, streams=settings))
     fixture.enter_streams("a")
     joined = fixture.enter_streams("b")
     assert (active(joined), codes(joined)) == ({}, [StatusCode.ASSIGNMENT_DELAYED])
