@@ -1,1 +1,1 @@
-"""Consumer groups on the coordinator runtime: who is in, who has what, how far they have read."""
+"""Groups on the coordinator runtime: their members, assignments and committed offsets."""

@@ -17,11 +17,12 @@ Offsets = dict["TopicPartition", Made]
 def fill(
     records: Buffer, base_offset: int, find: Callable[[str], Offsets[Made]], make: Callable[..., Made], /
 ) -> int:
-    """Put the commits that the uncompressed records of a batch begin with where `find(group)` says, each as
-    `make(offset, leader_epoch, metadata, commit_timestamp, -1, record_offset)`. Where in the records that
-    ended: at the first one that is anything else, or is in another form than is written today.
+    """Take the committed offsets at the beginning of the uncompressed records of a batch; here, none.
 
-    Here that is the first one of all: whoever reads them one by one goes on from there.
+    The native implementation puts each commit into `find(group)`, made by `make(offset, leader_epoch,
+    metadata, commit_timestamp, -1, record_offset)`. Returns the position of the first record that is not a
+    commit in today's form, here that of the first record: the loader reads the records one by one from there
+    on.
     """
     del records, base_offset, find, make
     return 0

@@ -1,4 +1,4 @@
-"""The interface of every kind of group, by which offsets, removal and descriptions need not know the kinds.
+"""The interface of every kind of group, so that offsets, removal and descriptions do not depend on the kinds.
 
 Kafka's counterpart: the interface `Group`.
 """
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 class Group(Protocol):
-    """One group of any kind. Methods that end in `_error` return NONE where the action is allowed."""
+    """A group of any kind. Methods that end in `_error` return NONE if the action is allowed."""
 
     @property
     def is_deserted(self) -> bool:
-        """Whether the group has no members, nor ids handed out whose owners may still come."""
+        """Whether the group has no members, and no assigned member ids whose clients may still join."""
 
     @property
     def is_stored(self) -> bool:
@@ -41,7 +41,7 @@ class Group(Protocol):
 
     @property
     def gives_way(self) -> bool:
-        """Whether a group of another kind may take the place of this one."""
+        """Whether a group of another kind may replace this one."""
 
     def commit_error(self, request: CommitRequest) -> ErrorCode:
         """Return the error of a client that may not commit offsets of the group."""
@@ -59,37 +59,40 @@ class Group(Protocol):
         """
 
     def keep_alive(self, transition: GroupTransition, member_id: str) -> None:
-        """A member, if there is one of this id, has committed: a sign of life where the kind takes it so."""
+        """Take a commit of this member, if it exists, as a sign of life, in kinds where commits are one."""
 
     def is_static(self, member_id: str) -> bool:
-        """Whether there is a member of this id that may be away for all of its session (KIP-345)."""
+        """Return whether this member exists and may be away for all of its session (KIP-345)."""
 
     def delete_offsets_error(self) -> ErrorCode:
-        """Whether offsets of the group may be deleted, those of topics it subscribes to excepted."""
+        """Return the error of a client that may not delete offsets of the group.
+
+        `subscribes_to` protects the offsets of single topics.
+        """
 
     def subscribes_to(self, topic: str) -> bool:
-        """Whether members of the group consume the topic, or may do so for all that is known."""
+        """Return whether members of the group consume the topic, or may do so if that is unknown."""
 
     def retention_start(self, committed: CommittedOffset) -> int | None:
-        """From when on the retention of an offset counts, in ms; None while it must be kept."""
+        """Return the time in ms from which the retention of an offset counts; None while it must be kept."""
 
     def delete_error(self) -> ErrorCode:
-        """Whether the group may be deleted."""
+        """Return the error of a client that may not delete the group."""
 
     def write_tombstones(self, transition: GroupTransition) -> None:
-        """Write the tombstones of the group's own records, and forget the ids handed out."""
+        """Write the tombstones of the group's own records, and forget the member ids handed out."""
 
     def described(self) -> DescribedGroup:
-        """The group as DescribeGroups shows it."""
+        """Return the group as DescribeGroups shows it."""
 
     def listed(self) -> ListedGroup:
-        """The group as ListGroups shows it."""
+        """Return the group as ListGroups shows it."""
 
     def loaded(self, transition: GroupTransition) -> None:
-        """All records have been replayed: come to life. Members' sessions begin now; nothing is written."""
+        """Begin the members' sessions after all records have been replayed; nothing is written."""
 
     def unloaded(self) -> list[Answer]:
-        """The group leaves this broker: what to answer to the requests parked here."""
+        """Return the answers to the requests parked here, after the group has left this broker."""
 
     def check_invariants(self) -> None:
         """Assert what must always hold."""
@@ -99,7 +102,7 @@ class Conversions(NamedTuple):
     """The ways in which a group with members changes its kind: functions of `kcompat.group.mixed`."""
 
     upgrade: Callable[[GroupTransition, Group], Group | Refusal]
-    """`upgrade(transition, group)` makes a consumer group of a classic one, or tells why it cannot."""
+    """`upgrade(transition, group)` makes a consumer group of a classic one, or returns why it cannot."""
     downgrade: Callable[[GroupTransition, str, Collection[str]], bool]
     """`downgrade(transition, group_id, leaving)` makes a classic group of a consumer group that these members
     leave; False where the group stays what it is."""
@@ -114,17 +117,19 @@ class Groups(Protocol):
     config: GroupCoordinatorConfig
     new_uuid: Callable[[], str]
     image: Callable[[], ClusterImage]
-    """The picture of the cluster in force."""
+    """Returns the current metadata image."""
     expected: ExpectedMembers
     hashes: TopicHashes
     topics_made_ms: int
-    """When the latest topics were made, as far as is known; when the shard was loaded, if none was since."""
+    """Time in ms at which the latest topics were made; if no topic was made since the shard was loaded, that
+    time.
+    """
     conversions: Conversions
     timeline: Timeline
-    """The changes that are not committed yet."""
+    """The uncommitted changes of the shard."""
 
     def create_simple(self, group_id: str, now_ms: int) -> Group:
-        """A new group without members, to hold offsets. Nothing of the group itself is written."""
+        """Return a new group without members, to hold offsets. No record of the group itself is written."""
 
     def forget_if_vacant(self, group_id: str) -> bool:
-        """Drop a group of which nothing is left: no member, no id handed out, no record, no offset."""
+        """Drop a group that has no member, no assigned member id, no record and no offset."""

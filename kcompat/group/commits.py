@@ -47,7 +47,7 @@ def commit(transition: GroupTransition, request: CommitRequest) -> Errors:
 
 
 def _partition_error(transition: GroupTransition, group: Group, request: CommitRequest) -> ErrorCode:
-    """The first error that the group has for a partition: it is that of all, as in Kafka."""
+    """Return the first error that the group has for a partition: as in Kafka it applies to all partitions."""
     judge = group.judge_of_partitions(request)
     if judge is None:
         return ErrorCode.NONE
@@ -84,12 +84,14 @@ def _commit_one(transition: GroupTransition, request: CommitRequest, offset: Off
 
 
 def _expiry(now_ms: int, retention_ms: int) -> int:
-    """When a retention of its own ends, as far as an int64 can say it; -1 where the client asked for none."""
+    """Return the end in ms of the retention that the client asked for, at most the largest int64; -1 without
+    one.
+    """
     return -1 if retention_ms == -1 else min(now_ms + retention_ms, MAX_TIMESTAMP)
 
 
 def _metadata_fits(metadata: str, config: GroupCoordinatorConfig) -> bool:
-    """Whether the metadata is short enough, counted in UTF-16 code units as Java counts."""
+    """Return whether the metadata is short enough, counted in UTF-16 code units as Java counts."""
     limit = config.offset_metadata_max_bytes
     return len(metadata) <= limit and sum(1 + (char > "\uffff") for char in metadata) <= limit
 
@@ -97,7 +99,7 @@ def _metadata_fits(metadata: str, config: GroupCoordinatorConfig) -> bool:
 def fetch(
     shard: Groups, asker: FetchingMember, partitions: Iterable[TopicPartition] | None, require_stable: bool
 ) -> FetchAnswer:
-    """Committed offsets; of all partitions the group has any for, when `partitions` is None."""
+    """Return committed offsets, of all partitions with an offset if `partitions` is None."""
     group_id = asker.group_id
     group = shard.groups.get(group_id)
     error = ErrorCode.NONE if group is None else group.fetch_error(asker.member_id, asker.member_epoch)

@@ -1,4 +1,4 @@
-"""The group coordinator: what handlers ask, one method an API, each on the shard that owns the group."""
+"""The group coordinator: one method for each API, which runs on the shard that owns the group."""
 
 from __future__ import annotations
 
@@ -52,14 +52,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WITHOUT_CONNECTION: Final = 2 / 5
-"""How much of its session a member has left that has lost its connection. Kafka's documentation asks for a
-heartbeat in each third (`heartbeat.interval.ms`); the rest is for connecting again."""
+"""Share of its session that a member keeps after its connection has ended.
+
+Kafka's documentation asks for a heartbeat in each third of the session (`heartbeat.interval.ms`); the rest is
+for a new connection.
+"""
 
 
 class GroupCoordinator:
-    """All groups of one broker: one service for every kind.
-
-    Partitions of `__consumer_offsets` come and go with `load` and `unload`.
+    """All groups of one broker, of every kind. Partitions of `__consumer_offsets` come and go with `load` and
+    `unload`.
     """
 
     def __init__(
@@ -93,32 +95,33 @@ class GroupCoordinator:
         self._expiry = self._clock.call_later(self.config.retention_check_interval_ms, self._expire_all)
 
     def stop(self) -> None:
-        """Answer NOT_COORDINATOR to all who wait, and serve nothing more."""
+        """Answer NOT_COORDINATOR to all requests that wait, and serve none any more."""
         if self._expiry is not None:
             self._expiry.cancel()
         self.runtime.close()
 
     def load(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads a partition of `__consumer_offsets`."""
+        """Load a partition of `__consumer_offsets` that this broker leads."""
         self.runtime.load(partition, leader_epoch)
 
     def unload(self, partition: int, leader_epoch: int | None) -> None:
-        """This broker leads a partition of `__consumer_offsets` no more; None when it is deleted."""
+        """Unload a partition of `__consumer_offsets` that this broker leads no more; None if deleted."""
         self.runtime.unload(partition, leader_epoch)
 
     def partition_of(self, group_id: str) -> int:
-        """The partition of `__consumer_offsets` that keeps the group."""
+        """Return the partition of `__consumer_offsets` that keeps the group."""
         return partition_for(group_id, self._ports.partition_count())
 
     # --- the APIs
 
     def note_question(self, connection: Connection, group_id: str) -> None:
-        """FindCoordinator: who asks for a group mostly joins it next."""
+        """Note a FindCoordinator request for the group: its client mostly joins the group next."""
         self._expected.note_question(connection, group_id, self._clock.now_ms())
 
     def heard(self, connection: Connection, group_id: str, member_id: str) -> None:
-        """A member of any kind of group has sent a request: should this connection end, it has two fifths of
-        its session to be heard of again.
+        """Note that a member of any kind of group has sent a request on a connection.
+
+        If the connection ends, the member has two fifths of its session to send a request on another one.
         """
         self._presence.heard(connection, group_id, member_id)
 
@@ -178,7 +181,7 @@ class GroupCoordinator:
         return self.write(group_id, lambda transition: by_kind.leave(transition, group_id, members), failed)
 
     def commit(self, request: CommitRequest) -> Promise[Errors]:
-        """OffsetCommit: the error of each partition."""
+        """Handle OffsetCommit; return the error of each partition."""
 
         def failed(error: ErrorCode) -> Errors:
             return commits.every(request.offsets, commit_error(error))
@@ -186,8 +189,9 @@ class GroupCoordinator:
         return self.write(request.group_id, lambda transition: commits.commit(transition, request), failed)
 
     def commit_in_transaction(self, request: CommitRequest, claim: Claim) -> Promise[Errors]:
-        """TxnOffsetCommit: the error of each partition. The transaction has to have the group's partition of
-        `__consumer_offsets`.
+        """Handle TxnOffsetCommit; return the error of each partition.
+
+        The transaction has to contain the group's partition of `__consumer_offsets`.
         """
 
         def failed(error: ErrorCode) -> Errors:
@@ -225,10 +229,10 @@ class GroupCoordinator:
     def fetch(
         self, asker: FetchingMember, partitions: Iterable[TopicPartition] | None, require_stable: bool
     ) -> Promise[FetchAnswer]:
-        """OffsetFetch of one group; None asks for every partition it has an offset of.
+        """Handle OffsetFetch of one group; None asks for every partition that has an offset.
 
-        What has to be stable is told once it is certain that no other coordinator has newer offsets: whoever
-        goes on from these in a transaction would do again what is done.
+        Stable offsets are returned once it is certain that no other coordinator has newer ones: a transaction
+        that starts from old ones would process records twice.
         """
         partition = self.partition_of(asker.group_id)
 
@@ -242,7 +246,7 @@ class GroupCoordinator:
     def delete_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition]
     ) -> Promise[tuple[ErrorCode, Errors]]:
-        """OffsetDelete: the error of the whole request, and of each partition."""
+        """Handle OffsetDelete; return the error of the whole request, and of each partition."""
 
         def failed(error: ErrorCode) -> tuple[ErrorCode, Errors]:
             return group_error(error), {}
@@ -254,7 +258,7 @@ class GroupCoordinator:
         )
 
     def describe(self, group_id: str) -> DescribedGroup:
-        """DescribeGroups of one group; GROUP_ID_NOT_FOUND with the state Dead if there is none."""
+        """Handle DescribeGroups of one group: GROUP_ID_NOT_FOUND and the state Dead if there is none."""
         return self.runtime.read(
             self.partition_of(group_id),
             lambda shard, _: describe.describe(shard, group_id),
@@ -264,13 +268,13 @@ class GroupCoordinator:
     def list_groups(
         self, states: AbstractSet[str], types: AbstractSet[str]
     ) -> tuple[ErrorCode, list[ListedGroup]]:
-        """ListGroups over the partitions of this broker, filtered by states and types in lower case."""
+        """Handle ListGroups over the partitions of this broker, filtered by lower-case states and types."""
         error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if self.runtime.is_loading else ErrorCode.NONE
         shards = (shard for _, shard in self.runtime.active())
         return error, [group for shard in shards for group in describe.list_groups(shard, states, types)]
 
     def delete(self, group_id: str) -> Promise[ErrorCode]:
-        """DeleteGroups of one group."""
+        """Handle DeleteGroups of one group."""
 
         def forgotten(error: ErrorCode) -> Promise[ErrorCode]:
             if error:
@@ -282,11 +286,11 @@ class GroupCoordinator:
         return self.share.forget_before_deletion(group_id).flat_map(forgotten)
 
     def serves(self, kind: str) -> bool:
-        """Whether the configuration has groups of this kind served."""
+        """Return whether the configuration enables groups of this kind."""
         return kind in self.config.rebalance_protocols
 
     def modern_heartbeat(self, kind: ModernKind[Q, A, D], request: Q) -> Promise[A]:
-        """ConsumerGroupHeartbeat, ShareGroupHeartbeat and StreamsGroupHeartbeat."""
+        """Handle ConsumerGroupHeartbeat, ShareGroupHeartbeat or StreamsGroupHeartbeat."""
 
         def failed(error: ErrorCode) -> A:
             return kind.refused(modern_error(error), None)
@@ -297,7 +301,7 @@ class GroupCoordinator:
         return self.write(request.group_id, lambda transition: kind.heartbeat(transition, request), failed)
 
     def describe_modern(self, kind: ModernKind[Q, A, D], group_id: str) -> D:
-        """ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe of one group."""
+        """Handle ConsumerGroupDescribe, ShareGroupDescribe or StreamsGroupDescribe of one group."""
         return self.read(
             group_id,
             lambda shard: kind.describe(shard, group_id),
@@ -305,18 +309,18 @@ class GroupCoordinator:
         )
 
     def topics_made(self) -> None:
-        """There are new topics, which patterns may match."""
+        """Note that there are new topics, which patterns may match."""
         now_ms = self._clock.now_ms()
         for _, shard in self.runtime.active():
             shard.topics_made_ms = now_ms
 
     def forget_topics(self, gone: Callable[[TopicPartition], bool]) -> None:
-        """Delete the offsets of partitions that exist no more."""
+        """Delete the offsets of partitions that no longer exist."""
         for partition in self._active_partitions():
             self._forget(partition, lambda transition: removal.forget_topics(transition, gone))
 
     def forget_share_partitions(self, topic_ids: Collection[bytes]) -> None:
-        """Delete what share groups have of topics that exist no more."""
+        """Delete what share groups have of topics that no longer exist."""
         self.runtime.run_everywhere(lambda transition: administration.forget_topics(transition, topic_ids))
 
     # --- of any group
@@ -327,11 +331,11 @@ class GroupCoordinator:
         decide: Callable[[GroupTransition], T | Promise[T]],
         failed: Callable[[ErrorCode], T],
     ) -> Promise[T]:
-        """Run an operation on the shard of a group; `failed` says what an error of the runtime answers."""
+        """Run an operation on the shard of a group; `failed` makes a response of a runtime error."""
         return self.runtime.run(self.partition_of(group_id), decide, failed)
 
     def read(self, group_id: str, query: Callable[[Groups], T], failed: Callable[[ErrorCode], T]) -> T:
-        """Ask the shard of a group at once."""
+        """Query the shard of a group at once."""
         return self.runtime.read(self.partition_of(group_id), lambda shard, _: query(shard), failed)
 
     # --- inside
@@ -364,10 +368,10 @@ def _itself(error: ErrorCode) -> ErrorCode:
 
 
 def _given_up(_error: ErrorCode) -> bool:
-    """Housekeeping that failed is done for now; what is left is found by the next round."""
+    """Ignore failed housekeeping: the next round finds what is left."""
     return True
 
 
 def _nothing_left(_error: ErrorCode) -> list[removal.Doomed]:
-    """As with Kafka, offsets of deleted topics stay where this fails, until their retention is over."""
+    """Ignore a failed deletion: as in Kafka, the offsets then stay until their retention ends."""
     return []

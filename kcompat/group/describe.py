@@ -1,4 +1,4 @@
-"""DescribeGroups and ListGroups: what is told of groups."""
+"""DescribeGroups and ListGroups: descriptions of groups."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STATE_OF_NO_GROUP = "Dead"
 
 
 def describe(shard: Groups, group_id: str) -> DescribedGroup:
-    """One group; GROUP_ID_NOT_FOUND and the state that Kafka gives with it, if there is none."""
+    """Return the description of a group; GROUP_ID_NOT_FOUND, and Kafka's state for that, if there is none."""
     group = shard.groups.get(group_id)
     if group is None:
         return DescribedGroup(
@@ -41,7 +41,9 @@ def of_another_kind(group_id: str) -> DescribedGroup:
 
 
 def list_groups(shard: Groups, states: AbstractSet[str], types: AbstractSet[str]) -> Iterator[ListedGroup]:
-    """The groups in any of the states and of any of the types (in lower case; empty sets filter nothing)."""
+    """Return the groups in any of the states and of any of the types (in lower case; empty sets filter
+    nothing).
+    """
     for group in shard.groups.values():
         listed = group.listed()
         if (not states or listed.state.lower() in states) and (not types or listed.group_type in types):

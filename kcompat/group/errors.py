@@ -17,15 +17,17 @@ _MODERN = _RECORD | {ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAI
 
 
 def commit_error(error: ErrorCode) -> ErrorCode:
-    """The answer to an offset commit whose record failed with `error`; other errors stay as they are."""
+    """Return the error for an offset commit whose record failed with `error`, by default `error`."""
     return _COMMIT.get(error, error)
 
 
 def group_error(error: ErrorCode) -> ErrorCode:
-    """The answer to a request whose group record failed with `error`; other errors stay as they are."""
+    """Return the error for a request whose group record failed with `error`, by default `error`."""
     return _GROUP.get(error, error)
 
 
 def modern_error(error: ErrorCode) -> ErrorCode:
-    """The answer to a heartbeat whose records failed with `error` (`GroupCoordinatorService` of Kafka 4)."""
+    """Return the error for a heartbeat whose records failed with `error` (`GroupCoordinatorService` of Kafka
+    4).
+    """
     return _MODERN.get(error, error)

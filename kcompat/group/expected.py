@@ -31,7 +31,7 @@ class ExpectedMembers:
         """The group that each connection has asked about last."""
 
     def note_question(self, connection: Connection, group_id: str, now_ms: int) -> None:
-        """Somebody has asked where the group is coordinated; who has joined it since may ask again."""
+        """Note that the client of a connection has asked for the coordinator of a group."""
         before = self._group_of.get(connection)
         if before == group_id:
             return
@@ -43,13 +43,13 @@ class ExpectedMembers:
             connection.when_closed(partial(self._closed, connection))
 
     def note_join(self, group_id: str) -> None:
-        """A new member has come to the group."""
+        """Note that a new member has joined the group."""
         asked = self._asked.get(group_id)
         if asked is not None:
             self._drop(next(iter(asked)))
 
     def any_for(self, group_id: str, now_ms: int) -> bool:
-        """Whether more members are expected."""
+        """Return whether more members are expected."""
         asked = self._asked.get(group_id)
         return asked is not None and next(reversed(asked.values())) >= now_ms - EXPECTED_FOR_MS
 

@@ -1,8 +1,8 @@
-"""The assignor of share groups: every partition is with somebody, and members have about as many as others.
+"""The assignor of share groups: each partition has a member, and members have about equally many partitions.
 
-There may be more members than partitions, so that a partition is with several. Where all members subscribe to
-the same topics the partitions of all topics are shared out together, else those of each topic by themselves.
-What members have they keep as far as that allows. Kafka's counterpart: `SimpleAssignor`.
+A partition has several members if there are more members than partitions. If all members subscribe to the
+same topics, the partitions of all topics are assigned together, else those of each topic separately. Members
+keep as many of their partitions as that allows. Kafka's counterpart: `SimpleAssignor`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TopicPartition = tuple[bytes, int]
 
 
 class SimpleAssignor:
-    """Any member may have any partition of its topics."""
+    """Assigns any member any partition of its topics, so that the loads are even (`simple`)."""
 
     name = "simple"
 
@@ -54,8 +54,8 @@ def _share_out(
     partitions: Sequence[TopicPartition],
     held: Mapping[str, Sequence[TopicPartition]],
 ) -> dict[str, list[TopicPartition]]:
-    """The partitions of each member: as many members have each partition as are needed to give all of them
-    something.
+    """Return the partitions of each member; as many members share a partition as needed to give each member
+    one.
     """
     if not members or not partitions:
         return {}
@@ -83,7 +83,7 @@ def _share_out(
 
 
 def _wanted(members: Sequence[str], total: int) -> dict[str, int]:
-    """How many partitions each member is to have, `total` taken together."""
+    """Return the number of partitions that each member gets, `total` in sum."""
     count = len(members)
     return {
         member_id: -(-total * (place + 1) // count) + (-total * place // count)

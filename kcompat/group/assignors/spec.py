@@ -24,10 +24,10 @@ class MemberSpec(Struct, frozen=True):
 
 
 class GroupSpec(Struct, frozen=True):
-    """A group, by member id. `partition_counts` has every topic that anybody subscribes to.
+    """A group by member id, as the input of an assignor.
 
-    `is_homogeneous`: all members subscribe to the same topics. `assignable`: the partitions that may be given
-    to members, where those are not all.
+    `partition_counts` has every topic that a member subscribes to. `is_homogeneous`: all members subscribe to
+    the same topics. `assignable`: the partitions that may be assigned, if not all.
     """
 
     members: Mapping[str, MemberSpec]
@@ -36,7 +36,7 @@ class GroupSpec(Struct, frozen=True):
     assignable: Mapping[bytes, frozenset[int]] | None = None
 
     def partitions_of(self, topic_id: bytes) -> Sequence[int]:
-        """The partitions of a topic that may be given to members, in order."""
+        """Return the partitions of a topic that may be assigned, in order."""
         partitions = range(self.partition_counts[topic_id])
         if self.assignable is None:
             return partitions

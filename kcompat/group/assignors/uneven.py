@@ -1,8 +1,8 @@
-"""The uniform assignor where members subscribe to different topics.
+"""The uniform assignor for members that subscribe to different topics.
 
-First everybody keeps what it has of its topics, then what is free goes to the least loaded subscriber, and
-last partitions move from the most to the least loaded until that brings nothing more. Kafka's counterpart:
-`UniformHeterogeneousAssignmentBuilder`.
+First each member keeps its partitions of its topics. Then each free partition goes to the least loaded
+subscriber. At last partitions move from the most to the least loaded subscriber until that brings no more
+balance. Kafka's counterpart: `UniformHeterogeneousAssignmentBuilder`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,20 @@ if TYPE_CHECKING:
     from kcompat.group.assignors.spec import GroupSpec
 
 MAX_ROUNDS = 16
-"""How often all topics are gone through to balance them: enough in practice, and a limit for the worst."""
+"""Maximum number of passes over all topics to balance them: enough in practice, and a bound for the worst
+case.
+"""
 
 
 def assign_uneven(spec: GroupSpec) -> dict[str, dict[bytes, frozenset[int]]]:
-    """The next targets."""
+    """Return the next targets."""
     return _Sharing(spec).targets()
 
 
 class _Sharing:
-    """Members by their places in the order of member ids; owners of partitions by topic, None for nobody."""
+    """Members by their places in the order of member ids; owners of partitions by topic, None without an
+    owner.
+    """
 
     def __init__(self, spec: GroupSpec) -> None:
         self._ids = sorted(spec.members)
@@ -45,7 +49,7 @@ class _Sharing:
                         self._load[place] += 1
 
     def targets(self) -> dict[str, dict[bytes, frozenset[int]]]:
-        """Share out, and say who has what."""
+        """Assign the partitions and return the targets."""
         for topic_id in self._in_order(self._owners):
             self._give_out(topic_id)
         self._balance()
@@ -60,7 +64,7 @@ class _Sharing:
         }
 
     def _in_order(self, topics: Iterable[bytes]) -> list[bytes]:
-        """Topics with the most partitions a subscriber first: they leave the least choice."""
+        """Return the topics, those with the most partitions a subscriber first: least choice first."""
 
         def key(topic_id: bytes) -> tuple[float, int, bytes]:
             subscribers = len(self._subscribers[topic_id])
@@ -69,7 +73,7 @@ class _Sharing:
         return sorted(topics, key=key)
 
     def _give_out(self, topic_id: bytes) -> None:
-        """Give each partition that nobody has to the subscriber with the least."""
+        """Assign each partition without an owner to the subscriber with the fewest partitions."""
         owners = self._owners[topic_id]
         free = [index for index, owner in enumerate(owners) if owner is None]
         if not free:
@@ -93,8 +97,10 @@ class _Sharing:
                     return
 
     def _even_out(self, topic_id: bytes) -> bool:
-        """Move partitions of a topic from those who have the most to those who have the least, while that
-        makes the loads more alike; whether any was moved.
+        """Move partitions of a topic from the most to the least loaded subscribers while that evens out the
+        loads.
+
+        Returns whether a partition was moved.
         """
         load, owners = self._load, self._owners[topic_id]
         subscribers = self._subscribers[topic_id]

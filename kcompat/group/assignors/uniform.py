@@ -1,7 +1,7 @@
-"""The uniform assignor: every member gets as many partitions as the others, and keeps what it can.
+"""The uniform assignor: each member gets as many partitions as the others, and keeps as many as possible.
 
-Kafka's counterpart: `UniformAssignor`. Kafka goes through members and topics in the order of its hash tables,
-here they are sorted; the guarantees are the same.
+Kafka goes through members and topics in the order of its hash tables, here they are sorted; the guarantees
+are the same. Kafka's counterpart: `UniformAssignor`.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 class UniformAssignor:
-    """See the module."""
+    """Assigns equally many partitions to all members, and moves as few as possible (`uniform`)."""
 
     name = "uniform"
 
     def assign(self, spec: GroupSpec) -> Mapping[str, Mapping[bytes, frozenset[int]]]:
-        """The next targets: as even and then as much like the last ones as can be."""
+        """Return the next targets: as even as possible, and then as similar to the last ones as possible."""
         if not spec.members:
             return {}
         return _assign_even(spec) if spec.is_homogeneous else assign_uneven(spec)
 
 
 def _assign_even(spec: GroupSpec) -> dict[str, dict[bytes, frozenset[int]]]:
-    """The targets where all members subscribe to the same topics: their sizes differ by one at most."""
+    """Return the targets of members that subscribe to the same topics: their sizes differ by at most one."""
     topics = next(iter(spec.members.values())).topics
     counts = {topic_id: spec.partition_counts[topic_id] for topic_id in sorted(topics)}
     quota, extra = divmod(sum(counts.values()), len(spec.members))

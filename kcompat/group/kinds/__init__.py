@@ -1,1 +1,1 @@
-"""The kinds of groups: what each does by its own KIP."""
+"""The kinds of groups, each with the behaviour of its KIP."""

@@ -45,7 +45,7 @@ class ClassicGroup(ClassicMembers):
     # --- the log
 
     def replay(self, value: GroupMetadataValue | None) -> None:
-        """The group's record was written, with the assignments of its members; or its tombstone."""
+        """Apply the group's record, written with the assignments of its members, or its tombstone."""
         self.stored = value
         for stored in value.members if value is not None else ():
             member = self.members.get(stored.member_id)
@@ -57,8 +57,10 @@ class ClassicGroup(ClassicMembers):
         return self.stored is not None
 
     def loaded(self, transition: GroupTransition) -> None:
-        """See `Group.loaded`. A group that has grown too big for its limit has to join again, and so has one
-        that was made of a consumer group and had not shared out its partitions yet: it has no leader.
+        """Begin the members' sessions (`Group.loaded`).
+
+        The group has to join again if it exceeds a lowered limit. So has a group that was made of a consumer
+        group before its partitions were assigned: it has no leader.
         """
         if self.stored is not None:
             restore(self, self.stored)
@@ -81,7 +83,7 @@ class ClassicGroup(ClassicMembers):
     # --- offsets
 
     def commit_error(self, request: CommitRequest) -> ErrorCode:
-        """See `Group.commit_error`. A member commits in its generation, anybody to an empty group."""
+        """Refuse commits (`Group.commit_error`) but by a member of the generation, or in an empty group."""
         if request.generation < 0 and self.is_in(ClassicState.EMPTY):
             return ErrorCode.NONE  # an administrator, or a consumer that does without group management
         names_member = request.member_id != UNKNOWN_MEMBER or request.instance_id is not None
@@ -98,14 +100,14 @@ class ClassicGroup(ClassicMembers):
         return ErrorCode.NONE
 
     def judge_of_partitions(self, _request: CommitRequest) -> None:
-        """See `Group.judge_of_partitions`. A member of the generation commits what it likes."""
+        """Return None (`Group.judge_of_partitions`): a member of the generation may commit any partition."""
 
     def fetch_error(self, _member_id: str | None, _member_epoch: int) -> ErrorCode:
-        """See `Group.fetch_error`. Classic groups do not ask."""
+        """Return NONE (`Group.fetch_error`): any client may fetch offsets of a classic group."""
         return ErrorCode.NONE
 
     def keep_alive(self, transition: GroupTransition, member_id: str) -> None:
-        """See `Group.keep_alive`. A commit is as good as a heartbeat."""
+        """Restart the member's session (`Group.keep_alive`): a commit counts as a heartbeat."""
         member = self.members.get(member_id)
         if member is not None:
             rebalance.keep_alive(transition, self, member)
@@ -115,7 +117,7 @@ class ClassicGroup(ClassicMembers):
         return member is not None and member.is_static
 
     def delete_offsets_error(self) -> ErrorCode:
-        """See `Group.delete_offsets_error`. Only consumers tell what they subscribe to (KIP-496)."""
+        """Refuse a deletion (`Group.delete_offsets_error`) unless subscriptions are known (KIP-496)."""
         may = self.is_in(ClassicState.EMPTY) or self.is_consumer_group
         return ErrorCode.NONE if may else ErrorCode.NON_EMPTY_GROUP
 
@@ -125,10 +127,11 @@ class ClassicGroup(ClassicMembers):
         return self.subscribed is None or topic in self.subscribed
 
     def retention_start(self, committed: CommittedOffset) -> int | None:
-        """See `Group.retention_start`. The time the group became empty counts, if its record tells that.
+        """Return the start of an offset's retention (`Group.retention_start`).
 
-        The time of the commit counts where there never was a group (no protocol type), and in a stable group
-        of consumers, which loses the offsets of topics that it subscribes to no more (KIP-211).
+        That is the time at which the group became empty, if its record has it. The time of the commit counts
+        if there never was a group (no protocol type), and in a stable group of consumers, which loses the
+        offsets of topics that it no longer subscribes to (KIP-211).
         """
         if self.protocol_type is None:
             return committed.commit_timestamp
@@ -160,7 +163,7 @@ class ClassicGroup(ClassicMembers):
     # --- what is told of it
 
     def described(self) -> DescribedGroup:
-        """See `Group.described`. Protocol and metadata are shown only once they are settled."""
+        """Describe the group (`Group.described`); protocol and metadata only once they are settled."""
         stable = self.is_in(ClassicState.STABLE)
         protocol = (self.protocol_name or "") if stable else ""
         members = tuple(
@@ -187,7 +190,7 @@ class ClassicGroup(ClassicMembers):
 
 
 def find(transition: GroupTransition, group_id: str) -> ClassicGroup | None:
-    """The classic group of this id, if there is one. Those of other kinds have no classic members."""
+    """Return the classic group of this id, or None if there is none or its kind is another."""
     group = transition.shard.groups.get(group_id)
     return group if isinstance(group, ClassicGroup) else None
 

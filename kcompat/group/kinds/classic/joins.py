@@ -1,7 +1,7 @@
-"""JoinGroup on a classic group.
+"""JoinGroup on a classic group: each function answers at once, or parks the member and returns a promise.
 
-Each function answers at once or parks the member and hands out the promise of its answer. Follows Kafka's
-`GroupCoordinator.doJoinGroup` step by step, as the order of its checks decides which error a client sees.
+The checks follow Kafka's `GroupCoordinator.doJoinGroup` step by step, as their order decides which error a
+client sees.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ def join(
     request: JoinRequest,
     again: Callable[[GroupTransition, JoinRequest], JoinOutcome],
 ) -> JoinOutcome:
-    """Take a member into the next generation, or tell it of the current one. `again` has it join whatever the
-    group has become while one of another kind gave way.
+    """Add a member to the next generation, or answer with the current one.
+
+    `again` repeats the join on the group that has replaced this one, if a group of another kind gives way.
     """
     config = transition.shard.config
     held = transition.shard.groups.get(request.group_id)
@@ -59,7 +60,7 @@ def _join_in_place_of(
     request: JoinRequest,
     again: Callable[[GroupTransition, JoinRequest], JoinOutcome],
 ) -> JoinOutcome:
-    """Join a group that takes the place of one of another kind, which must give way; its offsets stay."""
+    """Join a group that replaces one of another kind, if that gives way; its offsets stay."""
     if not group.gives_way:
         return _refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     promise: Promise[JoinAnswer] = Promise()
@@ -80,9 +81,9 @@ def _join_in_place_of(
 
 
 def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:
-    """Whether the group may take this member.
+    """Return whether the group has room for this member.
 
-    In the join phase those already waiting count, so that a limit lowered since turns the last ones away.
+    In the join phase the members that wait count, so that a lowered limit refuses the last ones.
     """
     if group.is_in(ClassicState.EMPTY):
         return True
@@ -93,7 +94,7 @@ def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:
 
 
 def _drop(transition: GroupTransition, group: ClassicGroup, member_id: str) -> None:
-    """Remove a member for which there is no room any more. The rebalance under way goes on without it."""
+    """Remove a member that exceeds a lowered limit. The rebalance under way goes on without it."""
     if member_id in group.members:
         rebalance.end_session(transition, group, member_id)
         group.remove(member_id)
@@ -103,7 +104,7 @@ def _drop(transition: GroupTransition, group: ClassicGroup, member_id: str) -> N
 
 
 def _join_new(transition: GroupTransition, group: ClassicGroup, request: JoinRequest) -> JoinOutcome:
-    """A member without an id gets one."""
+    """Join a member without an id, which gets one."""
     transition.shard.expected.note_join(group.group_id)
     prefix = request.client_id if request.instance_id is None else request.instance_id
     member_id = f"{prefix}-{transition.shard.new_uuid()}"
@@ -118,7 +119,7 @@ def _join_new(transition: GroupTransition, group: ClassicGroup, request: JoinReq
 
 
 def _join_known(transition: GroupTransition, group: ClassicGroup, request: JoinRequest) -> JoinOutcome:
-    """A member with an id: fresh from MEMBER_ID_REQUIRED, or rejoining."""
+    """Join a member with an id, after MEMBER_ID_REQUIRED or again."""
     if request.member_id in group.pending_members:
         return _add(transition, group, request, request.member_id)
     error = group.member_error(request.member_id, request.instance_id)
@@ -170,7 +171,7 @@ def _rejoin(
 def _park_again(
     transition: GroupTransition, group: ClassicGroup, member: ClassicMember, request: JoinRequest
 ) -> Promise[JoinAnswer]:
-    """Park a member's new join. An older one, left over from a lost connection, is told to try again."""
+    """Park a member's new join, and answer an older one from a lost connection with a retriable error."""
     promise: Promise[JoinAnswer] = Promise()
     transition.answer(
         group.take_join(member), JoinAnswer(ErrorCode.REBALANCE_IN_PROGRESS, member_id=member.member_id)
@@ -183,7 +184,7 @@ def _park_again(
 def _replace_static(
     transition: GroupTransition, group: ClassicGroup, request: JoinRequest, instance_id: str, member_id: str
 ) -> JoinOutcome:
-    """A static member came back without its member id (KIP-345): the old id is fenced, its place kept."""
+    """Replace a static member that came back without its member id (KIP-345): the old id is fenced."""
     old_leader = group.leader or ""
     old_member_id = group.static_members[instance_id]
     member = group.members[old_member_id]
@@ -225,11 +226,10 @@ def _fence(transition: GroupTransition, group: ClassicGroup, member: ClassicMemb
 
 
 def _same_generation(group: ClassicGroup, member_id: str, old_leader: str, can_skip: bool) -> JoinAnswer:
-    """Let a returned static member go on without a rebalance.
+    """Let a returned static member continue without a rebalance.
 
-    A stable group would not spread a new assignment, so its leader must not make one: newer clients are told
-    to skip it (KIP-814), older ones are told of the leader's old id, in which they do not recognise
-    themselves.
+    A stable group would not distribute a new assignment, so its leader must not make one: newer clients are
+    told to skip it (KIP-814), older ones get the leader's old id, which they do not recognize as their own.
     """
     answer = group.join_answer(member_id)
     leads = group.leader == member_id

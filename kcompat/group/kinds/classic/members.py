@@ -75,13 +75,13 @@ class ClassicMember(Struct, eq=False):
         return self.instance_id is not None
 
     def take_sync(self) -> Promise[SyncAnswer] | None:
-        """Its parked sync, to be answered."""
+        """Return the member's parked sync, to be answered, and forget it."""
         promise, self.sync = self.sync, None
         return promise
 
     @property
     def protocol_names(self) -> set[str]:
-        """The protocols it supports."""
+        """The protocols that the member supports."""
         return {name for name, _ in self.protocols}
 
     def metadata(self, protocol: str) -> bytes:
@@ -111,9 +111,9 @@ class ClassicMembers:
         self.leader: str | None = None
         self.members: dict[str, ClassicMember] = {}
         self.static_members: dict[str, str] = {}
-        """Instance id to member id."""
+        """Member ids by instance id."""
         self.pending_members: set[str] = set()
-        """Ids handed out whose owners have not come back with them yet (KIP-394)."""
+        """Member ids handed out whose clients have not joined with them yet (KIP-394)."""
         self.pending_syncs: set[str] = set()
         """Members of this generation that have not asked for their assignment yet."""
         self.in_initial_delay = False
@@ -128,7 +128,7 @@ class ClassicMembers:
     # --- state
 
     def is_in(self, *states: ClassicState) -> bool:
-        """Whether the group is in one of the states."""
+        """Return whether the group is in one of the states."""
         return self.state in states
 
     def transition_to(self, state: ClassicState, now_ms: int) -> None:
@@ -138,7 +138,7 @@ class ClassicMembers:
         self.state_timestamp = now_ms
 
     def next_generation(self, now_ms: int) -> None:
-        """Start the next generation with the members there are."""
+        """Start the next generation with the present members."""
         self.generation += 1
         self.protocol_name = self.select_protocol() if self.members else None
         self.subscribed = self.compute_subscribed()
@@ -148,7 +148,7 @@ class ClassicMembers:
     # --- members
 
     def add(self, member: ClassicMember) -> None:
-        """Take a new member in; the first one decides the protocol type and leads."""
+        """Add a new member; the first one decides the protocol type and leads."""
         assert member.member_id not in self.members
         if member.instance_id is not None:
             assert member.instance_id not in self.static_members
@@ -164,7 +164,7 @@ class ClassicMembers:
         self.pending_members.discard(member.member_id)
 
     def remove(self, member_id: str) -> None:
-        """Take a member out, after its parked requests have been answered."""
+        """Remove a member whose parked requests have been answered."""
         member = self.members.pop(member_id)
         assert member.join is None
         assert member.sync is None
@@ -182,7 +182,7 @@ class ClassicMembers:
         rebalance_timeout_ms: int,
         session_timeout_ms: int,
     ) -> None:
-        """A member joined again, perhaps with other protocols and timeouts."""
+        """Update the protocols and timeouts of a member that joined again."""
         self._support.subtract(member.protocol_names)
         member.protocols = protocols
         self._support.update(member.protocol_names)
@@ -190,7 +190,7 @@ class ClassicMembers:
         member.session_timeout_ms = session_timeout_ms
 
     def rename_static(self, instance_id: str, new_member_id: str) -> ClassicMember:
-        """A static member came back: it keeps its place under a new member id."""
+        """Give a static member that came back its place under a new member id."""
         old_member_id = self.static_members[instance_id]
         member = self.members.pop(old_member_id)
         member.member_id = new_member_id
@@ -204,34 +204,36 @@ class ClassicMembers:
         return member
 
     def park_join(self, member: ClassicMember, promise: Promise[JoinAnswer]) -> None:
-        """The member waits for the next generation."""
+        """Park the join of a member that waits for the next generation."""
         assert member.join is None
         member.join = promise
         self._joining += 1
 
     def take_join(self, member: ClassicMember) -> Promise[JoinAnswer] | None:
-        """The member's parked join, to be answered."""
+        """Return the member's parked join, to be answered, and forget it."""
         promise, member.join = member.join, None
         self._joining -= promise is not None
         return promise
 
     @property
     def joining(self) -> int:
-        """How many members wait in a join."""
+        """Number of members that wait in a join."""
         return self._joining
 
     @property
     def everybody_joined(self) -> bool:
-        """Whether nobody is missing for the next generation, ids handed out included."""
+        """Whether all members wait for the next generation, those included that have only an id yet."""
         return self._joining == len(self.members) and not self.pending_members
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """How long the slowest member may take to join."""
+        """Longest rebalance timeout of the members, in ms."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def member_error(self, member_id: str, instance_id: str | None) -> ErrorCode:
-        """Whether this member, under this instance id, is in the group."""
+        """Return the error of a request by this member id and instance id; NONE if the member is in the
+        group.
+        """
         if instance_id is not None:
             current = self.static_members.get(instance_id)
             if current is None:
@@ -243,7 +245,7 @@ class ClassicMembers:
     # --- protocols
 
     def supports(self, protocol_type: str, protocols: Iterable[str]) -> bool:
-        """Whether one more member with these protocols could agree with the others."""
+        """Return whether one more member with these protocols could agree with the others."""
         if not self.members:
             return bool(protocol_type) and any(True for _ in protocols)
         if protocol_type != self.protocol_type:
@@ -251,18 +253,20 @@ class ClassicMembers:
         return any(self._support[name] == len(self.members) for name in protocols)
 
     def select_protocol(self) -> str:
-        """The protocol of the next generation: most first preferences among what everybody supports."""
+        """Return the protocol of the next generation: most first preferences among those that all members
+        support.
+        """
         candidates = {name for name, count in self._support.items() if count == len(self.members)}
         votes = Counter(member.vote(candidates) for member in self.members.values())
         return max(votes, key=votes.__getitem__)
 
     @property
     def is_consumer_group(self) -> bool:
-        """Whether its members are consumers, whose subscriptions the coordinator can read."""
+        """Whether the members are consumers, whose subscriptions the coordinator can read."""
         return self.protocol_type == CONSUMER_PROTOCOL
 
     def compute_subscribed(self) -> frozenset[str] | None:
-        """The topics this generation subscribes to; None when that cannot be known."""
+        """Return the topics that this generation subscribes to; None if they are unknown."""
         if not self.is_consumer_group:
             return None
         if not self.members:
@@ -274,7 +278,7 @@ class ClassicMembers:
     # --- answers and records
 
     def join_answer(self, member_id: str) -> JoinAnswer:
-        """The current generation, as one member is told of it."""
+        """Return the answer to one member's join: the current generation."""
         return JoinAnswer(
             member_id=member_id,
             generation=self.generation,
@@ -285,7 +289,7 @@ class ClassicMembers:
         )
 
     def member_list(self) -> tuple[JoinedMember, ...]:
-        """All members with their metadata for the chosen protocol: what the leader assigns from."""
+        """Return all members with their metadata for the chosen protocol, from which the leader assigns."""
         assert self.protocol_name is not None
         protocol = self.protocol_name
         return tuple(
@@ -294,7 +298,7 @@ class ClassicMembers:
         )
 
     def to_value(self, assignments: dict[str, bytes]) -> GroupMetadataValue:
-        """The record of this generation with these assignments; a member not in them has an empty one."""
+        """Return the record of this generation with these assignments; other members have an empty one."""
         protocol = self.protocol_name
         return GroupMetadataValue(
             protocol_type=self.protocol_type or "",

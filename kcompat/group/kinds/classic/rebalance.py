@@ -1,4 +1,4 @@
-"""From one generation to the next: waiting for members, electing a leader; and members lost to timers.
+"""Rebalances: waiting for members, electing a leader, and removing members whose timers end.
 
 Timers of a group, all in milliseconds: one for the join phase, one for the sync phase (both the slowest
 member's rebalance timeout), and one a member for its session (for new members waiting in their first join, a
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.classic.members import ClassicMember, ClassicMembers
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60_000
-"""A new member's first join is given up after this: its client has long retried under another id."""
+"""Milliseconds after which a new member's first join is given up: its client has retried under another id."""
 
 WAIT_FOR_EXPECTED_MS = 200
-"""A first generation waits for members that are known to be coming, each time anew while they come."""
+"""Milliseconds for which a first generation waits for expected members, anew after each that joins."""
 
 
 def prepare(transition: GroupTransition, group: ClassicMembers) -> None:
-    """Begin a rebalance: everybody has to join again."""
+    """Begin a rebalance: every member has to join again."""
     if group.is_in(ClassicState.COMPLETING_REBALANCE):
         answer_syncs(transition, group, ErrorCode.REBALANCE_IN_PROGRESS)
         for member in group.members.values():
@@ -57,7 +57,7 @@ def prepare_if_possible(transition: GroupTransition, group: ClassicMembers) -> N
 
 
 def complete_if_all_joined(transition: GroupTransition, group: ClassicMembers) -> None:
-    """Start the next generation if nobody is missing any more."""
+    """Start the next generation if no member is missing any more."""
     if (
         group.is_in(ClassicState.PREPARING_REBALANCE)
         and not group.in_initial_delay
@@ -67,7 +67,7 @@ def complete_if_all_joined(transition: GroupTransition, group: ClassicMembers) -
 
 
 def _first_delay_ms(transition: GroupTransition, group: ClassicMembers) -> int:
-    """For how long others are waited for."""
+    """Return the milliseconds for which a first generation waits for more members."""
     configured_ms = transition.shard.config.initial_rebalance_delay_ms
     if configured_ms == 0 and transition.shard.expected.any_for(group.group_id, transition.now_ms):
         return WAIT_FOR_EXPECTED_MS
@@ -77,7 +77,7 @@ def _first_delay_ms(transition: GroupTransition, group: ClassicMembers) -> int:
 def _delay_first_generation(
     transition: GroupTransition, group: ClassicMembers, delay_ms: int, remaining_ms: int
 ) -> None:
-    """Give others the chance to be in the first generation, as long as they keep coming (KIP-134)."""
+    """Extend the wait of the first generation while new members keep coming (KIP-134)."""
     group.in_initial_delay = True
     group.new_member_added = False
 
@@ -101,7 +101,7 @@ def _wait_for_members(transition: GroupTransition, group: ClassicMembers) -> Non
 
 
 def _complete_join(transition: GroupTransition, group: ClassicMembers) -> None:
-    """The join phase is over: go on with those who came, and with static members that may be restarting."""
+    """End the join phase: continue with the members that joined, and static ones that may be restarting."""
     group.in_initial_delay = False
     transition.shard.timers.cancel(_join_key(group))
     for member in [m for m in group.members.values() if m.join is None and not m.is_static]:
@@ -127,7 +127,7 @@ def _complete_join(transition: GroupTransition, group: ClassicMembers) -> None:
 
 
 def _elect_joined_leader(group: ClassicMembers) -> bool:
-    """Keep the leader if it joined, else take any that did; False if nobody did."""
+    """Keep the leader if it joined, else elect a member that did; return False if there is none."""
     assert group.leader is not None
     if group.members[group.leader].join is not None:
         return True
@@ -142,14 +142,14 @@ def store(transition: GroupTransition, group: ClassicMembers, assignments: dict[
 
 
 def sync_received(transition: GroupTransition, group: ClassicMembers, member_id: str) -> None:
-    """A member has asked for its assignment; once all have, the sync phase needs no timer."""
+    """Note that a member has sent its sync; after the last one the sync phase needs no timer."""
     group.pending_syncs.discard(member_id)
     if not group.pending_syncs:
         transition.shard.timers.cancel(_sync_key(group))
 
 
 def _expire_syncs(transition: GroupTransition, group: ClassicMembers, generation: int) -> None:
-    """Members that took their generation but never asked for an assignment are out."""
+    """Remove the members that joined their generation but never sent a sync."""
     if group.generation != generation or not group.is_in(
         ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE
     ):
@@ -164,7 +164,7 @@ def _expire_syncs(transition: GroupTransition, group: ClassicMembers, generation
 
 
 def answer_syncs(transition: GroupTransition, group: ClassicMembers, error: ErrorCode) -> None:
-    """Answer all parked syncs, with assignments or an error; their members' sessions begin anew."""
+    """Answer all parked syncs, with assignments or an error, and restart the sessions of their members."""
     for member in group.members.values():
         promise = member.take_sync()
         if error == ErrorCode.NONE:
@@ -176,7 +176,7 @@ def answer_syncs(transition: GroupTransition, group: ClassicMembers, error: Erro
 
 
 def remove_member(transition: GroupTransition, group: ClassicMembers, member: ClassicMember) -> None:
-    """A member leaves, or its session has ended: the others rebalance."""
+    """Remove a member that leaves or whose session has ended: the others rebalance."""
     transition.answer(group.take_join(member), JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID))
     transition.answer(member.take_sync(), SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID))
     transition.shard.timers.cancel(session_key(group.group_id, member.member_id))
@@ -187,7 +187,7 @@ def remove_member(transition: GroupTransition, group: ClassicMembers, member: Cl
 def add_pending(
     transition: GroupTransition, group: ClassicMembers, member_id: str, session_timeout_ms: int
 ) -> None:
-    """Remember a member id handed out; its owner has its session timeout to come back with it."""
+    """Remember a member id handed out; its client has its session timeout to join with it."""
     group.pending_members.add(member_id)
     transition.shard.timers.schedule(
         session_key(group.group_id, member_id),
@@ -197,14 +197,14 @@ def add_pending(
 
 
 def remove_pending(transition: GroupTransition, group: ClassicMembers, member_id: str) -> None:
-    """The owner of a member id did not come back in time, or left."""
+    """Forget a member id handed out whose client did not join in time, or left."""
     transition.shard.timers.cancel(session_key(group.group_id, member_id))
     group.pending_members.discard(member_id)
     complete_if_all_joined(transition, group)
 
 
 def keep_alive(transition: GroupTransition, group: ClassicMembers, member: ClassicMember) -> None:
-    """A member gave a sign of life."""
+    """Restart the session of a member that gave a sign of life."""
     _schedule_session(transition, group, member, member.session_timeout_ms)
 
 
@@ -219,7 +219,9 @@ def end_session(transition: GroupTransition, group: ClassicMembers, member_id: s
 
 
 def dissolve(transition: GroupTransition, group: ClassicMembers) -> None:
-    """The group is no classic one any more: who waits in it has to join again, and its timers are off."""
+    """Answer the parked requests of a group that is no longer classic with a retriable error, and cancel its
+    timers.
+    """
     error = ErrorCode.REBALANCE_IN_PROGRESS
     for member in group.members.values():
         transition.answer(group.take_join(member), JoinAnswer(error, member_id=member.member_id))
@@ -253,7 +255,7 @@ def _expire_session(transition: GroupTransition, group: ClassicMembers, member_i
 def _on_group(
     group: ClassicMembers, action: Callable[[GroupTransition, ClassicMembers], None]
 ) -> ShardOperation[Groups, None]:
-    """The operation of a timer: run `action` on the group, if it has not been deleted meanwhile."""
+    """Return the operation of a timer: run `action` on the group, unless it has been deleted."""
 
     def decide(transition: GroupTransition) -> None:
         held: object = transition.shard.groups.get(group.group_id)

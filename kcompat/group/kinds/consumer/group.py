@@ -36,7 +36,7 @@ class ConsumerGroup(ConsumerMembers):
     # --- offsets
 
     def commit_error(self, request: CommitRequest) -> ErrorCode:
-        """See `Group.commit_error`. A member commits in its epoch, or in an older one what it had then."""
+        """Refuse a commit (`Group.commit_error`) unless it is by a member, in its epoch or an older one."""
         if need_be_no_member(request, is_empty=self.is_empty):
             return ErrorCode.NONE
         member = self.members.get(request.member_id)
@@ -47,8 +47,8 @@ class ConsumerGroup(ConsumerMembers):
         return ErrorCode.NONE if request.generation <= member.member_epoch else _stale(member)
 
     def judge_of_partitions(self, request: CommitRequest) -> PartitionJudge | None:
-        """See `Group.judge_of_partitions`. In an older epoch than its own a member commits offsets of
-        partitions that it had got by then (KIP-1251).
+        """Judge partitions (`Group.judge_of_partitions`): in an older epoch a member may commit offsets of
+        the partitions that it owned in that epoch (KIP-1251).
         """
         member = self.members.get(request.member_id)
         if member is None or request.generation == member.member_epoch:
@@ -56,7 +56,9 @@ class ConsumerGroup(ConsumerMembers):
         return partial(_late_error, member, request.generation)
 
     def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
-        """See `Group.fetch_error`. Committed state is asked, as it is what is answered."""
+        """Refuse a fetch of offsets (`Group.fetch_error`) by the committed state, as the answer has committed
+        offsets.
+        """
         member, error = reader(self.members, member_id, member_epoch)
         return error if member is None or member_epoch == member.member_epoch else _stale(member)
 

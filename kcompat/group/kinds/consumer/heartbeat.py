@@ -1,7 +1,7 @@
-"""ConsumerGroupHeartbeat: a member joins, goes on, changes its mind or leaves.
+"""ConsumerGroupHeartbeat: a member joins, continues, changes its subscription or leaves.
 
-One heartbeat goes as far as it can: the member's wishes change the group epoch, the group epoch the target
-assignment, and the target what the member is told to have. Each step is written where it changes anything.
+One heartbeat takes as many steps as it can: the member's wishes change the group epoch, the group epoch the
+target assignment, and the target the member's assignment. Each step is written if it changes anything.
 Kafka's counterpart: `GroupMetadataManager.consumerGroupHeartbeat`.
 """
 
@@ -41,7 +41,7 @@ INTERVAL_PER_MEMBER_MS: Final = 5
 
 
 def leave(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> HeartbeatAnswer | Refusal:
-    """Take a member out, or note that a static one is away."""
+    """Remove a member, or note that a static one is away."""
     group = find(transition.shard, request.group_id, ConsumerGroup)
     if isinstance(group, Refusal):
         return group
@@ -62,7 +62,7 @@ def leave(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> Hea
 
 
 def go_on(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> HeartbeatAnswer | Refusal:
-    """Take a member in, or take it a step further."""
+    """Add a member, or take its next step."""
     settings = settings_of(transition.shard.image(), transition.shard.config.consumer, request.group_id)
     group = _group(transition, request)
     if isinstance(group, Refusal):
@@ -103,7 +103,7 @@ def _group(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> Co
 
 
 def _as_it_wants(member: ConsumerMember, request: ConsumerHeartbeatRequest) -> ConsumerMember:
-    """The member with what the request says of it. Whoever heartbeats uses the consumer protocol."""
+    """Return the member with the fields of the request, as a member with the consumer protocol."""
     wishes: dict[str, object] = {
         name: value
         for name, value in (

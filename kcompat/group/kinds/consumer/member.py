@@ -1,4 +1,4 @@
-"""A member of a consumer group, as the log says: what it wants, what it has, and how far it is.
+"""A member of a consumer group, replayed from the log: its wishes, its partitions and its epochs.
 
 Kafka's counterparts: `ConsumerGroupMember`, `MemberState`.
 """
@@ -42,7 +42,7 @@ class ClassicMembership(Struct, frozen=True):
 
 
 class ConsumerMember(Struct, frozen=True):
-    """A member. Times in ms, -1 for what it has not said.
+    """A member of a consumer group. Times in ms, -1 if the member has not given them.
 
     `assigned` and `revoking` are partitions by topic id, each with the epoch in which the member got it: from
     that epoch on it may commit its offsets (KIP-1251).
@@ -59,26 +59,28 @@ class ConsumerMember(Struct, frozen=True):
     client_host: str = ""
     subscribed_topics: frozenset[str] = frozenset()
     subscribed_regex: str = ""
-    """Empty where the member subscribes to no pattern."""
+    """The pattern that the member subscribes to; empty without one."""
     server_assignor: str | None = None
     assigned: Mapping[bytes, Mapping[int, int]] = NO_EPOCHS
     revoking: Mapping[bytes, Mapping[int, int]] = NO_EPOCHS
     classic: ClassicMembership | None = None
-    """None for a member that uses the consumer protocol."""
+    """The classic protocols of the member; None for a member that uses the consumer protocol."""
 
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
-        """Whether the member has what its target of this epoch says."""
+        """Return whether the member owns its target assignment of this epoch."""
         return self.state is ConsumerMemberState.STABLE and self.member_epoch == assignment_epoch
 
     def held(self) -> Iterator[tuple[bytes, int]]:
-        """The partitions that nobody else may be given: those it has, and those it has yet to give up."""
+        """The partitions that no other member may get: those it owns, and those it has yet to revoke."""
         for partitions in (self.assigned, self.revoking):
             for topic_id, indexes in partitions.items():
                 for index in indexes:
                     yield topic_id, index
 
     def assignment_epoch(self, topic_id: bytes, partition: int) -> int | None:
-        """The epoch in which it got a partition that it has or has yet to give up; None for any other."""
+        """Return the epoch in which the member got a partition that it owns or has yet to revoke; None
+        otherwise.
+        """
         for partitions in (self.assigned, self.revoking):
             epoch = partitions.get(topic_id, {}).get(partition)
             if epoch is not None:
@@ -86,7 +88,9 @@ class ConsumerMember(Struct, frozen=True):
         return None
 
     def owns_at_least(self, reported: Mapping[bytes, frozenset[int]] | None) -> bool:
-        """Whether all that a member reports to own is assigned to it; not, if it reports nothing at all."""
+        """Return whether all partitions that a member reports are assigned to it; False if it reports
+        nothing.
+        """
         if reported is None:
             return False
         return all(indexes <= self.assigned.get(topic, {}).keys() for topic, indexes in reported.items())

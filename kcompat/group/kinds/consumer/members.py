@@ -36,7 +36,7 @@ class ConsumerState(Enum):
     ASSIGNING = "Assigning"
     """The target assignment is older than the group."""
     RECONCILING = "Reconciling"
-    """Some member does not have its target yet."""
+    """At least one member does not own its target assignment yet."""
     STABLE = "Stable"
 
 
@@ -49,13 +49,14 @@ class ConsumerMembers(SubscribedGroup[ConsumerMember]):
         super().__init__(group_id, timeline)
         self.patterns: TimelineDict[str, ResolvedPattern] = TimelineDict(timeline)
         self.static_members: dict[str, str] = {}
-        """Instance id to member id."""
+        """Member ids by instance id."""
         self.pattern_subscribers: Counter[str] = Counter()
         self.has_old_metadata = False
         """Whether the log has the topic metadata of a Kafka before 4.1."""
         self.needs_target = False
-        """Whether the target is to be made anew whatever changes: that of a group that was rebalancing as a
-        classic one a moment ago is of its last generation."""
+        """Whether a new target has to be made whatever changes: the group was a rebalancing classic group,
+        whose assignment is of its last generation.
+        """
         self._assignors: Counter[str] = Counter()
         self._classic_protocols: Counter[str] = Counter()
         self._classic_members = 0
@@ -74,7 +75,7 @@ class ConsumerMembers(SubscribedGroup[ConsumerMember]):
 
     @property
     def committed_state(self) -> ConsumerState:
-        """The state to show."""
+        """The committed state, for descriptions."""
         header = self.committed_header
         members = (member for _, member in self.members.committed_items())
         return _state(members, header.group_epoch, header.assignment_epoch)
@@ -84,16 +85,18 @@ class ConsumerMembers(SubscribedGroup[ConsumerMember]):
         return member is not None and member.instance_id is not None
 
     def static_member(self, instance_id: str | None) -> ConsumerMember | None:
-        """The member of an instance id."""
+        """Return the member of an instance id."""
         member_id = self.static_members.get(instance_id) if instance_id is not None else None
         return None if member_id is None else self.members.get(member_id)
 
     def is_held(self, topic_id: bytes, partition: int) -> bool:
-        """Whether a member has the partition, or has yet to give it up."""
+        """Return whether a member owns the partition, or has yet to revoke it."""
         return (topic_id, partition) in self._holders
 
     def preferred_assignor(self, before: ConsumerMember | None, after: ConsumerMember) -> str | None:
-        """The assignor that most members want, once `after` has replaced `before`; None if nobody cares."""
+        """Return the assignor that most members prefer, once `after` has replaced `before`; None without a
+        preference.
+        """
         counts = Counter(self._assignors)
         if before is not None and before.server_assignor is not None:
             counts[before.server_assignor] -= 1
@@ -102,7 +105,7 @@ class ConsumerMembers(SubscribedGroup[ConsumerMember]):
         return _most_wanted(counts)
 
     def committed_assignor(self) -> str | None:
-        """The assignor that most members want, to show."""
+        """The assignor that most members prefer by the committed state, for descriptions."""
         members = (member for _, member in self.members.committed_items())
         return _most_wanted(Counter(m.server_assignor for m in members if m.server_assignor is not None))
 
@@ -116,7 +119,7 @@ class ConsumerMembers(SubscribedGroup[ConsumerMember]):
         )
 
     def former(self, before: ConsumerMember) -> ConsumerMember | None:
-        """The member of the log that `before` stands for, perhaps under another id; None if it is new."""
+        """Return the logged member that `before` replaces, perhaps under another id; None if it is new."""
         return self.static_member(before.instance_id) or self.members.get(before.member_id)
 
     def subscriptions_with(self, before: ConsumerMember, after: ConsumerMember) -> SubscriptionCounts:
@@ -135,11 +138,11 @@ class ConsumerMembers(SubscribedGroup[ConsumerMember]):
 
     @property
     def classic_members(self) -> int:
-        """How many members use the classic protocol."""
+        """Number of members that use the classic protocol."""
         return self._classic_members
 
     def supports_classic(self, protocol_type: str, protocols: Iterable[str]) -> bool:
-        """Whether one more classic member with these protocols could agree with the others."""
+        """Return whether one more classic member with these protocols could agree with the others."""
         return protocol_type == CONSUMER and any(
             self._classic_protocols[name] == self._classic_members for name in protocols
         )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def find_or_join(
     transition: GroupTransition, group: ConsumerMembers, request: ConsumerHeartbeatRequest, member_id: str
 ) -> ConsumerMember | Refusal:
-    """The member as the log knows it, or as it begins."""
+    """Return the member in the log, or a new one that joins."""
     if request.instance_id is not None:
         return _static(transition, group, request, request.instance_id, member_id)
     member = group.members.get(member_id)
@@ -35,7 +35,7 @@ def find_or_join(
 def fenced_instance(
     group: ConsumerMembers, instance_id: str, member_id: str
 ) -> tuple[ConsumerMember | None, Refusal | None]:
-    """The static member of an instance id, and why this member id is not it."""
+    """Return the static member of an instance id, and the refusal if it has another member id."""
     member = group.static_member(instance_id)
     if member is None:
         return None, Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
@@ -76,7 +76,7 @@ def _static(
 def take_place(
     transition: GroupTransition, group: ConsumerMembers, former: ConsumerMember, member_id: str
 ) -> ConsumerMember:
-    """A static member comes back under another member id: it has what the former one had."""
+    """Give a static member that came back under another member id the state of its former one."""
     member = replace(former, member_id=member_id, member_epoch=JOIN, previous_member_epoch=JOIN)
     RECORDS.bury_member(transition, group.group_id, former.member_id)
     RECORDS.write_member(transition, group.group_id, member)

@@ -1,6 +1,6 @@
-"""From a member's wishes, in either protocol, to epochs, a target assignment and partitions.
+"""Steps of a member with either protocol: from its wishes to epochs, a target assignment and partitions.
 
-Each step is written where it changes anything. Kafka's counterparts: the numbered steps of
+Each step is written if it changes anything. Kafka's counterparts: the numbered steps of
 `consumerGroupHeartbeat` and `classicGroupJoinToConsumerGroup`.
 """
 
@@ -44,9 +44,9 @@ def take_note(
     after: ConsumerMember,
     may_describe: Callable[[str], bool],
 ) -> Noted | Refusal:
-    """Write what a member wants, and raise the group epoch if that or the topics ask for another target.
+    """Write a member's wishes, and raise the group epoch if they or the topics require another target.
 
-    `may_describe(topic)` says what its client may find with a pattern.
+    `may_describe(topic)` returns whether a pattern of its client may match the topic.
     """
     if after != before:
         RECORDS.write_member(transition, group.group_id, after)
@@ -68,9 +68,9 @@ def go_on(
     owned: Mapping[bytes, frozenset[int]] | None,
     settings: ConsumerGroupConfig,
 ) -> ConsumerMember | Refusal:
-    """The member after its next step towards its target, which is made anew if it is out of date.
+    """Return the member after its next step towards its target, which is recomputed if it is out of date.
 
-    `owned` is what the member reports to have, None where it says nothing.
+    `owned` is what the member reports to own, None if it reports nothing.
     """
     target_epoch, target = next_target(transition, group, noted.group_epoch, before, after, settings)
     return step(transition, group, after, target_epoch, target, owned, changed=noted.subscription_changed)
@@ -84,7 +84,7 @@ def _group_epoch(
     *,
     bump: bool,
 ) -> int:
-    """Raise the group epoch if the subscriptions have changed, or the topics. The one in force then."""
+    """Raise the group epoch if the subscriptions or the topics have changed; return the current one."""
     image = transition.shard.image()
     if not bump and not group.refresh_due(image):
         return group.group_epoch
@@ -130,10 +130,10 @@ def next_target(
     after: ConsumerMember,
     settings: ConsumerGroupConfig,
 ) -> tuple[int, Mapping[bytes, frozenset[int]]]:
-    """The epoch of the newest target assignment and the target of the member, which is `after` from now on.
+    """Return the epoch of the newest target assignment and the target of the member, which becomes `after`.
 
-    A target assignment that is out of date is made anew, unless the last one is too young: then by a later
-    heartbeat.
+    A target assignment that is out of date is recomputed, unless the last one is too recent: then a later
+    heartbeat does so.
     """
     former = group.former(before)
     former_id = after.member_id if former is None else former.member_id

@@ -1,6 +1,6 @@
-"""From what a member has to what its target says: give up first, then take what others have given up.
+"""Reconciliation of a member with its target: revoke first, then take what others have revoked. Pure.
 
-Kafka's counterpart: `CurrentAssignmentBuilder`. Pure: the member as it is and as it is to be.
+Kafka's counterpart: `CurrentAssignmentBuilder`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Epochs = dict[bytes, dict[int, int]]
 class ConsumerStep(Struct, frozen=True):
     """Facts that decide the next step of a member towards its target.
 
-    `target` is that of `target_epoch`. Topics that are not in `subscribed`, by id, are given up whatever the
-    target says. `is_held(topic_id, partition)` says whether any member has a partition or has yet to give it
-    up. `reported` is what the member says it owns, None where it says nothing.
+    `target` is that of `target_epoch`. Topics that are not in `subscribed`, by id, are revoked whatever the
+    target says. `is_held(topic_id, partition)` returns whether any member owns a partition or has yet to
+    revoke it. `reported` is what the member says it owns, None if it says nothing.
     """
 
     target_epoch: int
@@ -39,7 +39,7 @@ class ConsumerStep(Struct, frozen=True):
 
 
 def reconcile(member: ConsumerMember, around: ConsumerStep) -> ConsumerMember | Refusal:
-    """The member after its next step."""
+    """Return the member after its next step."""
     match member.state:
         case ConsumerMemberState.STABLE:
             if member.member_epoch != around.target_epoch:
@@ -62,7 +62,9 @@ def reconcile(member: ConsumerMember, around: ConsumerStep) -> ConsumerMember | 
 
 
 def _still_owns(revoking: Mapping[bytes, Mapping[int, int]], around: ConsumerStep) -> bool:
-    """Whether the member has yet to give any of these up. Who reports nothing has given nothing up."""
+    """Return whether the member has yet to revoke any of these. A member that reports nothing has revoked
+    nothing.
+    """
     if around.reported is None:
         return True
     return any(
@@ -71,7 +73,7 @@ def _still_owns(revoking: Mapping[bytes, Mapping[int, int]], around: ConsumerSte
 
 
 def _without_unsubscribed(member: ConsumerMember, around: ConsumerStep) -> ConsumerMember:
-    """Take from the member, in its epoch, what it does not subscribe to any more."""
+    """Revoke, in the member's epoch, the partitions of topics that it no longer subscribes to."""
     kept = {topic: epochs for topic, epochs in member.assigned.items() if topic in around.subscribed}
     if len(kept) == len(member.assigned):
         return member
@@ -84,9 +86,7 @@ def _without_unsubscribed(member: ConsumerMember, around: ConsumerStep) -> Consu
 
 
 def _next(member: ConsumerMember, epoch: int, around: ConsumerStep) -> ConsumerMember:
-    """Go as far towards the target as others allow. A member that has partitions to give up stays in `epoch`
-    until it has.
-    """
+    """Go as far towards the target as other members allow; with partitions to revoke, stay in `epoch`."""
     kept: Epochs = {}
     revoking: Epochs = {}
     free: dict[bytes, set[int]] = {}

@@ -45,8 +45,11 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.consumer.members import ConsumerMembers
 
 NO_IMAGE_VERSION = 0
-"""Written as the version of the picture that a pattern was resolved on: Kafka's offsets of its metadata mean
-nothing here. Kafka resolves the pattern again when it finds it."""
+"""Version of the metadata image written with a resolved pattern: Kafka's metadata offsets have no equivalent
+here.
+
+Kafka resolves the pattern again when it finds this version.
+"""
 
 _CurrentTopic = ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions
 _Protocol = ConsumerGroupMemberMetadataValue.ClassicProtocol
@@ -181,7 +184,9 @@ def _rows(epochs: Mapping[bytes, Mapping[int, int]]) -> list[_CurrentTopic]:
 
 
 def _epochs(rows: Iterable[_CurrentTopic], member_epoch: int) -> Mapping[bytes, Mapping[int, int]]:
-    """Partitions with their assignment epochs. Kafka before 4.3 wrote none: then it is the member's."""
+    """Return partitions with their assignment epochs: the member's epoch if a Kafka before 4.3 wrote the
+    record.
+    """
     found = {}
     for row in rows:
         epochs = row.assignment_epochs

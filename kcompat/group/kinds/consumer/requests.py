@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 
 class ConsumerHeartbeatRequest(Struct, frozen=True):
-    """A member says that it is there, what it has and what it wants; None for what has not changed.
+    """Heartbeat of a member, with what it owns and wants; None for fields that have not changed.
 
-    `owned` are partitions by topic id. `may_describe(topic)` says what the client may find with a pattern.
+    `owned` are partitions by topic id. `may_describe(topic)` returns whether a pattern of the client may
+    match the topic.
     """
 
     group_id: str
@@ -36,11 +37,11 @@ class ConsumerHeartbeatRequest(Struct, frozen=True):
     server_assignor: str | None = None
     owned: Mapping[bytes, frozenset[int]] | None = None
     needs_member_id: bool = True
-    """Whether the client is one that makes its own member id (v1+)."""
+    """Whether the client makes its own member id (v1+)."""
 
     @property
     def is_full(self) -> bool:
-        """Whether the member says all there is to say, as it does after an error."""
+        """Whether the request has all fields, as after an error."""
         subscribes = self.subscribed_topics is not None or self.subscribed_regex is not None
         return self.rebalance_timeout_ms != -1 and subscribes and self.owned is not None
 
@@ -75,7 +76,7 @@ class DescribedConsumerGroup(Struct, frozen=True):
 
 
 def request_refusal(request: ConsumerHeartbeatRequest, config: GroupCoordinatorConfig) -> Refusal | None:
-    """Return the first thing that is wrong whatever the state of the group, in Kafka's order."""
+    """Return the first error that does not depend on the state of the group, in Kafka's order of checks."""
     assignors = config.consumer.assignors
     message = _what_is_missing(request) or _what_is_wrong(request)
     if message is not None:

@@ -1,4 +1,4 @@
-"""The patterns of a group, compared with the names of all topics: in slices, so that nothing has to wait.
+"""Matching of a group's patterns with the names of all topics, in slices, so that other requests go on.
 
 Kafka's counterparts: `maybeUpdateRegularExpressions`, `TopicRegexResolver`, `handleRegularExpressionsResult`.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.consumer.member import ConsumerMember
 
 SHOWN = 100
-"""Characters of a pattern that is too long to be told in full."""
+"""Characters of a long pattern that messages show."""
 
 STEPS_IN_A_SLICE = 20_000
 """Steps of the matcher that a scan takes in one iteration of the event loop: a few milliseconds of work."""
@@ -37,9 +37,9 @@ def update(
     after: ConsumerMember,
     may_describe: Callable[[str], bool],
 ) -> PatternChange | Refusal:
-    """Take note of a member's pattern, and begin a scan if one is due.
+    """Note a member's pattern, and begin a scan if one is due.
 
-    Topics that the client may not describe are not found.
+    Topics that the client may not describe are not matched.
     """
     change, is_new = PatternChange.NONE, False
     if before.subscribed_regex != after.subscribed_regex:
@@ -90,9 +90,9 @@ def _change(
 def _begin(
     transition: GroupTransition, group_id: str, texts: list[str], may_describe: Callable[[str], bool]
 ) -> None:
-    """Compare the patterns with the topics that there are now, beginning after this operation.
+    """Match the patterns with the present topics, beginning after this operation.
 
-    A Kafka may have stored some that are not valid here; they stand for no topics.
+    Patterns that a Kafka has stored and that are not valid here match no topics.
     """
     scan = Scan(texts, list(transition.shard.image().topics))
     began_ms = transition.now_ms
@@ -109,7 +109,7 @@ def _begin(
 
 
 def _conclude(transition: GroupTransition, group_id: str, resolved: Mapping[str, ResolvedPattern]) -> None:
-    """Write what the patterns stand for, and raise the group epoch if that is news."""
+    """Write the topics that the patterns match, and raise the group epoch if they have changed."""
     group: object = transition.shard.groups.get(group_id)
     if not isinstance(group, ConsumerMembers):
         return
@@ -130,7 +130,7 @@ def _conclude(transition: GroupTransition, group_id: str, resolved: Mapping[str,
 
 
 def _shown(pattern: str) -> str:
-    """A pattern for a message: its beginning, if it is one of those that are too long."""
+    """Return a pattern for a message, cut to its beginning if it is long."""
     return pattern if len(pattern) <= MAX_LENGTH else f"{pattern[:SHOWN]}..."
 
 

@@ -1,6 +1,7 @@
-"""The end of a member of a consumer group: it leaves, or is lost to one of its timers.
+"""Members of a consumer group that leave, or whose timers end.
 
-Its timers are its session, the time to give partitions up, and those of classic members to join and sync.
+The timers of a member are its session, the time to revoke partitions, and, for a classic member, the times to
+join and to sync.
 """
 
 from __future__ import annotations
@@ -27,24 +28,25 @@ if TYPE_CHECKING:
 
 
 def join_key(group_id: str, member_id: str) -> Key:
-    """The timer of a classic member that was told to join again."""
+    """Return the key of the timer of a classic member that was told to join again."""
     return ("rejoin", group_id, member_id)
 
 
 def sync_key(group_id: str, member_id: str) -> Key:
-    """The timer of a classic member that has joined and has yet to ask for its partitions."""
+    """Return the key of the timer of a classic member that has joined and has yet to sync."""
     return ("resync", group_id, member_id)
 
 
 def cancel(transition: GroupTransition, group_id: str, member_id: str) -> None:
-    """Nothing more is expected of a member."""
+    """Cancel all timers of a member."""
     for key in (session_key, revocation_key, join_key, sync_key):
         transition.shard.timers.cancel(key(group_id, member_id))
 
 
 def fence(transition: GroupTransition, group: ConsumerMembers, members: Sequence[ConsumerMember]) -> None:
-    """Take members out: what they had is free, and the group needs another target assignment. A group that
-    is left with classic members alone becomes a classic one.
+    """Remove members: their partitions are free, and the group needs another target assignment.
+
+    A group that is left with classic members alone becomes a classic one.
     """
     if transition.shard.conversions.downgrade(
         transition, group.group_id, {member.member_id for member in members}
@@ -67,9 +69,9 @@ def _forget(transition: GroupTransition, group_id: str, members: Sequence[Consum
 
 
 def leave_for_a_while(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
-    """A static member restarts: it keeps its partitions for whoever comes back with its instance id.
+    """Keep the partitions of a static member that restarts for the next member with its instance id.
 
-    That one may commit their offsets whatever its epoch is.
+    That member may commit their offsets whatever its epoch is.
     """
     kept = {topic: dict.fromkeys(partitions, 0) for topic, partitions in member.assigned.items()}
     away = replace(member, member_epoch=LEAVE_FOR_A_WHILE, assigned=kept, revoking=NO_EPOCHS)
@@ -77,12 +79,12 @@ def leave_for_a_while(transition: GroupTransition, group_id: str, member: Consum
 
 
 def keep_alive(transition: GroupTransition, group_id: str, member_id: str, timeout_ms: int) -> None:
-    """A member gave a sign of life: it is out unless it gives another within `timeout_ms`."""
+    """Restart a member's session: it is removed unless it gives a sign of life within `timeout_ms`."""
     _expire(transition, session_key(group_id, member_id), timeout_ms, lambda _member: True)
 
 
 def watch(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
-    """Begin the session of a member anew. One that uses the classic protocol has said how long it is."""
+    """Restart the session of a member. A classic member has chosen its own session timeout."""
     if member.classic is None:
         timeout_ms = settings_of(
             transition.shard.image(), transition.shard.config.consumer, group_id
@@ -93,8 +95,9 @@ def watch(transition: GroupTransition, group_id: str, member: ConsumerMember) ->
 
 
 def watch_revocation(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
-    """Give a member its rebalance timeout to give partitions up, or stop waiting if it has. One that uses
-    the classic protocol is bound by the time it has to join again.
+    """Give a member its rebalance timeout to revoke partitions, or cancel the timer if it has.
+
+    A classic member is bound by the time it has to join again.
     """
     key, epoch = revocation_key(group_id, member.member_id), member.member_epoch
     if member.state is not ConsumerMemberState.UNREVOKED_PARTITIONS or member.classic is not None:
@@ -104,25 +107,21 @@ def watch_revocation(transition: GroupTransition, group_id: str, member: Consume
 
 
 def await_join(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
-    """A classic member has been told to join again: it has its rebalance timeout for that, from the first
-    time on.
-    """
+    """Give a classic member that was told to join again its rebalance timeout, from the first time on."""
     key = join_key(group_id, member.member_id)
     if not transition.shard.timers.is_set(key):
         _expire(transition, key, member.rebalance_timeout_ms, _is_classic)
 
 
 def joined(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
-    """A classic member has joined: it is out unless it asks for its partitions within its rebalance
-    timeout.
-    """
+    """Give a classic member that has joined its rebalance timeout to sync."""
     transition.shard.timers.cancel(join_key(group_id, member.member_id))
     key = sync_key(group_id, member.member_id)
     _expire(transition, key, member.rebalance_timeout_ms, _is_classic)
 
 
 def synced(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
-    """A classic member has asked for its partitions."""
+    """Cancel the sync timer of a classic member that has sent its sync."""
     transition.shard.timers.cancel(sync_key(group_id, member.member_id))
 
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 MIN_INTERVAL_MS = 10_000
-"""The patterns of a group are not looked at again within this time."""
+"""Milliseconds between two scans of the patterns of a group, at least."""
 
 
 class ResolvedPattern(Struct, frozen=True):
-    """The topics that a pattern matched, and when it was compared with all there were, in ms."""
+    """Topics that a pattern matched, and the time in ms of the match with all topics."""
 
     topics: frozenset[str]
     timestamp_ms: int
@@ -46,10 +46,10 @@ def is_due(
     topics_made_ms: int,
     refresh_interval_ms: int,
 ) -> bool:
-    """Whether the patterns that members subscribe to are to be compared with the topics again.
+    """Return whether the patterns of a group have to be matched with the topics again.
 
-    They are if the heartbeat brought a new one, if the topics of one are not known, if topics were made after
-    the last time (`topics_made_ms` is when the latest were), and every `refresh_interval_ms`.
+    They have if the heartbeat brought a new one, if one is not resolved, if topics were made since the last
+    scan (`topics_made_ms` is the time of the latest ones), and every `refresh_interval_ms`.
     """
     if not subscribed:
         return False
@@ -67,7 +67,7 @@ def is_due(
 
 
 class SubscriptionCounts(Struct):
-    """How many members name each topic and each pattern, and what topics each pattern stands for."""
+    """Numbers of members by topic and by pattern, and the topics that each pattern matches."""
 
     members: int
     names: Counter[str]
@@ -75,7 +75,7 @@ class SubscriptionCounts(Struct):
     resolved: dict[str, ResolvedPattern]
 
     def count(self, member: ConsumerMember, by: int) -> None:
-        """Count a member once more, or once less. A pattern that nobody has any more stands for nothing."""
+        """Count a member once more, or once less. A pattern without members matches nothing."""
         self.members += by
         count_topics(self.names, member.subscribed_topics, by)
         if member.subscribed_regex:
@@ -84,7 +84,7 @@ class SubscriptionCounts(Struct):
                 self.resolved.pop(member.subscribed_regex, None)
 
     def topics(self) -> set[str]:
-        """All topics that the group depends on."""
+        """Return all topics that the group depends on."""
         return set(self.names).union(*(pattern.topics for pattern in self.resolved.values()))
 
     @property
@@ -96,6 +96,6 @@ class SubscriptionCounts(Struct):
 
 
 def topics_of(member: ConsumerMember, resolved: Mapping[str, ResolvedPattern]) -> frozenset[str]:
-    """The topics of one member. A pattern that is not resolved yet stands for none."""
+    """Return the topics of one member. A pattern that is not resolved yet matches none."""
     pattern = resolved.get(member.subscribed_regex) if member.subscribed_regex else None
     return member.subscribed_topics if pattern is None else member.subscribed_topics | pattern.topics
