@@ -80,20 +80,20 @@ simulation: $(TOOLS)
 	KCOMPAT_SEEDS=$${KCOMPAT_SEEDS:-10000} KCOMPAT_MOMENTS=10000 $(BIN)/pytest -q -n auto \
 		tests/simulation/test_virtual_cluster.py tests/simulation/test_replay.py
 
-# `make test` has a short form of it too.
+# `make test` has a short form of the first of the two, `make test-all` of both.
 cluster-faults: fetched
 	KCOMPAT_FAULTS=100 $(BIN)/pytest -q -s --timeout 7200 interop-tests/test_cluster_faults.py \
 		interop-tests/test_slow_links_and_full_disks.py
 
-# `make test` has a short form of it too, with two brokers of each kind.
+# `make test-all` has a short form of it, with two brokers of each kind.
 mixed-clusters: fetched
 	KCOMPAT_KILLS=100 $(BIN)/pytest -q -s interop-tests/test_mixed_clusters.py
 
-# `make test` has a short form of it too.
+# `make test-all` has a short form of it.
 exactly-once: fetched
 	KCOMPAT_COPIED=100000 KCOMPAT_TRANSFERS=200 KCOMPAT_KILLS=10 $(BIN)/pytest -q -s --timeout 7200 interop-tests/test_exactly_once.py
 
-# `make test` has a short form of it too.
+# `make test-all` has a short form of it.
 group-storm: fetched
 	KCOMPAT_MEMBERS=200 KCOMPAT_STORM_S=300 $(BIN)/pytest -q -s interop-tests/test_group_storm.py
 
