@@ -1,4 +1,4 @@
-"""The committed offsets of one group, as the log says; only replay changes them.
+"""Committed offsets of one group, replayed from the log.
 
 A commit inside a transaction is staged under its producer until the transaction's marker. Plain and
 transactional commits of one partition take effect in the order of their records, not of their markers
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class CommittedOffset(Struct, frozen=True, gc=False):
     """A committed offset. Times in ms; `expire_timestamp` is -1 unless the client chose a retention.
 
-    `record_offset` is the place of its record in `__consumer_offsets`.
+    `record_offset` is the offset of its record in `__consumer_offsets`.
     """
 
     offset: int
@@ -45,7 +45,7 @@ class GroupOffsets:
         self._staged: dict[int, dict[TopicPartition, CommittedOffset]] = {}
 
     def replay(self, key: TopicPartition, value: CommittedOffset | None, record_offset: int) -> None:
-        """A commit outside any transaction, or the tombstone of an offset (see `unstage`)."""
+        """Apply a commit outside any transaction, or the tombstone of an offset (see `unstage`)."""
         self._committed.set(key, value, record_offset)
 
     def filling(self) -> dict[TopicPartition, CommittedOffset]:
@@ -53,12 +53,13 @@ class GroupOffsets:
         return self._committed.filling()
 
     def stage(self, producer_id: int, key: TopicPartition, value: CommittedOffset) -> None:
-        """A commit inside a transaction that is still open."""
+        """Stage a commit inside a transaction that is still open."""
         self._staged.setdefault(producer_id, {})[key] = value
 
     def unstage(self, key: TopicPartition) -> list[int]:
-        """The tombstone of an offset ends commits of it in open transactions too (KAFKA-14505). Gives the
-        producers that have nothing left here.
+        """Apply the tombstone of an offset to commits of it in open transactions (KAFKA-14505).
+
+        Returns the producers that have no staged commits left here.
         """
         finished = []
         for producer_id, staged in self._staged.items():
@@ -69,7 +70,7 @@ class GroupOffsets:
         return finished
 
     def end_transaction(self, producer_id: int, committed: bool, marker_offset: int) -> None:
-        """The transaction's marker: its offsets are dropped, or take effect where no later commit has."""
+        """Apply a transaction's marker: drop its offsets, or apply those that have no later commit."""
         for key, value in self._staged.pop(producer_id, {}).items():
             current = self._committed.get(key)
             if committed and (current is None or value.record_offset > current.record_offset):
@@ -84,24 +85,24 @@ class GroupOffsets:
         return self._committed.committed_items()
 
     def items(self) -> Iterator[tuple[TopicPartition, CommittedOffset]]:
-        """All that the log says, committed yet or not."""
+        """Return all offsets in the log, committed or not."""
         return self._committed.items()
 
     def partitions(self) -> list[TopicPartition]:
-        """All that the log has an offset of, in open transactions too; each once."""
+        """Return each partition that has an offset in the log, in open transactions too."""
         return list(dict.fromkeys(chain(self._committed.keys(), *self._staged.values())))
 
     def last_commit(self, key: TopicPartition) -> int:
-        """Where the latest record is that tells an offset of the partition, in an open transaction too."""
+        """Return the offset of the latest record that commits the partition, in an open transaction too."""
         found = (self._committed.get(key), *(staged.get(key) for staged in self._staged.values()))
         return max((each.record_offset for each in found if each is not None), default=-1)
 
     def has(self, key: TopicPartition) -> bool:
-        """Whether the log has an offset of the partition, in an open transaction too."""
+        """Return whether the log has an offset of the partition, in an open transaction too."""
         return self._committed.get(key) is not None or self._is_staged(key)
 
     def is_unstable(self, key: TopicPartition) -> bool:
-        """Whether a commit of the partition is on its way, plain or in a transaction (KIP-447)."""
+        """Return whether the partition has a pending commit, plain or in a transaction (KIP-447)."""
         return self._committed.is_pending(key) or self._is_staged(key)
 
     def _is_staged(self, key: TopicPartition) -> bool:
@@ -109,10 +110,10 @@ class GroupOffsets:
 
     @property
     def staged(self) -> dict[int, dict[TopicPartition, CommittedOffset]]:
-        """The commits of open transactions, by producer id."""
+        """Return the commits of open transactions, by producer id."""
         return self._staged
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is held, staged commits and those on their way included."""
+        """Whether there are no offsets, staged and uncommitted ones included."""
         return not self._committed and not self._committed.has_pending and not self._staged

@@ -18,15 +18,15 @@ class GroupPorts(NamedTuple):
     """The ports of a group coordinator."""
 
     partition_count: Callable[[], int]
-    """How many partitions `__consumer_offsets` has; 0 while that is not known."""
+    """Returns the number of partitions of `__consumer_offsets`; 0 while it is unknown."""
     new_uuid: Callable[[], str]
-    """The part of a new member's id that nobody can guess, as Java's `UUID.toString` writes it."""
+    """Makes the random part of a new member's id, as Java's `UUID.toString` writes it."""
     verifier: Verifier
     image: Callable[[], ClusterImage]
-    """The current metadata image."""
+    """Returns the current metadata image."""
     share_state: Persister
-    """Where the state of share partitions is kept."""
+    """Persister of the state of share partitions."""
     ends: Ends
-    """The ends of partitions, from which the lag of share groups is told."""
+    """End offsets of partitions, for the lag of share groups."""
     make_topics: MakeTopics
-    """Has the internal topics of streams applications made."""
+    """Creates the internal topics of streams applications."""

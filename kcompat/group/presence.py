@@ -1,9 +1,9 @@
-"""Members whose connection has ended: who is killed loses it at once, long before the session ends.
+"""Members whose connection has ended, which a killed process loses long before its session ends.
 
-A client that lives connects again for its next heartbeat at the latest, and Kafka asks clients to heartbeat
-three times a session or more. So a member that has lost its connection, and is not heard of on another one
-within two fifths of its session, is gone. Kafka waits for the whole session. Static members are waited for
-here too (KIP-345).
+A live client connects again for its next heartbeat at the latest, and Kafka asks clients to heartbeat three
+times a session or more. So a member that has lost its connection and sends no request on another one within
+two fifths of its session is gone. Kafka waits for the whole session, and so does kcompat for static members
+(KIP-345).
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ if TYPE_CHECKING:
     from kcompat.net.answers import Connection
 
     Member = tuple[str, str]
-    """Its group and its id."""
+    """Group and id of a member."""
 
 
 def session_key(group_id: str, member_id: str) -> tuple[str, str, str]:
-    """The timer of a member's session, in groups of every kind."""
+    """Return the key of the timer of a member's session, in groups of every kind."""
     return ("session", group_id, member_id)
 
 
 class Presence:
-    """On which connection each member was last heard of. A connection stands for one member, the one that was
-    last heard of on it: who serves several through one has them waited for as Kafka does.
+    """The connection on which each member last sent a request.
+
+    A connection stands for the last member that used it. The other members of a client that serves several
+    through one connection are waited for as Kafka does.
     """
 
     def __init__(self, lost: Callable[[str, str], object]) -> None:
@@ -37,7 +39,7 @@ class Presence:
         self._members: dict[Connection, Member] = {}
 
     def heard(self, connection: Connection, group_id: str, member_id: str) -> None:
-        """A member has sent a request."""
+        """Note that a member has sent a request on a connection."""
         member = (group_id, member_id)
         if self._connections.get(member) is connection:
             return

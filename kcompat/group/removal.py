@@ -19,7 +19,7 @@ MAX_TOMBSTONES = 1000
 
 
 class Doomed(NamedTuple):
-    """An offset of a topic that is deleted, and where its record is."""
+    """Offset of a deleted topic, and the offset of its record."""
 
     group_id: str
     partition: TopicPartition
@@ -42,7 +42,7 @@ def delete_group(transition: GroupTransition, group_id: str) -> ErrorCode:
 
 
 def forget_topics(transition: GroupTransition, gone: Callable[[TopicPartition], bool]) -> list[Doomed]:
-    """Delete the offsets of partitions that exist no more; what is left for `forget`."""
+    """Delete the offsets of partitions that no longer exist; return the rest for `forget`."""
     doomed = [
         Doomed(group_id, partition, offsets.last_commit(partition))
         for group_id, offsets in transition.shard.offsets.items()
@@ -53,8 +53,9 @@ def forget_topics(transition: GroupTransition, gone: Callable[[TopicPartition], 
 
 
 def forget(transition: GroupTransition, doomed: list[Doomed]) -> list[Doomed]:
-    """Delete some of these offsets, unless they were committed anew: then their topic was made again. What is
-    left of them.
+    """Delete some of these offsets, except those committed anew: then their topic was created again.
+
+    Returns the rest.
     """
     for group_id, partition, place in doomed[-MAX_TOMBSTONES:]:
         offsets = transition.shard.offsets.get(group_id)
@@ -64,7 +65,7 @@ def forget(transition: GroupTransition, doomed: list[Doomed]) -> list[Doomed]:
 
 
 def expire(transition: GroupTransition) -> bool:
-    """Delete offsets past their retention, and empty groups without any; False if there may be more."""
+    """Delete expired offsets, and empty groups without any; return False if there may be more."""
     left = MAX_TOMBSTONES
     for group_id, group in list(transition.shard.groups.items()):
         offsets = transition.shard.offsets.get(group_id)
@@ -89,7 +90,7 @@ def expire(transition: GroupTransition) -> bool:
 
 
 def _is_expired(group: Group, topic: str, committed: CommittedOffset, transition: GroupTransition) -> bool:
-    """Whether an offset's time has come: the end the client chose, or the broker's retention."""
+    """Return whether an offset is past its retention, chosen by the client or the broker."""
     start = group.retention_start(committed)
     if start is None or group.subscribes_to(topic):
         return False

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kcompat.topics import TopicPartition
 
 UNKNOWN_MEMBER = ""
-"""The member id of one who has none yet."""
+"""Member id of a client that has none yet."""
 
 NO_GENERATION = -1
 
@@ -42,7 +42,7 @@ class JoinRequest(Struct, frozen=True):
     needs_member_id: bool = False
     can_skip_assignment: bool = False
     may_describe: Callable[[str], bool] = _everything
-    """Whether a topic may be found by a pattern: a join can have the patterns of its group matched."""
+    """Returns whether a pattern may match a topic: a join can have the patterns of its group matched."""
 
 
 class JoinedMember(Struct, frozen=True):
@@ -67,7 +67,7 @@ class JoinAnswer(Struct, frozen=True):
 
 
 class SyncRequest(Struct, frozen=True):
-    """A member asks for its assignment; the leader's request carries the assignments of all.
+    """A member's request for its assignment; the leader's request carries the assignments of all.
 
     The protocol's type and name are checked if they are given.
     """
@@ -105,7 +105,7 @@ class LeaveAnswer(Struct, frozen=True):
 
 
 class OffsetToCommit(Struct, frozen=True):
-    """One partition of a commit. `commit_timestamp` (ms) is the client's in OffsetCommit v1, else -1."""
+    """A partition of a commit. `commit_timestamp` (ms) is the client's in OffsetCommit v1, else -1."""
 
     topic: str
     partition: int

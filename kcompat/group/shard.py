@@ -43,7 +43,7 @@ _KIND_OF_KEY: Final = {key: kind for kind in MODERN_KINDS for key, _ in kind.rec
 
 
 class GroupShard:
-    """One partition's groups, of all kinds."""
+    """The groups that one partition of `__consumer_offsets` keeps, of all kinds."""
 
     def __init__(
         self,
@@ -63,18 +63,18 @@ class GroupShard:
         self.topics_made_ms = 0
         self.groups: dict[str, Group] = {}
         self.offsets: dict[str, GroupOffsets] = {}
-        """By group id; a group that has offsets is among `groups`."""
+        """Offsets by group id; each group with offsets is among `groups`."""
         self.timeline = Timeline(is_loading=True)
         self._open_transactions: dict[int, set[str]] = {}
 
     def create_simple(self, group_id: str, now_ms: int = NO_TIMESTAMP) -> Group:
-        """A new group without members, to hold offsets. Nothing of the group itself is written."""
+        """Return a new group without members, to hold offsets. No record of the group itself is written."""
         assert group_id not in self.groups
         group = self.groups[group_id] = ClassicGroup(group_id, now_ms)
         return group
 
     def forget_if_vacant(self, group_id: str) -> bool:
-        """Drop a group of which nothing is left: no member, no id handed out, no record, no offset."""
+        """Drop a group that has no member, no assigned member id, no record and no offset."""
         group, offsets = self.groups.get(group_id), self.offsets.get(group_id)
         if offsets is not None and offsets.is_empty:
             del self.offsets[group_id]
@@ -99,7 +99,7 @@ class GroupShard:
             self._replay_modern(_KIND_OF_KEY[type(key)], record, position.offset)
 
     def replay_in_bulk(self, records: memoryview, base_offset: int, before: Callable[[], object]) -> int:
-        """Committed offsets, which are most of what a big partition has."""
+        """Apply committed offsets, most of the records of a big partition, many at a time."""
         is_first = True
 
         def find(group_id: str) -> dict[TopicPartition, CommittedOffset]:
@@ -162,7 +162,7 @@ class GroupShard:
         group.replay(value)
 
     def _replay_modern(self, kind: ModernKind[Any, Any, Any], record: CoordinatorRecord, offset: int) -> None:
-        """Apply a record of a kind of group that is there as long as the log has anything of it."""
+        """Apply a record of a kind of group that exists as long as the log has any record of it."""
         group_id: str = record.key.group_id  # type: ignore[attr-defined]
         group: Any = self.groups.get(group_id)
         if not isinstance(group, kind.group):
@@ -182,13 +182,13 @@ class GroupShard:
             self.offsets[group_id].end_transaction(producer_id, committed, offset)
 
     def committed(self, offset: int) -> None:
-        """Records up to `offset` are committed: readers see them."""
+        """Show readers the records up to `offset`."""
         self.timeline.commit(offset)
 
     # --- coming and going
 
     def loaded(self, now_ms: int) -> None:
-        """The log has been replayed: bring the stored groups to life; sessions begin now."""
+        """Begin the sessions of the stored groups after the log has been replayed."""
         self.timeline.loaded()
         self.topics_made_ms = now_ms
         transition: Transition[Groups] = Transition(
@@ -199,7 +199,7 @@ class GroupShard:
                 self.groups[group_id].loaded(transition)
 
     def unloaded(self) -> list[Answer]:
-        """The partition leaves this broker: its members must find their new coordinator."""
+        """Return NOT_COORDINATOR answers to parked requests: members must find the new coordinator."""
         return [answer for group in self.groups.values() for answer in group.unloaded()]
 
     def check_invariants(self) -> None:

@@ -1,6 +1,6 @@
-"""Requests of classic members, passed on by the kind of their group.
+"""Requests of classic members, dispatched by the kind of their group.
 
-A consumer group without members does not exist for them: the first that joins makes a classic group of it.
+For them a consumer group without members does not exist: the first one that joins makes it a classic group.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def may_downgrade_for(transition: GroupTransition, group: ConsumerMembers, replaced: ConsumerMember) -> bool:
-    """Whether a group becomes a classic one when a classic member takes the place of this one."""
+    """Return whether the group becomes classic when a classic member replaces this one."""
     others = len(group.members) - 1
     return (
         replaced.classic is None and group.classic_members == others and _is_allowed(transition, others + 1)
@@ -42,8 +42,9 @@ def _is_allowed(transition: GroupTransition, members: int) -> bool:
 
 
 def downgrade(transition: GroupTransition, group_id: str, leaving: Collection[str]) -> bool:
-    """Go on as a classic group without these members, if only classic ones are left: the others share out
-    anew what those had. See `Conversions`.
+    """Convert to a classic group without these members, if only classic ones are left (`Conversions`).
+
+    The others rebalance, so that the partitions of the removed members are assigned.
     """
     group = transition.shard.groups[group_id]
     assert isinstance(group, ConsumerGroup)
@@ -65,7 +66,7 @@ def downgrade_for(
     *,
     rebalances: bool,
 ) -> None:
-    """Go on as a classic group in which a classic member has the place and the partitions of another one."""
+    """Convert to a classic group in which a classic member replaces another one and keeps its partitions."""
     transition.take_back()
     others = [member for member in group.members.latest.values() if member.member_id != replaced.member_id]
     targets = {**group.targets.latest, joining.member_id: group.target(replaced.member_id)}

@@ -1,6 +1,7 @@
-"""The consumer protocol inside the classic one: what members and leaders tell each other as bytes.
+"""The consumer protocol inside the classic one: the bytes that members and leaders exchange.
 
-Each text is an int16 version and a message in that version. Kafka's counterpart: `ConsumerProtocol`.
+Each starts with an int16 version, followed by a message in that version. Kafka's counterpart:
+`ConsumerProtocol`.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
 
 _VERSION = struct.Struct(">h")
 _NEWEST = 3
-"""The newest version that is known; newer texts begin as one of it does."""
+"""Newest known version; newer ones start with the fields of this one."""
 
 _Row = ConsumerProtocolAssignment.TopicPartition
 
 
 class Subscribed(Struct, frozen=True):
-    """The topics that a member subscribes to, and the partitions that it says it owns, by topic id."""
+    """The topics that a member subscribes to, and the partitions that it reports to own, by topic id."""
 
     topics: frozenset[str]
     owned: Mapping[bytes, frozenset[int]]
@@ -42,7 +43,7 @@ class Subscribed(Struct, frozen=True):
 
 
 def read_subscription(text: bytes, image: ClusterImage) -> Subscribed | None:
-    """A member's subscription; None where it cannot be read."""
+    """Return a member's subscription; None if it cannot be read."""
     found = _read(ConsumerProtocolSubscription, text)
     if found is None:
         return None
@@ -53,7 +54,7 @@ def read_subscription(text: bytes, image: ClusterImage) -> Subscribed | None:
 class Assigned(Struct, frozen=True):
     """The partitions that a leader has assigned to a member, by topic id.
 
-    `for_assignor`: the bytes have more than that, which only the leader's assignor understands.
+    `for_assignor`: the bytes have more fields, which only the leader's assignor understands.
     """
 
     partitions: Mapping[bytes, frozenset[int]] = NO_PARTITIONS
@@ -61,7 +62,7 @@ class Assigned(Struct, frozen=True):
 
 
 def read_assignment(text: bytes, image: ClusterImage) -> Assigned | None:
-    """A member's assignment, empty before it has one; None where it cannot be read."""
+    """Return a member's assignment, empty before it has one; None if it cannot be read."""
     if not text:
         return Assigned()
     found = _read(ConsumerProtocolAssignment, text)
@@ -74,7 +75,7 @@ def read_assignment(text: bytes, image: ClusterImage) -> Assigned | None:
 def write_assignment(
     assigned: Mapping[bytes, Iterable[int]], subscription: bytes, image: ClusterImage
 ) -> bytes:
-    """The assignment of a member, in the version that its subscription has."""
+    """Return the assignment of a member as bytes, in the version that its subscription has."""
     version = max(0, min(_version(subscription) or 0, _NEWEST))
     rows = [
         _Row(image.topic_names[topic_id], sorted(indexes))
@@ -86,7 +87,7 @@ def write_assignment(
 
 
 def _by_id(rows: Iterable[tuple[str, Iterable[int]]], image: ClusterImage) -> Mapping[bytes, frozenset[int]]:
-    """The partitions of topics that there are."""
+    """Return the partitions of existing topics by id."""
     named = dict(rows)
     return partitions((topic.topic_id, named[topic.name]) for topic in existing(image, named))
 

@@ -1,7 +1,7 @@
-"""JoinGroup of a classic member in a consumer group: it gets its partitions from the broker like all others.
+"""JoinGroup of a classic member in a consumer group: the broker assigns its partitions as for all members.
 
-It is told that it does not lead, whoever it is, and nobody waits for the others: its epoch is the generation
-of the answer. Kafka's counterpart: `classicGroupJoinToConsumerGroup`.
+The answer says that the member is not the leader. The join waits for no other member: the member epoch is the
+generation of the answer. Kafka's counterpart: `classicGroupJoinToConsumerGroup`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def join(transition: GroupTransition, group: ConsumerMembers, request: JoinRequest) -> JoinAnswer:
-    """Take a classic member in, or take it a step further."""
+    """Add a classic member, or take its next step."""
     is_unknown = request.member_id == UNKNOWN_MEMBER
     member_id = transition.shard.new_uuid() if is_unknown else request.member_id
     max_size = transition.shard.config.consumer.max_size
@@ -98,7 +98,7 @@ def _find_or_join(
 
 
 def _as_it_wants(member: ConsumerMember, request: JoinRequest, subscription: Subscribed) -> ConsumerMember:
-    """The member with what the request says of it. Classic members subscribe to no patterns."""
+    """Return the member with the fields of the request. Classic members subscribe to no patterns."""
     return replace(
         member,
         instance_id=request.instance_id or member.instance_id,
@@ -120,7 +120,7 @@ def _downgrade(
     noted: progress.Noted,
     owned: Mapping[bytes, frozenset[int]],
 ) -> ConsumerMember | Refusal:
-    """The last member that used the consumer protocol comes back with the classic one."""
+    """Downgrade the group: its last member with the consumer protocol comes back with the classic one."""
     is_stale = group.assignment_epoch < noted.group_epoch
     told: ConsumerMember | Refusal = member
     if not is_stale:

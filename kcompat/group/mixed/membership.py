@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def sync(transition: GroupTransition, group: ConsumerMembers, request: SyncRequest) -> SyncAnswer:
-    """Tell a classic member what it has. Whatever the request assigns is passed over."""
+    """Answer a classic member with its partitions. Assignments in the request are ignored."""
     member = _classic_member(group, request.member_id, request.instance_id, request.generation)
     if isinstance(member, ErrorCode):
         return SyncAnswer(member)
@@ -43,7 +43,7 @@ def sync(transition: GroupTransition, group: ConsumerMembers, request: SyncReque
 def heartbeat(
     transition: GroupTransition, group: ConsumerMembers, who: MemberIdentity, generation: int
 ) -> ErrorCode:
-    """A classic member says that it is there; it has to join again if there is a step to take."""
+    """Restart a classic member's session; tell it to join again if it has a step to take."""
     member = _classic_member(group, who.member_id, who.instance_id, generation)
     if isinstance(member, ErrorCode):
         return member
@@ -59,7 +59,7 @@ def heartbeat(
 def leave(
     transition: GroupTransition, group: ConsumerMembers, members: tuple[MemberIdentity, ...]
 ) -> LeaveAnswer:
-    """Members leave, or an administrator removes them, whichever protocol they use."""
+    """Remove members that leave or that an administrator names, with either protocol."""
     found = [(identity, _leaving(group, identity)) for identity in members]
     gone = {member.member_id: member for _, member in found if isinstance(member, ConsumerMember)}
     if gone:
@@ -91,7 +91,7 @@ def _member(group: ConsumerMembers, member_id: str, instance_id: str | None) -> 
 def _classic_member(
     group: ConsumerMembers, member_id: str, instance_id: str | None, generation: int
 ) -> ConsumerMember | ErrorCode:
-    """A member that uses the classic protocol, in this generation."""
+    """Return the member that uses the classic protocol, in this generation, or the error."""
     member = _member(group, member_id, instance_id)
     if isinstance(member, ErrorCode):
         return member
@@ -105,8 +105,10 @@ def _is_revoking(member: ConsumerMember) -> bool:
 
 
 def _needs_a_target(transition: GroupTransition, group: ConsumerMembers, member: ConsumerMember) -> bool:
-    """Whether the group waits for another target that nobody would ask for but classic members: a target is
-    made when one of them joins, or when any other member heartbeats. Kafka leaves such a group as it is.
+    """Return whether the group waits for a target that only classic members can bring about.
+
+    A target is made when a classic member joins, or when any other member heartbeats. Kafka leaves
+    such a group as it is.
     """
     if group.classic_members < len(group.members):
         return False
@@ -114,7 +116,7 @@ def _needs_a_target(transition: GroupTransition, group: ConsumerMembers, member:
 
 
 def _waits_for_others(group: ConsumerMembers, member: ConsumerMember) -> bool:
-    """Whether another member still has a partition that this one is to have."""
+    """Return whether another member still owns a partition of this one's target."""
     return any(
         group.is_held(topic_id, index)
         for topic_id, indexes in group.target(member.member_id).items()

@@ -1,6 +1,6 @@
-"""A classic group becomes a consumer group: its members stay, with what they have.
+"""Conversion of a classic group to a consumer group: its members keep their partitions.
 
-They go on with the classic protocol until each is restarted with the other. Kafka's counterparts:
+They continue with the classic protocol until each is restarted with the other. Kafka's counterparts:
 `validateOnlineUpgrade`, `convertToConsumerGroup`, `ConsumerGroup.fromClassicGroup`.
 """
 
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 
 def upgrade(transition: GroupTransition, group: Group) -> ConsumerGroup | Refusal:
-    """The consumer group that takes the place of a classic one, as it will be once what is written here has
-    been replayed: whoever made this necessary goes on with it.
+    """Return the consumer group that replaces a classic one, as it is once the written records are replayed.
+
+    The request that caused the upgrade continues with it.
     """
     assert isinstance(group, ClassicGroup)
     refused = _refusal(transition, group)
@@ -76,7 +77,7 @@ def _refused(group: ClassicGroup, why: str) -> Refusal:
 def _converted(
     transition: GroupTransition, group: ClassicGroup, member: ClassicMember
 ) -> ConsumerMember | Refusal:
-    """A member with what it was assigned last. One that waits in a join or a sync is told to join again."""
+    """Return a member with its last assignment. One that waits in a join or a sync is told to join again."""
     image, generation = transition.shard.image(), group.generation
     said = member.metadata(group.protocol_name or "") or next((data for _, data in member.protocols), b"")
     subscription = read_subscription(bytes(said), image)
@@ -123,7 +124,7 @@ def _write(transition: GroupTransition, group: ClassicGroup, members: list[Consu
 
 
 def _take_over(transition: GroupTransition, former: ClassicGroup) -> None:
-    """Tell those who wait in the classic group to join again, and begin the sessions of its members anew."""
+    """Tell members that wait in the classic group to join again, and restart the sessions of all members."""
     rebalance.dissolve(transition, former)
     group: object = transition.shard.groups.get(former.group_id)
     assert isinstance(group, ConsumerGroup)

@@ -1,4 +1,4 @@
-"""Timers at whose end a member is taken out, however often that cannot be written (as Kafka's retry does)."""
+"""Timers that remove a member, and retry until the removal is written (as Kafka's retry does)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from kcompat.group.base import GroupTransition
 
 Key = tuple[str, str, str]
-"""The subject of a timer, the id of the group, and the id of the member."""
+"""Purpose of a timer, the id of the group, and the id of the member."""
 
 RETRY_MS = 500
-"""Time in ms after which a member is taken out whose tombstones could not be written."""
+"""Milliseconds until another attempt to remove a member whose tombstones could not be written."""
 
 
 def revocation_key(group_id: str, member_id: str) -> Key:
-    """The timer of a member that has something to give up."""
+    """Return the key of the timer of a member that has something to revoke."""
     return ("revocation", group_id, member_id)
 
 

@@ -1,7 +1,7 @@
-"""The state that all groups with assignments by the broker keep: members, target, and the epochs of both.
+"""State that all groups with assignments by the broker keep: members, target, and the epochs of both.
 
-Only replay changes the state. Each part has a latest view, which the next operation builds on, and a
-committed one, which is shown. Kafka's counterpart: `ModernGroup`.
+Only replay changes the state. Each part has a latest view, for the next operation, and a committed one, for
+descriptions. Kafka's counterpart: `ModernGroup`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FIRST_GROUP_EPOCH = 1
 
 
 class ModernMember(Protocol):
-    """A member, as far as every kind of group knows it."""
+    """A member, with the fields that every kind has."""
 
     @property
     def member_id(self) -> str:
@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 
 class GroupMetadata(Protocol):
-    """The record of such a group itself, whichever kind it is of."""
+    """The record of the group itself, of any kind."""
 
     @property
     def epoch(self) -> int:
@@ -68,11 +68,11 @@ class TargetMetadata(Protocol):
 
     @property
     def assignment_epoch(self) -> int:
-        """The group epoch that it was made for."""
+        """The group epoch that the target was made for."""
 
     @property
     def assignment_timestamp(self) -> int:
-        """When it was made, in ms."""
+        """Time in ms at which the target was made."""
 
 
 class Header(Struct, frozen=True):
@@ -88,7 +88,10 @@ class Header(Struct, frozen=True):
 
 
 class ModernGroup(ABC, Generic[M, T]):
-    """One group, as the log says. What topics it depends on each kind of group knows."""
+    """A group whose members have epochs and targets, replayed from the log.
+
+    Each kind knows on which topics its group depends.
+    """
 
     kind: ClassVar[str]
     """The protocol type, and the type of group that ListGroups shows."""
@@ -99,9 +102,9 @@ class ModernGroup(ABC, Generic[M, T]):
         self.targets: TimelineDict[str, T] = TimelineDict(timeline)
         self._headers: TimelineDict[str, Header] = TimelineDict(timeline)
         self._fresh_since: int | None = None
-        """The group epoch from which on it is known that its topics are as their hash says."""
+        """Group epoch from which the topics are known to match the hash."""
         self._seen: dict[str, TopicImage] = {}
-        """The topics when they were looked at last."""
+        """The topics at the last look."""
 
     # --- what the log says
 
@@ -112,12 +115,12 @@ class ModernGroup(ABC, Generic[M, T]):
 
     @property
     def committed_header(self) -> Header:
-        """The epochs to show."""
+        """The committed epochs, for descriptions."""
         return self._headers.committed("") or Header()
 
     @property
     def group_epoch(self) -> int:
-        """Raised by each change that may need another target assignment."""
+        """Epoch raised by each change that may need another target assignment."""
         return self.header.group_epoch
 
     @property
@@ -137,7 +140,7 @@ class ModernGroup(ABC, Generic[M, T]):
 
     @abstractmethod
     def subscribed_names(self) -> Iterable[str]:
-        """The topics that the group depends on."""
+        """Return the topics that the group depends on."""
 
     # --- as a `Group`, which documents it
 
@@ -159,17 +162,17 @@ class ModernGroup(ABC, Generic[M, T]):
         return committed.commit_timestamp
 
     def keep_alive(self, transition: GroupTransition, member_id: str) -> None:
-        """See `Group.keep_alive`. Only heartbeats are signs of life here."""
+        """Do nothing (`Group.keep_alive`): only heartbeats are signs of life here."""
 
     def is_static(self, member_id: str) -> bool:  # noqa: ARG002 - not by the kind
-        """See `Group.is_static`. Share and streams groups have no static members."""
+        """Return False (`Group.is_static`): share and streams groups have no static members."""
         return False
 
     def subscribes_to(self, topic: str) -> bool:
         return topic in self.subscribed_names()
 
     def unloaded(self) -> list[Answer]:
-        """See `Group.unloaded`. Nobody waits in such a group."""
+        """Return nothing (`Group.unloaded`): no request is parked in such a group."""
         return []
 
     def described(self) -> DescribedGroup:
@@ -181,7 +184,7 @@ class ModernGroup(ABC, Generic[M, T]):
     @property
     @abstractmethod
     def committed_state(self) -> Enum:
-        """The state to show; its value is what clients see."""
+        """The committed state, for descriptions; its value is what clients see."""
 
     @abstractmethod
     def described_as_kind(self, config: GroupCoordinatorConfig) -> Any:
@@ -193,32 +196,33 @@ class ModernGroup(ABC, Generic[M, T]):
         self._headers.set("", replace(self.header, **changes), offset)
 
     def replay_metadata(self, value: GroupMetadata | None, offset: int) -> None:
-        """The record of the group itself at `offset`, or its tombstone."""
+        """Apply the record of the group itself at `offset`, or its tombstone."""
         if value is not None:
             self._set_header(offset, group_epoch=value.epoch, metadata_hash=value.metadata_hash)
         elif len(self._headers):
             self._headers.set("", None, offset)
 
     def replay_target_metadata(self, value: TargetMetadata | None, offset: int) -> None:
-        """The record of the target assignment as a whole at `offset`, or its tombstone."""
+        """Apply the record of the target assignment as a whole at `offset`, or its tombstone."""
         epoch = NO_ASSIGNMENT if value is None else value.assignment_epoch
         timestamp = NO_TIMESTAMP if value is None else value.assignment_timestamp
         self._set_header(offset, assignment_epoch=epoch, assignment_timestamp=timestamp)
 
     def set_member(self, member: M, offset: int) -> None:
-        """A record of a member at `offset`."""
+        """Apply a record of a member at `offset`."""
         self.members.set(member.member_id, member, offset)
 
     def remove_member(self, member_id: str, offset: int) -> None:
-        """The tombstone of a member at `offset`; harmless where there is no such member."""
+        """Apply the tombstone of a member at `offset`; harmless if there is no such member."""
         if self.members.get(member_id) is not None:
             self.members.set(member_id, None, offset)
 
     def replay_member(
         self, member_id: str, value: V | None, offset: int, make: Callable[[str], M], add: Callable[[M, V], M]
     ) -> None:
-        """The record of what a member wants at `offset`, or its tombstone; `add(member, value)` is the member
-        as the record says, and `make` begins one of which nothing is known yet.
+        """Apply the record of a member's wishes at `offset`, or its tombstone.
+
+        `add(member, value)` returns the member with the record's fields, and `make` a new member.
         """
         if value is None:
             self.remove_member(member_id, offset)
@@ -228,8 +232,10 @@ class ModernGroup(ABC, Generic[M, T]):
     def replay_current(
         self, member_id: str, value: V | None, offset: int, make: Callable[[str], M], add: Callable[[M, V], M]
     ) -> None:
-        """The record of what a member has at `offset`; its tombstone leaves a member that has
-        nothing, in the epoch of who has left, until that is buried too.
+        """Apply the record of a member's current assignment at `offset`.
+
+        Its tombstone leaves a member without an assignment, in the epoch of a member that has left, until the
+        tombstone of the member itself.
         """
         member = self.members.get(member_id)
         if value is not None:
@@ -239,19 +245,19 @@ class ModernGroup(ABC, Generic[M, T]):
 
     @abstractmethod
     def _without_anything(self, member: M) -> M:
-        """The member once the record of what it has is buried."""
+        """Return the member after the tombstone of its current assignment."""
 
     def set_target(self, member_id: str, target: T | None, offset: int) -> None:
-        """The record of a member's target at `offset`, or its tombstone."""
+        """Apply the record of a member's target at `offset`, or its tombstone."""
         if target is not None or self.targets.get(member_id) is not None:
             self.targets.set(member_id, target, offset)
 
     # --- topics that change
 
     def refresh_due(self, image: ClusterImage) -> bool:
-        """Whether topics of the group are others than when the group last looked at them.
+        """Return whether the topics of the group have changed since the last look.
 
-        The epoch is compared for the case that what was written then got lost.
+        The epoch is compared in case the last write was lost.
         """
         if self._fresh_since is None or self.group_epoch < self._fresh_since:
             return True
@@ -259,7 +265,7 @@ class ModernGroup(ABC, Generic[M, T]):
         return any(seen.get(name) is not topics.get(name) for name in self.subscribed_names())
 
     def refreshed(self, group_epoch: int, names: Iterable[str], image: ClusterImage) -> None:
-        """The topics were looked at, and what follows is written under this group epoch."""
+        """Note that the topics were looked up, and that the next group epoch stands for them."""
         self._fresh_since = group_epoch
         self._seen = {name: image.topics[name] for name in names if name in image.topics}
 
@@ -281,7 +287,7 @@ def find(shard: Groups, group_id: str, wanted: type[G]) -> G | Refusal:
 
 
 def find_for_member(shard: Groups, group_id: str, wanted: type[G]) -> G | Refusal:
-    """Find the group of this id and kind in which a member goes on."""
+    """Return the group of this id and kind, or the refusal of a member that does not join."""
     if shard.groups.get(group_id) is None:
         message = f"{wanted.kind.capitalize()} group {group_id} not found."
         return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, message)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Refusal(Struct, frozen=True):
-    """An error with its message, in place of what was asked for."""
+    """Error with its message, in place of a result."""
 
     error: ErrorCode
     message: str | None = None
@@ -45,10 +45,10 @@ LEAVE_FOR_A_WHILE = -2
 def epoch_refusal(
     kind: str, received: int, current: int, *, accepts_older: bool, why: str = ""
 ) -> Refusal | None:
-    """Whether a member in epoch `current` may come with `received`; the answer to its last heartbeat may have
-    been lost, and `accepts_older` says whether that explains an older one, `why` in words why not.
+    """Return the refusal of a member in epoch `current` that sends epoch `received`, or None.
 
-    `kind` is what the group is called: "consumer", "share".
+    The answer to its last heartbeat may have been lost: `accepts_older` tells whether that explains an older
+    epoch, `why` says in words why not. `kind` is the name of the kind of group: "consumer", "share".
     """
     if received in (JOIN, current) or (received < current and accepts_older):
         return None
@@ -61,7 +61,7 @@ def epoch_refusal(
 
 
 class HeartbeatAnswer(Struct, frozen=True):
-    """The epoch of a member; `assigned` is what it is to have now, where that is news to it."""
+    """The epoch of a member; `assigned` is its assignment, if that has changed for the member."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None

@@ -12,12 +12,12 @@ K = TypeVar("K")
 
 
 class Holders(Generic[K]):
-    """Member ids by what they hold.
+    """Member ids by partition or task.
 
-    A replay may leave out a record that a later one of the same key replaces, as compaction does. Then the
-    record that takes something from one member may come after the one that gives it to another, and records
-    of the first that say nothing of it come in between. So a member holds what it did not have before the
-    record, and gives up what it has no longer after it; what it seems to have all the while is left as it is.
+    A replay may leave out a record that a later one of the same key replaces, as compaction does. The record
+    that takes a partition from one member may then come after the record that gives it to another, with
+    records of the first member in between. So a record gives a member only what it did not have before the
+    record, and takes only what it no longer has after it.
     """
 
     def __init__(self) -> None:
@@ -27,11 +27,11 @@ class Holders(Generic[K]):
         return what in self._members
 
     def get(self, what: K) -> str | None:
-        """The member that holds it."""
+        """Return the member that holds a partition or task."""
         return self._members.get(what)
 
     def changed(self, member_id: str, before: Iterable[K], after: Iterable[K]) -> None:
-        """A member has `after`, where it had `before`."""
+        """Note that a member has `after` in place of `before`."""
         had, has = set(before), set(after)
         for what in had - has:
             if self._members.get(what) == member_id:
@@ -40,5 +40,5 @@ class Holders(Generic[K]):
             self._members[what] = member_id
 
     def items(self) -> ItemsView[K, str]:
-        """Return what is held, each with the id of the member that holds it."""
+        """Return each held partition or task with the id of its member."""
         return self._members.items()

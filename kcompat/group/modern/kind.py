@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class HeartbeatRequest(Protocol):
-    """The part of a heartbeat that every kind of group has."""
+    """The fields that the heartbeats of all kinds have."""
 
     @property
     def group_id(self) -> str:
@@ -40,7 +40,7 @@ D = TypeVar("D")
 
 
 class ModernKind(Struct, Generic[Q, A, D], frozen=True):
-    """One kind of group: the parts in which it differs from the others."""
+    """A kind of group: the parts in which it differs from the others."""
 
     group: type[ModernGroup[Any, Any]]
     records: ModernRecords[Any, Any]
@@ -53,10 +53,10 @@ class ModernKind(Struct, Generic[Q, A, D], frozen=True):
     refused: Callable[[ErrorCode, str | None], A]
     """Makes the answer to a heartbeat that is refused."""
     undescribed: Callable[[str, ErrorCode, str | None], D]
-    """The description of a group by its id, where there is an error instead."""
+    """Makes the description of a group by its id if there is an error instead."""
 
     def heartbeat(self, transition: GroupTransition, request: Q) -> A:
-        """Do what the member asks, and tell it what it has to do next."""
+        """Handle the heartbeat of a member."""
         outcome = (self.leave if request.member_epoch < JOIN else self.go_on)(transition, request)
         if isinstance(outcome, Refusal):
             transition.take_back()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class MemberWithEpoch(Protocol):
-    """A member as far as offsets are concerned."""
+    """A member with its epoch, for checks of offset requests."""
 
     @property
     def member_epoch(self) -> int:
@@ -24,8 +24,9 @@ M = TypeVar("M", bound=MemberWithEpoch)
 
 
 def need_be_no_member(request: CommitRequest, *, is_empty: bool) -> bool:
-    """Whether anybody may commit this: an administrator in a group without members, or a producer that names
-    no member, as those before KIP-447 did not.
+    """Return whether the request may name no member.
+
+    An administrator names none in a group without members, and producers before KIP-447 name none at all.
     """
     if request.generation < 0 and is_empty:
         return True
@@ -40,8 +41,9 @@ def need_be_no_member(request: CommitRequest, *, is_empty: bool) -> bool:
 def reader(
     members: TimelineDict[str, M], member_id: str | None, member_epoch: int
 ) -> tuple[M | None, ErrorCode]:
-    """The member that fetches offsets, None where nobody says that it is one. Committed state is asked, as it
-    is what is answered.
+    """Return the member that fetches offsets, None if the client is no member.
+
+    The committed state decides, as the answer has committed offsets.
     """
     if member_id is None and member_epoch < 0:
         return None, ErrorCode.NONE

@@ -1,4 +1,4 @@
-"""The settings of one group: the broker's for its kind, and what the group has set for itself."""
+"""Settings of one group: the broker's for its kind, overridden by the group's own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 INT_MAX = 2**31 - 1
 
 Bounds = tuple[int, int]
-"""The least and the greatest value that a group may set for itself."""
+"""Least and greatest value that a group may set."""
 
 C = TypeVar("C", bound="KindConfig")
 
@@ -27,7 +27,7 @@ class KindConfig(Protocol):
 
 
 def settings_of(image: ClusterImage, broker: C, group_id: str) -> C:
-    """Return the settings in force for a group, where `broker` are those of its kind."""
+    """Return the effective settings of a group; `broker` are those of its kind."""
     return broker.of_group(image.configs(GROUPS, group_id))
 
 
@@ -37,7 +37,7 @@ def bounds(get: Callable[[str], Any], kind: str, name: str) -> Bounds:
 
 
 def own_numbers(own: Mapping[str, str], limits: Iterable[tuple[str, str, Bounds]]) -> dict[str, int]:
-    """Return the numbers that a group has set, clamped to bounds that may be younger, by their fields.
+    """Return the numbers that a group has set, clamped to the broker's current bounds, by their fields.
 
     `limits` are the names of keys, their fields and their bounds.
     """

@@ -1,6 +1,6 @@
-"""The records of groups with assignments by the broker, written and replayed.
+"""Records of groups with assignments by the broker, written and replayed.
 
-The records of the kinds are alike but for their classes, and for what a member and its target are.
+The kinds differ in the classes of their records, and in the content of a member and its target.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class ModernRecords(ABC, Generic[M, T]):
-    """The records of one kind of group: their classes, and the conversion of members and targets."""
+    """Records of one kind of group: their classes, and the conversion of members and targets."""
 
     group: ClassVar[RecordClasses]
     """The group epoch, and the hash of the topics that it stands for."""
@@ -62,23 +62,23 @@ class ModernRecords(ABC, Generic[M, T]):
 
     @abstractmethod
     def new_member(self, member_id: str) -> M:
-        """Return a member of which nothing is known yet."""
+        """Return a member without any fields yet."""
 
     @abstractmethod
     def member_value(self, member: M) -> Message:
-        """Return the record of what a member wants."""
+        """Return the record of a member's wishes."""
 
     @abstractmethod
     def with_member(self, member: M, value: Any) -> M:
-        """Return the member with what the record says it wants."""
+        """Return the member with the wishes of the record."""
 
     @abstractmethod
     def current_value(self, member: M) -> Message:
-        """Return the record of what a member has."""
+        """Return the record of a member's current assignment."""
 
     @abstractmethod
     def with_current(self, member: M, value: Any) -> M:
-        """Return the member with what the record says it has."""
+        """Return the member with the current assignment of the record."""
 
     @abstractmethod
     def target_value(self, target: T) -> Message:
@@ -86,34 +86,34 @@ class ModernRecords(ABC, Generic[M, T]):
 
     @abstractmethod
     def target_of(self, value: Any) -> T:
-        """Return the target that the record tells of."""
+        """Return the target in a record."""
 
     # --- writing
 
     def write_member(self, transition: GroupTransition, group_id: str, member: Any) -> None:
-        """Write what a member wants."""
+        """Write a member's wishes."""
         transition.write(_key(self.member, group_id, member.member_id), self.member_value(member))
 
     def write_current(self, transition: GroupTransition, group_id: str, member: Any) -> None:
-        """Write what a member has."""
+        """Write a member's current assignment."""
         transition.write(_key(self.current, group_id, member.member_id), self.current_value(member))
 
     def write_target(self, transition: GroupTransition, group_id: str, member_id: str, target: T) -> None:
-        """Write what a member is to have."""
+        """Write a member's target."""
         transition.write(_key(self.target, group_id, member_id), self.target_value(target))
 
     def write_target_epoch(
         self, transition: GroupTransition, group_id: str, epoch: int, timestamp_ms: int
     ) -> None:
-        """Write the group epoch that the targets are for, and when they were made."""
+        """Write the group epoch that the targets are for, and the time at which they were made."""
         transition.write(_key(self.target_epoch, group_id), _value(self.target_epoch, epoch, timestamp_ms))
 
     def write_epoch(self, transition: GroupTransition, group_id: str, *fields: Any) -> None:
-        """Write the record of the group: its epoch, the hash of its topics, and what else the kind has."""
+        """Write the record of the group: its epoch, the hash of its topics, and the fields of the kind."""
         transition.write(_key(self.group, group_id), _value(self.group, *fields))
 
     def bury_member(self, transition: GroupTransition, group_id: str, member_id: str) -> None:
-        """Write the tombstones of a member: what it has, what it is to have, what it wants."""
+        """Write the tombstones of a member: current assignment, target and wishes."""
         for classes in (self.current, self.target, self.member):
             transition.write(_key(classes, group_id, member_id), None)
 
@@ -137,8 +137,8 @@ class ModernRecords(ABC, Generic[M, T]):
     def replay(self, group: ModernGroup[Any, Any], record: CoordinatorRecord, offset: int) -> None:
         """Apply one record, whose key is of one of `classes`, to its group.
 
-        Compaction keeps the last record of each key where it stands, so a tombstone may come for what was
-        never there, and what it buries may come apart.
+        Compaction keeps the last record of each key where it stands, so a tombstone may come without its
+        record, and the records of one member may come apart.
         """
         key, value = record
         self._replays[type(key)](group, key, value, offset)
@@ -158,7 +158,7 @@ class ModernRecords(ABC, Generic[M, T]):
 
 
 class SubscribedRecords(ModernRecords[M, Mapping[bytes, frozenset[int]]]):
-    """The records of a kind of group whose members are to have partitions."""
+    """Records of a kind of group that assigns partitions."""
 
     target_row: ClassVar[type[Any]]
     """The class of one topic in the record of a target."""

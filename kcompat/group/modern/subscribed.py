@@ -1,4 +1,4 @@
-"""The state that consumer and share groups have in common: members name topics, and targets are partitions.
+"""State that consumer and share groups share: members subscribe to topics, and targets are partitions.
 
 Kafka's counterpart: the part of `ModernGroup` that knows subscriptions.
 """
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 class SubscribedMember(ModernMember, Protocol):
-    """A member that names topics."""
+    """A member that subscribes to topics by name."""
 
     @property
     def subscribed_topics(self) -> frozenset[str]:
-        """The topics that it names."""
+        """Names of the topics that the member subscribes to."""
 
 
 M = TypeVar("M", bound=SubscribedMember)
 
 
 class SubscribedGroup(ModernGroup[M, Mapping[bytes, frozenset[int]]]):
-    """One group, as the log says."""
+    """A group whose members subscribe to topics, replayed from the log."""
 
     def __init__(self, group_id: str, timeline: Timeline) -> None:
         super().__init__(group_id, timeline)
@@ -42,7 +42,7 @@ class SubscribedGroup(ModernGroup[M, Mapping[bytes, frozenset[int]]]):
 
     @property
     def subscribers(self) -> Mapping[str, int]:
-        """How many members name each topic."""
+        """Number of members that subscribe to each topic."""
         return self._subscribers
 
     def subscribed_names(self) -> Iterable[str]:
@@ -62,7 +62,7 @@ class SubscribedGroup(ModernGroup[M, Mapping[bytes, frozenset[int]]]):
         super().remove_member(member_id, offset)
 
     def _count(self, member: M, by: int) -> None:
-        """Have a member's subscription count once more, or once less."""
+        """Count a member's subscription once more, or once less."""
         count_topics(self._subscribers, member.subscribed_topics, by)
 
     def check_invariants(self) -> None:
@@ -74,7 +74,7 @@ class SubscribedGroup(ModernGroup[M, Mapping[bytes, frozenset[int]]]):
 
 
 def count_topics(counts: Counter[str], names: Iterable[str], by: int) -> None:
-    """Count each of the topics `by` more; those that nobody counts any more are left out."""
+    """Add `by` to the count of each of the topics; remove topics whose count is 0."""
     for name in names:
         counts[name] += by
         if not counts[name]:

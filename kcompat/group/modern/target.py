@@ -1,4 +1,4 @@
-"""The next target assignment: what an assignor is asked, and what of its answer is news.
+"""The next target assignment: the input of the assignor, and the changes in its result.
 
 Kafka's counterpart: `TargetAssignmentBuilder`.
 """
@@ -20,21 +20,21 @@ T = TypeVar("T")
 
 
 def may_assign_again(header: Header, interval_ms: int, now_ms: int) -> bool:
-    """Whether the next target assignment may be made already: not more often than every `interval_ms`, but at
-    once where it is not known when the last one was.
+    """Return whether a target assignment may be made: `interval_ms` after the last one, or at once if its
+    time is unknown.
     """
     last_ms = header.assignment_timestamp
     return not last_ms or not interval_ms or now_ms >= last_ms + interval_ms
 
 
 def assign(assignor: Assignor, spec: GroupSpec) -> dict[str, Mapping[bytes, frozenset[int]]]:
-    """The target of each member of the group, empty for those that the assignor does not name."""
+    """Return the target of each member of the group, empty for those that the assignor does not name."""
     found = assignor.assign(spec)
     return {member_id: found.get(member_id, NO_PARTITIONS) for member_id in spec.members}
 
 
 def news(known: TimelineDict[str, T], targets: Mapping[str, T]) -> Iterator[tuple[str, T]]:
-    """The targets that are others than those known, members of whom none is known included."""
+    """Return the targets that have changed, including those of members without a known target."""
     for member_id, target in targets.items():
         if known.get(member_id) != target:
             yield member_id, target

@@ -1,7 +1,7 @@
-"""The hash by which groups see that their topics have changed.
+"""The hash by which groups detect changes of their topics.
 
-Kafka's counterparts: `Utils.computeTopicHash` and `computeGroupHash`. Groups carry the hash in their records,
-so it is the same number as Kafka's for the same cluster.
+Groups carry the hash in their records, so it is the same number as Kafka's for the same cluster. Kafka's
+counterparts: `Utils.computeTopicHash` and `computeGroupHash`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def existing(image: ClusterImage, names: Iterable[str]) -> Iterator[TopicImage]:
 
 
 def existing_ids(image: ClusterImage, names: Iterable[str]) -> frozenset[bytes]:
-    """The ids of those of the topics that there are."""
+    """Return the ids of those of the topics that exist."""
     return frozenset(topic.topic_id for topic in existing(image, names))
 
 
 class TopicHashes:
-    """Hashes of topics, each computed once for as long as the picture of its topic is the same."""
+    """Hashes of topics, each computed once for each image of its topic."""
 
     __slots__ = ("_known",)
 
@@ -44,7 +44,7 @@ class TopicHashes:
         self._known: dict[str, tuple[TopicImage, int]] = {}
 
     def of(self, names: Iterable[str], image: ClusterImage) -> int:
-        """The hash of all of the topics that there are; 0 where there is none."""
+        """Return the hash of all of the topics that exist; 0 if none does."""
         hashes = {topic.name: self._hash(topic, image) for topic in existing(image, names)}
         if not hashes:
             return 0
@@ -60,7 +60,7 @@ class TopicHashes:
 
 
 def topic_hash(topic: TopicImage, image: ClusterImage) -> int:
-    """The hash of id, name, number of partitions, and the racks of each partition's replicas."""
+    """Return the hash of id, name, number of partitions, and the racks of each partition's replicas."""
     parts = [_HASH_FORM, topic.topic_id[7::-1], topic.topic_id[:7:-1], _text(topic.name)]
     parts.append(_INT.pack(len(topic.partitions)))
     for index, partition in topic.partitions.items():
@@ -73,7 +73,7 @@ def topic_hash(topic: TopicImage, image: ClusterImage) -> int:
 
 
 def java_order(text: str) -> bytes:
-    """A key that sorts strings as Java does: by UTF-16 code units."""
+    """Return a key that sorts strings as Java does: by UTF-16 code units."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
@@ -82,5 +82,5 @@ def _length(text: str) -> int:
 
 
 def _text(text: str) -> bytes:
-    """A string as Kafka's hash takes it in: its UTF-16 code units, then their number."""
+    """Return a string as Kafka's hash reads it: its UTF-16 code units, then their number."""
     return text.encode("utf-16-le", "surrogatepass") + _INT.pack(_length(text))

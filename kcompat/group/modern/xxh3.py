@@ -1,6 +1,6 @@
-"""XXH3 with 64 bits and seed 0, over bytes: the hash by which Kafka knows topic metadata again.
+"""XXH3 with 64 bits and seed 0, over bytes: the hash of topic metadata in Kafka's groups.
 
-A hash is taken when a group's topics change, of a few bytes a partition; that needs no dependency. The
+A hash is computed when a group's topics change, over a few bytes a partition, which needs no dependency. The
 constants and the order of steps are those of the XXH3 specification.
 """
 
@@ -126,7 +126,7 @@ def _long(data: bytes) -> int:
 
 
 def xxh3_64(data: bytes) -> int:
-    """The hash as a signed 64-bit number, as Java has it."""
+    """Return the hash as a signed 64-bit number, as Java has it."""
     size = len(data)
     if size <= 16:
         value = _up_to_16(data)

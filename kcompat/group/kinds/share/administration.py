@@ -28,8 +28,9 @@ NON_EMPTY = Refusal(ErrorCode.NON_EMPTY_GROUP, ErrorCode.NON_EMPTY_GROUP.message
 
 
 def begin_to_delete(transition: GroupTransition, group_id: str) -> StateDeletion:
-    """Before a group is deleted: all that the share coordinator has of it. Nothing of a group that is not
-    there, or is of another kind.
+    """Begin the deletion of a group: return all share partitions that the share coordinator has of it.
+
+    Nothing is returned for a group that does not exist or is of another kind.
     """
     group = find(transition.shard, group_id, ShareGroup)
     if isinstance(group, Refusal):
@@ -49,7 +50,7 @@ def begin_to_delete(transition: GroupTransition, group_id: str) -> StateDeletion
 def begin_to_delete_offsets(
     transition: GroupTransition, group_id: str, names: Iterable[str]
 ) -> StateDeletion:
-    """DeleteShareGroupOffsets: what the share coordinator has of these topics."""
+    """Begin DeleteShareGroupOffsets: return the share partitions of these topics that have state."""
     group = find(transition.shard, group_id, ShareGroup)
     if isinstance(group, Refusal):
         return StateDeletion(*_refused(group))
@@ -77,7 +78,7 @@ def begin_to_delete_offsets(
 
 
 def complete_offset_deletion(transition: GroupTransition, group_id: str, topic_ids: Iterable[bytes]) -> None:
-    """The share coordinator has forgotten these topics."""
+    """Note that the share coordinator has deleted the state of these topics."""
     group = find(transition.shard, group_id, ShareGroup)
     if not isinstance(group, Refusal) and group.knows_topics:
         RECORDS.write_initialization(transition, group_id, group.initialization.with_deleted(topic_ids))
@@ -86,9 +87,9 @@ def complete_offset_deletion(transition: GroupTransition, group_id: str, topic_i
 def begin_to_alter(
     transition: GroupTransition, group_id: str, offsets: Mapping[str, Mapping[int, int]]
 ) -> OffsetChange:
-    """AlterShareGroupOffsets: begin share partitions anew. The group may be one that there is not yet.
+    """Begin AlterShareGroupOffsets: return the share partitions to initialize anew.
 
-    Partitions that do not exist are left out, and topics that do not.
+    The group need not exist yet. Partitions and topics that do not exist are left out.
     """
     group = find_or_make(transition.shard, group_id)
     if isinstance(group, Refusal):
@@ -109,7 +110,7 @@ def begin_to_alter(
 
 
 def completed(transition: GroupTransition, group_id: str, topics: Mapping[bytes, TopicPartitions]) -> None:
-    """These have state: members may have them. What was deleted meanwhile is not waited for any more."""
+    """Note that these share partitions have state: members may get them. Deleted ones are left out."""
     group = find(transition.shard, group_id, ShareGroup)
     if not isinstance(group, Refusal):
         image = transition.shard.image()
@@ -119,7 +120,7 @@ def completed(transition: GroupTransition, group_id: str, topics: Mapping[bytes,
 
 
 def given_up(transition: GroupTransition, group_id: str, topics: Mapping[bytes, TopicPartitions]) -> None:
-    """The share coordinator could not be asked, or refused: the next heartbeat asks again."""
+    """Note that the share coordinator did not initialize these: the next heartbeat asks again."""
     group = find(transition.shard, group_id, ShareGroup)
     if isinstance(group, Refusal) or not group.initialization.initializing:
         return
@@ -127,7 +128,7 @@ def given_up(transition: GroupTransition, group_id: str, topics: Mapping[bytes, 
 
 
 def forget_topics(transition: GroupTransition, gone: Collection[bytes]) -> None:
-    """These topics were deleted; the share coordinator hears of it by itself."""
+    """Forget topics that were deleted; the share coordinator learns of the deletion by itself."""
     for group_id in list(transition.shard.groups):
         group = find(transition.shard, group_id, ShareGroup)
         if isinstance(group, Refusal):

@@ -66,7 +66,7 @@ class ShareGroup(ShareMembers):
 
     @property
     def is_deserted(self) -> bool:
-        """See `Group.is_deserted`. A share group that was stored is kept until somebody deletes it."""
+        """Return False (`Group.is_deserted`) for a stored share group, which is kept until it is deleted."""
         return not self.is_stored
 
     @property
@@ -74,7 +74,9 @@ class ShareGroup(ShareMembers):
         return False
 
     def write_tombstones(self, transition: GroupTransition) -> None:
-        """See `Group.write_tombstones`. The share coordinator has forgotten the share partitions before."""
+        """Write the group's tombstones (`Group.write_tombstones`); its state at the share coordinator is gone
+        already.
+        """
         RECORDS.bury_all(transition, self.group_id)
 
     # --- what is told of it
@@ -114,7 +116,7 @@ def _described(member: ShareMember) -> DescribedSharer:
 
 
 def fence(transition: GroupTransition, group: ShareMembers, member: ShareMember) -> None:
-    """Take a member out: the group needs another target assignment."""
+    """Remove a member: the group needs another target assignment."""
     RECORDS.bury_member(transition, group.group_id, member.member_id)
     subscribers = Counter(group.subscribers)
     count_topics(subscribers, member.subscribed_topics, -1)
@@ -125,7 +127,7 @@ def fence(transition: GroupTransition, group: ShareMembers, member: ShareMember)
 
 
 def keep_alive(transition: GroupTransition, group_id: str, member_id: str) -> None:
-    """Begin the session of a member anew: it is out unless it heartbeats within its session timeout."""
+    """Restart the session of a member: it is removed unless it heartbeats within its session timeout."""
     timeout_ms = settings_of(
         transition.shard.image(), transition.shard.config.share, group_id
     ).session_timeout_ms

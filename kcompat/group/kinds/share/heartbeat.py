@@ -1,9 +1,9 @@
-"""ShareGroupHeartbeat: a member joins, goes on, changes its mind or leaves.
+"""ShareGroupHeartbeat: a member joins, continues, changes its subscription or leaves.
 
-One heartbeat goes as far as it can: the member's wishes change the group epoch, the group epoch the target
-assignment, and the target what the member has. Share partitions that nobody has fetched from yet are begun by
-the share coordinator first; the target that has them is made by a later heartbeat. Kafka's counterpart:
-`GroupMetadataManager.shareGroupHeartbeat`.
+One heartbeat takes as many steps as it can: the member's wishes change the group epoch, the group epoch the
+target assignment, and the target the member's assignment. The share coordinator first initializes share
+partitions that no member has fetched from yet; a later heartbeat makes the target that has them. Kafka's
+counterpart: `GroupMetadataManager.shareGroupHeartbeat`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def leave(transition: GroupTransition, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome | Refusal:
-    """Take a member out."""
+    """Remove a member."""
     group = find(transition.shard, request.group_id, ShareGroup)
     if isinstance(group, Refusal):
         return group
@@ -57,7 +57,7 @@ def leave(transition: GroupTransition, request: ShareHeartbeatRequest) -> ShareH
 
 
 def go_on(transition: GroupTransition, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome | Refusal:
-    """Take a member in, or take it a step further."""
+    """Add a member, or take its next step."""
     settings = settings_of(transition.shard.image(), transition.shard.config.share, request.group_id)
     group = _group(transition, request)
     if isinstance(group, Refusal):
@@ -101,7 +101,7 @@ def _group(transition: GroupTransition, request: ShareHeartbeatRequest) -> Share
 
 
 def _member(group: ShareGroup, request: ShareHeartbeatRequest, max_size: int) -> ShareMember | Refusal:
-    """The member as the log knows it, or as it begins."""
+    """Return the member in the log, or a new one that joins."""
     member = group.members.get(request.member_id)
     if member is None and len(group.members) >= max_size:
         return full_group(SHARE, max_size)
@@ -120,7 +120,7 @@ def _member(group: ShareGroup, request: ShareHeartbeatRequest, max_size: int) ->
 
 
 def _as_it_wants(member: ShareMember, request: ShareHeartbeatRequest) -> ShareMember:
-    """The member with what the request says of it."""
+    """Return the member with the fields of the request."""
     topics = request.subscribed_topics
     return replace(
         member,
@@ -134,8 +134,9 @@ def _as_it_wants(member: ShareMember, request: ShareHeartbeatRequest) -> ShareMe
 def _group_epoch(
     transition: GroupTransition, group: ShareGroup, subscribers: Counter[str], *, bump: bool
 ) -> tuple[int, bool]:
-    """Raise the group epoch if it has to be, or the topics have changed. The one in force then, and whether
-    it was raised.
+    """Raise the group epoch if the subscriptions or the topics have changed.
+
+    Returns the current group epoch, and whether it was raised.
     """
     image = transition.shard.image()
     if not bump and not group.refresh_due(image):
@@ -159,7 +160,9 @@ def _reconcile(
     *,
     bumped: bool,
 ) -> ShareMember:
-    """Give the member its target at once, as others may have the same share partitions at the same time."""
+    """Give the member its target at once, as other members may have the same share partitions at the same
+    time.
+    """
     if not bumped and member.member_epoch == target_epoch:
         return member
     subscribed = existing_ids(transition.shard.image(), member.subscribed_topics)
@@ -173,7 +176,7 @@ def _reconcile(
 
 
 def _begin(transition: GroupTransition, group: ShareGroup, epoch: int, names: Iterable[str]) -> Begin | None:
-    """Have the share partitions begun that have no state yet, and for which nobody was asked lately."""
+    """Request the initialization of share partitions without state that were not requested lately."""
     state, retry_ms = group.initialization, transition.shard.config.share.initialize_retry_interval_ms
     asked = {
         topic_id: row
@@ -197,9 +200,9 @@ def _begin(transition: GroupTransition, group: ShareGroup, epoch: int, names: It
 def next_target(
     transition: GroupTransition, group: ShareGroup, group_epoch: int, member: ShareMember, interval_ms: int
 ) -> tuple[int, Mapping[bytes, frozenset[int]]]:
-    """The epoch of the newest target assignment and the target in it of the member, as it is from now on.
+    """Return the epoch of the newest target assignment and the member's target in it.
 
-    One that is out of date is made anew, though not before it has lasted `interval_ms`.
+    A target assignment that is out of date is recomputed, but not before it has lasted `interval_ms`.
     """
     is_due = may_assign_again(group.header, interval_ms, transition.now_ms)
     if group.assignment_epoch >= group_epoch or not is_due:
@@ -227,8 +230,9 @@ def _spec(group: ShareGroup, members: Mapping[str, ShareMember], image: ClusterI
 
 
 def is_incomplete(group: ShareGroup, image: ClusterImage) -> bool:
-    """Whether other share partitions have state by now than the members are to have, taken together (Kafka's
-    `initializedAssignmentPending`). No assignment has those of a topic that does not exist any more.
+    """Return whether the initialized share partitions differ from the assigned ones of all members together.
+
+    Kafka calls this `initializedAssignmentPending`. Topics that no longer exist are not assigned.
     """
     if not len(group.members):
         return False

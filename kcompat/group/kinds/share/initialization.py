@@ -1,8 +1,8 @@
-"""Which share partitions of a group have state, as the log of the group coordinator says.
+"""The share partitions of a group that have state, by the log of the group coordinator.
 
-A share partition is given to members once the share coordinator has begun its state; until then it is one
-that is being initialised. What is deleted stays in mind by topic until the share coordinator has forgotten
-it. Kafka's counterpart: `ShareGroupStatePartitionMetadataInfo`.
+A share partition is assigned to members once the share coordinator has initialized its state; until then it
+is being initialized. A deleted topic is remembered until the share coordinator has forgotten it. Kafka's
+counterpart: `ShareGroupStatePartitionMetadataInfo`.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ class Initialization(Struct, frozen=True):
     deleting: frozenset[bytes] = frozenset()
 
     def with_begun(self, topics: Mapping[bytes, TopicPartitions]) -> Initialization:
-        """The share coordinator is asked to begin these."""
+        """Return the state after the share coordinator is asked to initialize these."""
         initializing = union(self.initializing, topics)
         return replace(self, initializing=initializing, deleting=self.deleting - initializing.keys())
 
     def with_completed(self, topics: Mapping[bytes, TopicPartitions]) -> Initialization:
-        """The share coordinator has begun these; it is asked to forget some of them by now."""
+        """Return the state after these are initialized, without those that are being deleted."""
         begun = {topic_id: row for topic_id, row in topics.items() if topic_id not in self.deleting}
         return replace(self.with_given_up(topics), initialized=union(self.initialized, begun))
 
     def with_given_up(self, topics: Mapping[bytes, TopicPartitions]) -> Initialization:
-        """The share coordinator was asked to begin these, and need not be waited for any more."""
+        """Return the state after a failed initialization of these."""
         return replace(self, initializing=_without(self.initializing, topics))
 
     def with_deleting(self, topic_ids: Iterable[bytes]) -> Initialization:
-        """The share coordinator is asked to forget what has begun of these, and what may be about to."""
+        """Return the state after the share coordinator is asked to delete the state of these topics."""
         gone = frozenset(topic_ids)
         return replace(self.without_topics(gone), deleting=self.deleting | gone)
 
     def with_deleted(self, topic_ids: Iterable[bytes]) -> Initialization:
-        """The share coordinator has forgotten these."""
+        """Return the state after the share coordinator has deleted the state of these topics."""
         return replace(self, deleting=self.deleting - frozenset(topic_ids))
 
     def without_topics(self, topic_ids: Iterable[bytes]) -> Initialization:
-        """These topics do not exist any more."""
+        """Return the state without topics that no longer exist."""
         gone = frozenset(topic_ids)
         return Initialization(
             {topic_id: row for topic_id, row in self.initializing.items() if topic_id not in gone},
@@ -70,7 +70,7 @@ class Initialization(Struct, frozen=True):
 def union(
     left: Mapping[bytes, TopicPartitions], right: Mapping[bytes, TopicPartitions]
 ) -> dict[bytes, TopicPartitions]:
-    """The partitions of both."""
+    """Return the partitions of both."""
     found = dict(left)
     for topic_id, (name, partitions) in right.items():
         known = found.get(topic_id)

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 STABLE = 0
-"""The state of a member in its record; with share groups there is no other."""
+"""State of every member of a share group in its record."""
 
 
 class ShareMember(Struct, frozen=True):
-    """A member. It has its target as soon as it hears of it: others need not give anything up first."""
+    """A member of a share group, which gets its target at once: others need not revoke anything first."""
 
     member_id: str
     member_epoch: int = 0
@@ -59,7 +59,7 @@ class ShareMembers(SubscribedGroup[ShareMember]):
         super().__init__(group_id, timeline)
         self._initialization: TimelineDict[str, Initialization] = TimelineDict(timeline)
         self.asked_ms: dict[bytes, int] = {}
-        """When the share coordinator was asked last to begin partitions of a topic, in ms."""
+        """Time in ms at which the initialization of each topic's share partitions was last requested."""
 
     @property
     def is_stored(self) -> bool:
@@ -67,17 +67,17 @@ class ShareMembers(SubscribedGroup[ShareMember]):
 
     @property
     def initialization(self) -> Initialization:
-        """Which share partitions have state."""
+        """The share partitions that have state."""
         return self._initialization.get("") or NOTHING_BEGUN
 
     @property
     def committed_initialization(self) -> Initialization:
-        """Which share partitions have state, to show."""
+        """The share partitions that have state by the committed records, for descriptions."""
         return self._initialization.committed("") or NOTHING_BEGUN
 
     @property
     def committed_state(self) -> ShareGroupState:
-        """The state to show."""
+        """The committed state, for descriptions."""
         has_members = any(True for _ in self.members.committed_items())
         return ShareGroupState.STABLE if has_members else ShareGroupState.EMPTY
 
@@ -87,7 +87,7 @@ class ShareMembers(SubscribedGroup[ShareMember]):
         return bool(len(self._initialization))
 
     def set_initialization(self, state: Initialization | None, offset: int) -> None:
-        """The record of the group's share partitions at `offset`, or its tombstone."""
+        """Apply the record of the group's share partitions at `offset`, or its tombstone."""
         if state is not None or len(self._initialization):
             self._initialization.set("", state, offset)
 

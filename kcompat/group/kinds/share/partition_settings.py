@@ -1,4 +1,4 @@
-"""The settings of share groups: what was set for a group, else what the broker is configured to.
+"""Settings of share groups: the group's own, or else the broker's.
 
 Kafka's counterparts: `ShareGroupConfigProvider`, `GroupConfig` and `ShareGroupAutoOffsetResetStrategy`.
 """
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 class ConfigHolder(Protocol):
-    """Where the configuration in force is found."""
+    """Port to the current configuration."""
 
     @property
     def current(self) -> BrokerConfig:
-        """The configuration in force."""
+        """The current configuration."""
 
 
 class SharePartitionSettings:

@@ -99,7 +99,7 @@ class ShareRecords(SubscribedRecords[ShareMember]):
         )
 
     def write_initialization(self, transition: GroupTransition, group_id: str, state: Initialization) -> None:
-        """Write which share partitions have state."""
+        """Write the initialized share partitions."""
         names = transition.shard.image().topic_names
         transition.write(
             ShareGroupStatePartitionMetadataKey(group_id),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ShareHeartbeatRequest(Struct, frozen=True):
-    """A member says that it is there and what it wants; None for what has not changed."""
+    """Heartbeat of a member, with its wishes; None for fields that have not changed."""
 
     group_id: str
     member_id: str
@@ -30,22 +30,24 @@ class ShareHeartbeatRequest(Struct, frozen=True):
 
 
 class Begin(NamedTuple):
-    """Share partitions whose state the share coordinator is to begin, in the state epoch of the group."""
+    """Share partitions for the share coordinator to initialize, in the state epoch of the group."""
 
     state_epoch: int
     topics: Mapping[bytes, TopicPartitions]
 
 
 class ShareHeartbeatOutcome(NamedTuple):
-    """The answer to a heartbeat, and the share partitions that have to begin after it."""
+    """The answer to a heartbeat, and the share partitions to initialize after it."""
 
     answer: HeartbeatAnswer
     begin: Begin | None = None
 
 
 class StateDeletion(NamedTuple):
-    """Why nothing of a group may be deleted; or the share partitions that the share coordinator is to forget,
-    and why that is not asked for other topics, by their names.
+    """Share partitions of a group whose state the share coordinator has to delete.
+
+    Has the error instead if nothing of the group may be deleted, and the errors of topics that may not, by
+    name.
     """
 
     error: ErrorCode = ErrorCode.NONE
@@ -55,9 +57,7 @@ class StateDeletion(NamedTuple):
 
 
 class OffsetChange(NamedTuple):
-    """Why the offsets of a group may not be altered; or what of them may be: the share partitions to begin
-    anew, and the topics they are of, by name.
-    """
+    """Share partitions of a group to initialize anew, and their topics by name, or the error."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
@@ -78,7 +78,7 @@ class DescribedSharer(Struct, frozen=True):
 
 
 class DescribedShareGroup(Struct, frozen=True):
-    """A group as ShareGroupDescribe shows it; `state` is empty where there is none to show."""
+    """A group as ShareGroupDescribe shows it; `state` is empty if there is no group."""
 
     group_id: str
     error: ErrorCode = ErrorCode.NONE
@@ -91,7 +91,7 @@ class DescribedShareGroup(Struct, frozen=True):
 
 
 def request_refusal(request: ShareHeartbeatRequest, _config: GroupCoordinatorConfig) -> Refusal | None:
-    """Return the first thing that is wrong whatever the state of the group, in Kafka's order."""
+    """Return the first error that does not depend on the state of the group, in Kafka's order of checks."""
     message = None
     for name, value in (
         ("MemberId", request.member_id),

@@ -1,4 +1,4 @@
-"""A topology as it is laid out on the topics of the cluster, or why it cannot be.
+"""A topology assigned to the topics of the cluster, or the reason why it cannot be.
 
 Kafka's counterparts: `ConfiguredTopology`, `ConfiguredSubtopology`, `ConfiguredInternalTopic`;
 `StreamsGroupHeartbeatResponse.Status`.
@@ -30,7 +30,7 @@ class StatusCode(IntEnum):
 
 
 class Status(Struct, frozen=True):
-    """One thing that is the matter, in words."""
+    """A problem of a streams group, with a message."""
 
     code: StatusCode
     detail: str
@@ -46,7 +46,7 @@ class InternalTopic(Struct, frozen=True):
 
 
 class ConfiguredSubtopology(Struct, frozen=True):
-    """A subtopology that has so many tasks; topics by name."""
+    """A subtopology with its number of tasks; topics by name."""
 
     tasks: int
     source_topics: frozenset[str]
@@ -59,7 +59,10 @@ _NO_TOPICS: Mapping[str, InternalTopic] = MappingProxyType({})
 
 
 class ConfiguredTopology(Struct, frozen=True):
-    """`subtopologies` by id, in order, None where not even that can be said; `missing` are topics to make."""
+    """A topology on existing topics; `missing` are topics to create.
+
+    `subtopologies` are by id, in order; None if they are unknown.
+    """
 
     epoch: int
     subtopologies: Mapping[str, ConfiguredSubtopology] | None

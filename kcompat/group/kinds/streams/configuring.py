@@ -1,7 +1,7 @@
-"""From a topology and the topics of the cluster to its tasks, and the internal topics to make. Pure.
+"""From a topology and the topics of the cluster to its tasks, and the internal topics to create. Pure.
 
-Repartition topics that leave it open get as many partitions as the largest topic that is read where they are
-written, or as the topics beside which they are read; a changelog gets one partition for each task. Kafka's
+A repartition topic without a number of partitions gets as many as the largest topic that its writers read, or
+as the topics with which it is copartitioned; a changelog gets one partition for each task. Kafka's
 counterparts: `InternalTopicManager`, `RepartitionTopics`, `ChangelogTopics`.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.streams.topology import Subtopology, TopicInfo, Topology
 
 _SHOWN = 3
-"""How many topics a status names."""
+"""Number of topics that a status message names."""
 
 
 def configure(topology: Topology, image: ClusterImage) -> ConfiguredTopology:
@@ -98,10 +98,9 @@ def _internal(topics: Iterable[TopicInfo], counts: PartitionCounts) -> dict[str,
 def _to_be_made(
     subtopologies: Iterable[ConfiguredSubtopology], existing: Mapping[str, int]
 ) -> dict[str, InternalTopic]:
-    """The internal topics that there are not yet.
+    """Return the internal topics that do not exist yet.
 
-    Raises:
-        WronglyPartitionedError: one that there is has another number of partitions.
+    Raises WronglyPartitionedError if an existing one has another number of partitions.
     """
     wanted: dict[str, InternalTopic] = {}
     for subtopology in subtopologies:

@@ -1,4 +1,4 @@
-"""A topology as StreamsGroupDescribe shows it, and what members can be asked for (KIP-1071)."""
+"""Topologies in StreamsGroupDescribe, and the partitions that members can be queried for (KIP-1071)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def described_topology(
     topology: Topology | None, configured: ConfiguredTopology | None
 ) -> DescribedTopology | None:
-    """Return the topology for a description; None where the group has none."""
+    """Return the topology for a description; None if the group has none."""
     if configured is not None and configured.problem is None and configured.subtopologies is not None:
         return DescribedTopology(
             configured.epoch,
@@ -87,7 +87,7 @@ def endpoints(
 def _partitions(
     tasks: Mapping[str, Iterable[int]], configured: ConfiguredTopology, image: ClusterImage
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """The partitions that tasks read, by topic, as far as there are so many."""
+    """Return the partitions that tasks read, by topic, as far as the topics have them."""
     for subtopology_id, numbers in tasks.items():
         subtopology = (configured.subtopologies or {}).get(subtopology_id)
         if subtopology is None:

@@ -37,7 +37,7 @@ class StreamsGroup(StreamsMembers):
     # --- offsets
 
     def commit_error(self, request: CommitRequest) -> ErrorCode:
-        """See `Group.commit_error`. A member commits in its epoch, or in an older one what it had then."""
+        """Refuse a commit (`Group.commit_error`) unless it is by a member, in its epoch or an older one."""
         if need_be_no_member(request, is_empty=self.is_empty):
             return ErrorCode.NONE
         member = self.members.get(request.member_id)
@@ -50,8 +50,8 @@ class StreamsGroup(StreamsMembers):
         return ErrorCode.NONE
 
     def judge_of_partitions(self, request: CommitRequest) -> PartitionJudge | None:
-        """See `Group.judge_of_partitions`. In an older epoch than its own a member commits offsets of what
-        active tasks read that it had got by then (KIP-1251).
+        """Judge partitions (`Group.judge_of_partitions`): in an older epoch a member may commit offsets of
+        the partitions that its active tasks read in that epoch (KIP-1251).
         """
         member = self.members.get(request.member_id)
         if member is None or request.generation == member.member_epoch:
@@ -59,14 +59,16 @@ class StreamsGroup(StreamsMembers):
         return partial(_late_error, member, self.topology, request.generation)
 
     def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
-        """See `Group.fetch_error`. Committed state is asked, as it is what is answered."""
+        """Refuse a fetch of offsets (`Group.fetch_error`) by the committed state, as the answer has committed
+        offsets.
+        """
         member, error = reader(self.members, member_id, member_epoch)
         return (
             error if member is None or member_epoch == member.member_epoch else ErrorCode.STALE_MEMBER_EPOCH
         )
 
     def subscribes_to(self, topic: str) -> bool:
-        """See `Group.subscribes_to`. Changelogs are not consumed as a group."""
+        """Return whether tasks read a topic (`Group.subscribes_to`), which excludes changelogs."""
         topology = self.topology
         return not self.is_empty and topology is not None and topology.reader_of(topic) is not None
 

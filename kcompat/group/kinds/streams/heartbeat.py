@@ -1,9 +1,8 @@
-"""StreamsGroupHeartbeat: a member joins, goes on, or leaves.
+"""StreamsGroupHeartbeat: a member joins, continues, or leaves.
 
-One heartbeat goes as far as it can: what the member is, the topology that it brings and the topics that there
-are change the group epoch, the group epoch the target assignment, and the target what the member is told to
-have. Each step is written where it changes anything. Kafka's counterpart:
-`GroupMetadataManager.streamsGroupHeartbeat`.
+One heartbeat takes as many steps as it can: the member's fields, its topology and the existing topics change
+the group epoch, the group epoch the target assignment, and the target the member's tasks. Each step is
+written if it changes anything. Kafka's counterpart: `GroupMetadataManager.streamsGroupHeartbeat`.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def leave(transition: GroupTransition, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer | Refusal:
-    """Take a member out."""
+    """Remove a member."""
     group = find(transition.shard, request.group_id, StreamsGroup)
     if isinstance(group, Refusal):
         return group
@@ -52,7 +51,7 @@ def leave(transition: GroupTransition, request: StreamsHeartbeatRequest) -> Stre
 
 
 def go_on(transition: GroupTransition, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer | Refusal:
-    """Take a member in, or take it a step further."""
+    """Add a member, or take its next step."""
     settings = settings_of(transition.shard.image(), transition.shard.config.streams, request.group_id)
     group = _group(transition, request, settings.max_size)
     if isinstance(group, Refusal):
@@ -116,7 +115,7 @@ def _group(
 
 
 def _member(group: StreamsGroup, request: StreamsHeartbeatRequest) -> StreamsMember | Refusal:
-    """The member as the log knows it, or as it begins."""
+    """Return the member in the log, or a new one that joins."""
     member = group.members.get(request.member_id)
     if member is None:
         joins = request.member_epoch == JOIN
@@ -134,7 +133,7 @@ def _member(group: StreamsGroup, request: StreamsHeartbeatRequest) -> StreamsMem
 
 
 def _as_it_is(member: StreamsMember, request: StreamsHeartbeatRequest) -> StreamsMember:
-    """The member with what the request says of it."""
+    """Return the member with the fields of the request."""
     said: dict[str, object] = {
         name: value
         for name, value in (
@@ -153,7 +152,7 @@ def _as_it_is(member: StreamsMember, request: StreamsHeartbeatRequest) -> Stream
 
 
 def _impossible_tasks(configured: ConfiguredTopology, request: StreamsHeartbeatRequest) -> Refusal | None:
-    """A member cannot have tasks that there are not, once it is known which there are."""
+    """Return the refusal of a member that reports tasks that do not exist, once the tasks are known."""
     if not configured.is_ready:
         return None
     subtopologies = configured.subtopologies or {}
@@ -185,7 +184,7 @@ def _group_epoch(
     *,
     bump: bool,
 ) -> tuple[int, Basis]:
-    """Raise the group epoch if anything is other than what it stands for. The one in force then."""
+    """Raise the group epoch if its basis has changed; return the current one."""
     basis = Basis(
         topology.epoch if layout.configured.is_ready else Basis().validated_epoch,
         {STANDBY_REPLICAS: str(settings.standby_replicas)},
@@ -257,7 +256,7 @@ def _with_news(
     after: StreamsMember,
     answer: StreamsHeartbeatAnswer,
 ) -> StreamsHeartbeatAnswer:
-    """The answer with the tasks of the member and the endpoints of all, where they are news to it."""
+    """Return the answer with the member's tasks and all endpoints, if they have changed for the member."""
     if request.member_epoch == JOIN or before.assigned != after.assigned:
         answer = replace(answer, tasks=after.assigned)
         if after.endpoint is not None:

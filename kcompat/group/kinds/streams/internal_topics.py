@@ -1,8 +1,8 @@
-"""Makes the internal topics of streams applications, through whoever is the controller.
+"""Creation of the internal topics of streams applications, by the current controller.
 
-Nobody waits for it: members ask until the topics are there. A topic that could not be made is tried again
-after a while, and until then members are told why. Kafka's counterpart: `createStreamsInternalTopics` of
-`AutoTopicCreationManager`.
+No request waits for it: members heartbeat until the topics exist. A topic whose creation failed is tried
+again after a pause, and until then members get the error. Kafka's counterpart: `createStreamsInternalTopics`
+of `AutoTopicCreationManager`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Failure(NamedTuple):
 
 
 class InternalTopics:
-    """Topics that are being made, and those that could not be."""
+    """Topics that are being created, and those whose creation failed."""
 
     def __init__(self, create: MakeTopics, clock: Clock) -> None:
         self._create = create
@@ -40,7 +40,7 @@ class InternalTopics:
         self._failures: dict[str, _Failure] = {}
 
     def make(self, topics: Mapping[str, InternalTopic], backoff_ms: int) -> None:
-        """Have those of these topics made that are not on their way; what fails is left alone for a while."""
+        """Create those of these topics that are not being created; pause after a failure."""
         self._forget_old_failures()
         wanted = [
             topic
@@ -68,7 +68,7 @@ class InternalTopics:
         self._create([_spec(topic) for topic in wanted]).then(made, broken)
 
     def failures(self, names: Iterable[str]) -> dict[str, str]:
-        """Why some of these could not be made a moment ago."""
+        """Return the recent errors for these topics."""
         self._forget_old_failures()
         return {name: self._failures[name].reason for name in names if name in self._failures}
 

@@ -1,4 +1,4 @@
-"""The topology of a group, and how it is laid out on the topics that there are now."""
+"""The topology of a group, laid out on the present topics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Layout(Struct, frozen=True):
-    """A topology on its topics, whose hash is this; `is_news` says whether the topics were looked at now."""
+    """A topology on its topics, and their hash; `is_news` tells whether the topics were just looked up."""
 
     configured: ConfiguredTopology
     metadata_hash: int
@@ -30,8 +30,9 @@ class Layout(Struct, frozen=True):
 def take_topology(
     transition: GroupTransition, group: StreamsMembers, brought: Topology | None
 ) -> Topology | Refusal:
-    """The topology of the group: that which its first member brings. Others must bring the same, or an older
-    one, which changes nothing.
+    """Return the topology of the group, which its first member brings.
+
+    Other members must bring the same topology, or an older one, which changes nothing.
     """
     known = group.topology
     if known is None and brought is None:
@@ -46,7 +47,7 @@ def take_topology(
 
 
 def lay_out(transition: GroupTransition, group: StreamsMembers, topology: Topology) -> Layout | Refusal:
-    """Look at the topics, if they may be others than when the group looked last."""
+    """Lay out the topology again if the topics may have changed since the last time."""
     image, configured = transition.shard.image(), group.configured
     if configured is not None and group.topology is not None and not group.refresh_due(image):
         return Layout(configured, group.configured_hash, is_news=False)

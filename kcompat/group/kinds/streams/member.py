@@ -1,4 +1,4 @@
-"""A member of a streams group, as the log says: what it is, what it has, and how far it is.
+"""A member of a streams group, replayed from the log: its process, its tasks and its epochs.
 
 Kafka's counterparts: `StreamsGroupMember`, `MemberState`.
 """
@@ -40,21 +40,21 @@ class StreamsMemberState(IntEnum):
 
 
 class UserEndpoint(NamedTuple):
-    """Where the application answers queries of its state."""
+    """Address at which the application answers queries of its state."""
 
     host: str
     port: int
 
 
 class StreamsMember(Struct, frozen=True):
-    """A member: one thread of a process. Times in ms, -1 for what it has not said."""
+    """A member: one thread of a process. Times in ms, -1 if the member has not given them."""
 
     member_id: str
     member_epoch: int = 0
     previous_member_epoch: int = 0
     state: StreamsMemberState = StreamsMemberState.STABLE
     instance_id: str | None = None
-    """Kafka 4.3 takes none from members; its records have room for one."""
+    """Instance id in the record; Kafka 4.3 accepts none from members."""
     rack_id: str | None = None
     rebalance_timeout_ms: int = -1
     client_id: str = ""
@@ -68,11 +68,13 @@ class StreamsMember(Struct, frozen=True):
     """Tasks that the member has yet to give up."""
 
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
-        """Whether the member has what its target of this epoch says."""
+        """Return whether the member owns its target assignment of this epoch."""
         return self.state is StreamsMemberState.STABLE and self.member_epoch == assignment_epoch
 
     def assignment_epoch(self, subtopology: str, number: int) -> int | None:
-        """The epoch in which it got an active task that it has or has yet to give up; None for any other."""
+        """Return the epoch in which the member got an active task that it has or has yet to revoke; None
+        otherwise.
+        """
         for held in (self.assigned, self.revoking):
             epoch = held.active.get(subtopology, {}).get(number)
             if epoch is not None:
@@ -80,11 +82,11 @@ class StreamsMember(Struct, frozen=True):
         return None
 
     def each_active(self) -> Iterator[Task]:
-        """The active tasks that it has, or has yet to give up."""
+        """Return the active tasks that the member has or has yet to revoke."""
         for held in (self.assigned, self.revoking):
             yield from held.each_active()
 
     def each_copied(self) -> Iterator[Task]:
-        """The standby and warm-up tasks that it has, or has yet to give up."""
+        """Return the standby and warm-up tasks that the member has or has yet to revoke."""
         for held in (self.assigned, self.revoking):
             yield from held.each_copied()

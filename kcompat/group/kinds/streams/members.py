@@ -40,13 +40,13 @@ class StreamsState(Enum):
     ASSIGNING = "Assigning"
     """The target assignment is older than the group."""
     RECONCILING = "Reconciling"
-    """Some member does not have its target yet."""
+    """At least one member does not own its target assignment yet."""
     STABLE = "Stable"
 
 
 class Basis(Struct, frozen=True):
-    """The basis of a group epoch beside the topics: the topology that was found to fit them, and the
-    assignment configs, by the names of Kafka's records.
+    """Basis of a group epoch beside the topics: the topology that was found to fit them, and the assignment
+    configs, by the names of Kafka's records.
     """
 
     validated_epoch: int = NO_EPOCH
@@ -66,13 +66,13 @@ class StreamsMembers(ModernGroup[StreamsMember, Tasks]):
         self._active: Holders[Task] = Holders()
         self._copies: dict[Task, set[str]] = {}
         self.configured: ConfiguredTopology | None = None
-        """The topology on the topics that there were when they were looked at last."""
+        """The topology on the topics of the last lookup."""
         self.configured_hash = 0
-        """The hash of those topics. The log has another where it could not be written."""
+        """Hash of the topics of the last lookup. The log has an older one if the write failed."""
         self.endpoint_epoch = 0
-        """Raised when it changes what can be asked at which endpoint."""
+        """Epoch of the endpoints, raised when their queryable partitions change."""
         self.shutdown_by: str | None = None
-        """The member that wants the whole application to end."""
+        """Id of the member that requested the shutdown of the whole application."""
 
     # --- what the log says
 
@@ -87,7 +87,7 @@ class StreamsMembers(ModernGroup[StreamsMember, Tasks]):
 
     @property
     def committed_topology(self) -> Topology | None:
-        """The topology to show."""
+        """The committed topology, for descriptions."""
         return self._topologies.committed("")
 
     @property
@@ -97,7 +97,7 @@ class StreamsMembers(ModernGroup[StreamsMember, Tasks]):
 
     @property
     def committed_state(self) -> StreamsState:
-        """The state to show."""
+        """The committed state, for descriptions."""
         members = [member for _, member in self.members.committed_items()]
         header, topology = self.committed_header, self.committed_topology
         basis = self._bases.committed("") or Basis()
@@ -121,15 +121,15 @@ class StreamsMembers(ModernGroup[StreamsMember, Tasks]):
     # --- who has a task, or has yet to give it up
 
     def is_active(self, task: Task) -> bool:
-        """Whether it is an active task of any member."""
+        """Return whether any member has this active task."""
         return task in self._active
 
     def is_active_at(self, task: Task, process_id: str) -> bool:
-        """Whether it is an active task of a member in this process."""
+        """Return whether a member in this process has this active task."""
         return self._is_in(self._active.get(task), process_id)
 
     def is_copied_at(self, task: Task, process_id: str) -> bool:
-        """Whether it is a standby or a warm-up task of a member in this process."""
+        """Return whether a member in this process has this task as a standby or warm-up task."""
         return any(self._is_in(member_id, process_id) for member_id in self._copies.get(task, ()))
 
     def _is_in(self, member_id: str | None, process_id: str) -> bool:
@@ -139,7 +139,7 @@ class StreamsMembers(ModernGroup[StreamsMember, Tasks]):
     # --- replay
 
     def set_topology(self, topology: Topology | None, offset: int) -> None:
-        """The record of the topology at `offset`, or its tombstone."""
+        """Apply the record of the topology at `offset`, or its tombstone."""
         if topology is not None or len(self._topologies):
             self._topologies.set("", topology, offset)
             self._required = frozenset() if topology is None else topology.required_topics()
@@ -154,14 +154,14 @@ class StreamsMembers(ModernGroup[StreamsMember, Tasks]):
         super().set_member(member, offset)
 
     def remove_member(self, member_id: str, offset: int) -> None:
-        """See `ModernGroup.remove_member`. The last one takes the wish to end with it."""
+        """Remove a member (`ModernGroup.remove_member`); the last one clears the request for a shutdown."""
         self._follow(self.members.get(member_id), StreamsMember(member_id))
         super().remove_member(member_id, offset)
         if self.is_empty:
             self.shutdown_by = None
 
     def _follow(self, before: StreamsMember | None, after: StreamsMember) -> None:
-        """Note what a member has from now on."""
+        """Note the current tasks of a member."""
         member_id = after.member_id
         self._active.changed(member_id, () if before is None else before.each_active(), after.each_active())
         for task in () if before is None else before.each_copied():

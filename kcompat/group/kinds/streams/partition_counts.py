@@ -1,4 +1,4 @@
-"""How many partitions the internal topics of a topology are to have. Pure.
+"""Numbers of partitions for the internal topics of a topology. Pure.
 
 Kafka's counterparts: `RepartitionTopics`, `CopartitionedTopicsEnforcer`, `ChangelogTopics`.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class InvalidTopologyError(Exception):
-    """No topics of any kind would do for a topology."""
+    """No set of topics fits the topology."""
 
 
 class WronglyPartitionedError(Exception):
@@ -32,7 +32,7 @@ class PartitionCounts(Struct):
     decided: dict[str, int]
 
     def known(self, topic: str) -> int:
-        """The number of partitions of a topic that exists or has been decided on."""
+        """Return the number of partitions of a topic that exists or has been decided on."""
         count = self.existing.get(topic)
         return self.decided[topic] if count is None else count
 
@@ -44,9 +44,7 @@ class PartitionCounts(Struct):
 def decide(topology: Topology, existing: Mapping[str, int]) -> PartitionCounts:
     """Decide the numbers of partitions of all internal topics; `existing` has every source topic.
 
-    Raises:
-        InvalidTopologyError: they cannot be said, whatever topics there are.
-        WronglyPartitionedError: there are none that go with the topics there are.
+    Raises InvalidTopologyError if no topics fit, and WronglyPartitionedError if the existing topics do not.
     """
     subtopologies = topology.subtopologies.values()
     counts = PartitionCounts(existing, {})
@@ -96,7 +94,7 @@ def _decide_repartition_topics(subtopologies: Collection[Subtopology], counts: P
 
 
 def _of_writer(writer: Subtopology, counts: PartitionCounts) -> int | None:
-    """As many as the largest topic has that the writer reads, as far as it is known; None where none is."""
+    """Return the largest known number of partitions of the writer's sources; None if none is known."""
     names = [topic.name for topic in writer.repartition_source_topics]
     known = [counts.decided[name] for name in names if name in counts.decided]
     known += (counts.existing[name] for name in writer.source_topics)
@@ -131,7 +129,7 @@ def _copartition_groups(subtopology: Subtopology) -> Iterable[frozenset[str]]:
 
 
 def _are_places(places: Iterable[int], topics: Collection[object]) -> bool:
-    """Whether there is a topic at each of these places. Python would count negative ones from the end."""
+    """Return whether these are indices of topics; Python would count negative ones from the end."""
     return all(0 <= place < len(topics) for place in places)
 
 
@@ -160,7 +158,7 @@ def _copartitioned(
 
 
 def _common(compared: Mapping[str, int], shown: Mapping[str, int]) -> int:
-    """The number that all have that are compared; the others are told of in the error."""
+    """Return the number that all compared topics have; the error names those that differ."""
     numbers = set(compared.values())
     if len(numbers) > 1:
         rows = ", ".join(f"{name}={shown[name]}" for name in sorted(shown, key=java_order))

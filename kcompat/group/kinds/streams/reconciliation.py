@@ -1,7 +1,7 @@
-"""From what a member has to what its target says: give up first, then take what others have given up.
+"""Reconciliation of a member with its target: revoke first, then take what others have revoked. Pure.
 
-An active task must be given up by whoever has it first, and a process has a task once, in whatever role.
-Kafka's counterpart: `streams.CurrentAssignmentBuilder`. Pure: the member as it is and as it is to be.
+An active task must be revoked by its present owner first, and a process has a task once, in one role. Kafka's
+counterpart: `streams.CurrentAssignmentBuilder`.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ class TaskHolders(Protocol):
     """Members by the task that they have, or have yet to give up."""
 
     def is_active(self, task: Task) -> bool:
-        """Whether it is an active task of any member."""
+        """Return whether any member has this active task."""
 
     def is_active_at(self, task: Task, process_id: str) -> bool:
-        """Whether it is an active task of a member in this process."""
+        """Return whether a member in this process has this active task."""
 
     def is_copied_at(self, task: Task, process_id: str) -> bool:
-        """Whether it is a standby or a warm-up task of a member in this process."""
+        """Return whether a member in this process has this task as a standby or warm-up task."""
 
 
 class StreamsStep(Struct, frozen=True):
     """Facts that decide the next step of a member towards its target.
 
-    `target` is the target at `target_epoch`; `reported` are the tasks that the member says it has, None where
-    it says nothing.
+    `target` is the target at `target_epoch`; `reported` are the tasks that the member reports, None if it
+    reports nothing.
     """
 
     target_epoch: int
@@ -49,7 +49,7 @@ class StreamsStep(Struct, frozen=True):
 
 
 def reconcile(member: StreamsMember, around: StreamsStep) -> StreamsMember | Refusal:
-    """The member after its next step."""
+    """Return the member after its next step."""
     match member.state:
         case StreamsMemberState.STABLE:
             if member.member_epoch == around.target_epoch:
@@ -72,14 +72,14 @@ def reconcile(member: StreamsMember, around: StreamsStep) -> StreamsMember | Ref
 
 
 def _still_has(revoking: HeldTasks, around: StreamsStep) -> bool:
-    """Whether the member has yet to give any of these up. Who reports nothing has given nothing up."""
+    """Return whether the member has yet to revoke any of these. A member that reports nothing has revoked
+    nothing.
+    """
     return around.reported is None or around.reported.has_any_of(revoking)
 
 
 def _next(member: StreamsMember, epoch: int, around: StreamsStep) -> StreamsMember:
-    """Go as far towards the target as others allow. A member that has tasks to give up stays in `epoch` until
-    it has.
-    """
+    """Go as far towards the target as other members allow; with tasks to revoke, stay in `epoch`."""
     has, target, holders, process_id = member.assigned, around.target, around.holders, member.process_id
 
     def is_free_for_active(task: Task) -> bool:

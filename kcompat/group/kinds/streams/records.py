@@ -136,7 +136,7 @@ class StreamsRecords(ModernRecords[StreamsMember, Tasks]):
     def write_epoch_on(
         self, transition: GroupTransition, group_id: str, epoch: int, metadata_hash: int, basis: Basis
     ) -> None:
-        """Write the group epoch, and what it stands for."""
+        """Write the group epoch and its basis."""
         row = StreamsGroupMetadataValue.LastAssignmentConfig
         configs = [row(*each) for each in sorted(basis.assignment_configs.items())]
         self.write_epoch(transition, group_id, epoch, metadata_hash, basis.validated_epoch, configs)
@@ -146,7 +146,7 @@ class StreamsRecords(ModernRecords[StreamsMember, Tasks]):
         group.set_basis(None if value is None else _basis(value), offset)
 
     def write_topology(self, transition: GroupTransition, group_id: str, topology: Topology) -> None:
-        """Write what the application is made of."""
+        """Write the topology of the application."""
         rows = [_subtopology_row(each) for each in topology.subtopologies.values()]
         transition.write(StreamsGroupTopologyKey(group_id), _Topology(topology.epoch, rows))
 
@@ -175,7 +175,7 @@ def _rows(tasks: Mapping[str, frozenset[int]]) -> list[_CurrentRow]:
 
 
 def _epochs(rows: Iterable[_CurrentRow], member_epoch: int) -> dict[str, dict[int, int]]:
-    """Tasks with the epochs in which they were got. Kafka before 4.3 wrote none: then it is the member's."""
+    """Return tasks with their assignment epochs: the member's in records of a Kafka before 4.3."""
     found = {}
     for row in rows:
         epochs = row.assignment_epochs

@@ -25,7 +25,7 @@ _NO_TOPICS: Mapping[str, InternalTopic] = MappingProxyType({})
 
 
 class StreamsHeartbeatRequest(Struct, frozen=True):
-    """A member says that it is there, what it has and what it is; None for what has not changed."""
+    """Heartbeat of a member, with its fields and tasks; None for fields that have not changed."""
 
     group_id: str
     member_id: str
@@ -46,12 +46,12 @@ class StreamsHeartbeatRequest(Struct, frozen=True):
     client_tags: Mapping[str, str] | None = None
     wants_shutdown: bool = False
     tells_offsets: bool = False
-    """Whether it says where its tasks are in their changelogs."""
+    """Whether the request has the changelog offsets of the member's tasks."""
     tells_end_offsets: bool = False
 
     @property
     def owned(self) -> Tasks | None:
-        """The tasks that it has; None where it does not say all of them."""
+        """Return the tasks that the member has; None if it does not report all of them."""
         if self.active is None or self.standby is None or self.warmup is None:
             return None
         return Tasks(self.active, self.standby, self.warmup)
@@ -66,7 +66,7 @@ class EndpointPartitions(NamedTuple):
 
 
 class StreamsHeartbeatAnswer(Struct, frozen=True):
-    """The answer to a heartbeat: `tasks` and `endpoints` only where they have changed for the member.
+    """The answer to a heartbeat; `tasks` and `endpoints` are set only if they have changed for the member.
 
     `missing` are internal topics that have to be created.
     """
@@ -84,7 +84,7 @@ class StreamsHeartbeatAnswer(Struct, frozen=True):
 
 
 class DescribedTopic(Struct, frozen=True):
-    """A topic of the application's own, as it is to be or is."""
+    """A topic of the application itself, to be created or existing."""
 
     name: str
     partitions: int
@@ -102,7 +102,7 @@ class DescribedSubtopology(Struct, frozen=True):
     repartition_source_topics: tuple[DescribedTopic, ...]
 
     def topics(self) -> frozenset[str]:
-        """All topics that are named."""
+        """Return all topics of the subtopology."""
         own = (*self.state_changelog_topics, *self.repartition_source_topics)
         return frozenset((*self.source_topics, *self.repartition_sink_topics, *(topic.name for topic in own)))
 
@@ -145,7 +145,7 @@ class DescribedStreamsGroup(Struct, frozen=True):
 
 
 def request_refusal(request: StreamsHeartbeatRequest, _config: GroupCoordinatorConfig) -> Refusal | None:
-    """Return the first thing that is wrong whatever the state of the group, in Kafka's order."""
+    """Return the first error that does not depend on the state of the group, in Kafka's order of checks."""
     message = _what_is_not_supported(request) or _what_is_empty(request)
     if message is None and request.member_epoch == JOIN:
         message = _what_a_joining_member_lacks(request)

@@ -1,6 +1,6 @@
-"""The timers of members, sessions and the time to give tasks up; and of a group whose first target waits.
+"""Timers of a streams group: sessions of members, the time to revoke tasks, and the delay of a first target.
 
-A member that is lost to one of the former is taken out.
+A member is removed when its session or its time to revoke ends.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def fence(transition: GroupTransition, group: StreamsMembers, member: StreamsMember) -> None:
-    """Take a member out: what it had is free, and the group needs another target assignment."""
+    """Remove a member: its tasks are free, and the group needs another target assignment."""
     RECORDS.bury_member(transition, group.group_id, member.member_id)
     metadata_hash = group.header.metadata_hash
     RECORDS.write_epoch_on(transition, group.group_id, group.group_epoch + 1, metadata_hash, group.basis)
@@ -31,7 +31,7 @@ def fence(transition: GroupTransition, group: StreamsMembers, member: StreamsMem
 
 
 def keep_alive(transition: GroupTransition, group_id: str, member_id: str) -> None:
-    """A member gave a sign of life: it is out unless it gives another within its session timeout."""
+    """Restart a member's session: it is removed unless it gives a sign of life within its session timeout."""
     timeout_ms = settings_of(
         transition.shard.image(), transition.shard.config.streams, group_id
     ).session_timeout_ms
@@ -39,7 +39,7 @@ def keep_alive(transition: GroupTransition, group_id: str, member_id: str) -> No
 
 
 def watch_revocation(transition: GroupTransition, group_id: str, member: StreamsMember) -> None:
-    """Give a member its rebalance timeout to give tasks up, or stop waiting if it has."""
+    """Give a member its rebalance timeout to revoke tasks, or cancel the timer if it has."""
     key, epoch = revocation_key(group_id, member.member_id), member.member_epoch
     if member.state is StreamsMemberState.UNREVOKED_TASKS:
         timeout_ms = member.rebalance_timeout_ms
@@ -51,14 +51,14 @@ def watch_revocation(transition: GroupTransition, group_id: str, member: Streams
 
 
 def cancel_all(transition: GroupTransition, group_id: str, member_ids: Iterable[str]) -> None:
-    """Nothing more is expected of the group."""
+    """Cancel all timers of the group."""
     for member_id in member_ids:
         _cancel(transition, group_id, member_id)
     transition.shard.timers.cancel(delay_key(group_id))
 
 
 def delay_key(group_id: str) -> tuple[str, str]:
-    """The timer of a group whose first target waits for more members."""
+    """Return the key of the timer of a group whose first target waits for more members."""
     return ("first target", group_id)
 
 

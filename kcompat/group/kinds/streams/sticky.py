@@ -1,8 +1,8 @@
-"""Tasks shared out among members, so that they stay where they were, and loads are even. Pure.
+"""The sticky assignor: tasks stay with their members as far as the loads are even. Pure.
 
-Active tasks first: to whom was to have them, then to whom was to have a copy, as long as nobody gets more
-than their share; the others to the process with the least load. Then the standby tasks, each to processes
-that do not have the task. Kafka's counterpart: `StickyTaskAssignor`.
+Active tasks come first. Each goes to its last owner, or else to a member that had a copy, as long as that
+does not exceed the member's share; the others go to the least loaded process. Then each standby task goes to
+processes that do not have the task. Kafka's counterpart: `StickyTaskAssignor`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class TaskCount(Struct, frozen=True):
-    """How many tasks a subtopology has, and whether they keep state: only such have standby tasks."""
+    """Number of tasks of a subtopology, and whether they are stateful: only such have standby tasks."""
 
     tasks: int
     is_stateful: bool = False
 
 
 class StreamsMemberSpec(Struct, frozen=True):
-    """A member: the process that it is a thread of, and what it was to have until now."""
+    """A member: the process that it is a thread of, and its last target."""
 
     process_id: str
     target: Tasks = NO_TASKS
@@ -42,14 +42,12 @@ class StreamsSpec(Struct, frozen=True):
 
 
 def assign(spec: StreamsSpec) -> dict[str, Tasks]:
-    """Return the tasks of each member from now on; standby copies beyond the number of processes are left
-    out.
-    """
+    """Return the next target of each member, without standby copies beyond the number of processes."""
     return _Assignment(spec).made() if spec.members else {}
 
 
 class _Share:
-    """How many tasks a member may have that keeps what it had: as many as all others have left on average."""
+    """Limit on the tasks that a member keeps: its share of the tasks that are still to be assigned."""
 
     __slots__ = ("_members", "_tasks", "most")
 
@@ -62,7 +60,7 @@ class _Share:
         self.most = -(-self._tasks // self._members) if self._members else 0
 
     def given(self, count: int) -> None:
-        """A member has so many now."""
+        """Count down after a member has got so many tasks."""
         if count == self.most:
             self._members -= 1
             self._tasks -= count
@@ -82,16 +80,16 @@ class _Process:
 
     @property
     def load(self) -> float:
-        """Tasks a member."""
+        """Number of tasks a member of the process."""
         return self.total / len(self.counts)
 
     def least_loaded(self) -> str:
-        """The member with the fewest tasks, the first of them by id."""
+        """The member with the fewest tasks; of several the first by id."""
         return min(self.counts, key=self.counts.__getitem__)
 
 
 class _Assignment:
-    """One target assignment in the making."""
+    """A target assignment that is being made."""
 
     def __init__(self, spec: StreamsSpec) -> None:
         self._spec = spec
@@ -143,7 +141,7 @@ class _Assignment:
         return self._process(member_id).counts[member_id] < share.most
 
     def _tasks(self, *, stateful: bool) -> list[Task]:
-        """By number, as tasks of different subtopologies that go together have the same number."""
+        """Return tasks by number, as copartitioned tasks of different subtopologies have the same number."""
         tasks = [
             (subtopology, number)
             for subtopology, count in self._spec.subtopologies.items()
@@ -178,7 +176,7 @@ class _Assignment:
         return True
 
     def _least_loaded(self, member_ids: Iterable[str]) -> str | None:
-        """The first of these in the process with the least load."""
+        """Return the first of these members in the least loaded process."""
 
         def load(member_id: str) -> tuple[float, int]:
             process = self._process(member_id)
@@ -205,7 +203,7 @@ class _Assignment:
             self._copy_to_least_loaded(task, queue)
 
     def _stays_as_a_copy(self, task: Task) -> bool:
-        """Whether it is given to whoever was to have the task in any role, and does not have it already."""
+        """Assign a copy to a former owner of the task, in any role; return False if none can take it."""
         former = self._had_active.get(task)
         if (
             former is not None

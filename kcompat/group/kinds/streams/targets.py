@@ -1,4 +1,4 @@
-"""The target assignment of a streams group, made anew when the group has changed."""
+"""The target assignment of a streams group, recomputed when the group has changed."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _BY_INTERVAL = "Assignment delayed due to the configured assignment interval."
 
 
 class Target(NamedTuple):
-    """The epoch of the newest target assignment, and what one member is to have in it; `delayed` where the
-    next one has to wait.
+    """Epoch of the newest target assignment, and a member's target in it; `delayed` if the next one has to
+    wait.
     """
 
     epoch: int
@@ -40,7 +40,7 @@ class Target(NamedTuple):
 
 
 def await_more_members(transition: GroupTransition, group: StreamsMembers, delay_ms: int) -> None:
-    """Have the first target of a group that had no members made only after this time."""
+    """Delay the first target of a group that had no members by this time."""
     key = delay_key(group.group_id)
     if group.is_empty and delay_ms > 0 and not transition.shard.timers.is_set(key):
         transition.shard.timers.schedule(
@@ -56,10 +56,10 @@ def next_target(
     configured: ConfiguredTopology,
     assignment_configs: Mapping[str, str],
 ) -> Target:
-    """The target of a member, as it is from now on.
+    """Return the target of a member, which is new or has changed.
 
-    A target assignment that is out of date is made anew, unless the group awaits more members or the last one
-    is too young: then by a later heartbeat.
+    A target assignment that is out of date is recomputed, unless the group waits for more members or the last
+    one is too recent: then a later heartbeat does so.
     """
     if transition.shard.timers.is_set(delay_key(group.group_id)):
         return Target(group.assignment_epoch, NO_TASKS, Status(StatusCode.ASSIGNMENT_DELAYED, _BY_DELAY))
@@ -74,7 +74,7 @@ def next_target(
 
 
 def _end_delay(transition: GroupTransition, group_id: str) -> None:
-    """Nobody is waited for any longer. Where the topics have not been looked at yet, a heartbeat does."""
+    """End the wait for more members; if the topics are not laid out yet, a heartbeat makes the target."""
     group: object = transition.shard.groups.get(group_id)
     if not isinstance(group, StreamsMembers) or group.is_empty or group.configured is None:
         return
@@ -98,7 +98,7 @@ def _write(
     configured: ConfiguredTopology,
     assignment_configs: Mapping[str, str],
 ) -> Mapping[str, Tasks]:
-    """Make a target assignment for these members; what each is to have in it."""
+    """Make a target assignment for these members; return the target of each."""
     targets = dict.fromkeys(members, NO_TASKS)
     if configured.is_ready:
         targets.update(assign(_spec(group, members, configured, assignment_configs)))

@@ -1,4 +1,4 @@
-"""Tasks as targets and members name them: by the id of a subtopology, and a number in it.
+"""Tasks as targets and members name them: the id of a subtopology, and a task number in it.
 
 Kafka's counterparts: `TasksTuple`, `TasksTupleWithEpochs`.
 """
@@ -17,7 +17,7 @@ NO_SETS: Mapping[str, frozenset[int]] = MappingProxyType({})
 NO_EPOCHS: Mapping[str, Mapping[int, int]] = MappingProxyType({})
 
 Task = tuple[str, int]
-"""A subtopology and a number."""
+"""Id of a subtopology and task number."""
 
 
 class Tasks(Struct, frozen=True):
@@ -29,11 +29,11 @@ class Tasks(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are none."""
+        """Whether there are no tasks."""
         return not (self.active or self.standby or self.warmup)
 
     def has_any_of(self, held: HeldTasks) -> bool:
-        """Whether any of those is among these, in the same role."""
+        """Return whether any of the `held` tasks is among these, in the same role."""
         return (
             _overlap(self.active, held.active)
             or _overlap(self.standby, held.standby)
@@ -41,7 +41,7 @@ class Tasks(Struct, frozen=True):
         )
 
     def are_within(self, held: HeldTasks) -> bool:
-        """Whether all of these are among those, in the same role."""
+        """Return whether all of these tasks are among the `held` ones, in the same role."""
         return (
             _are_within(self.active, held.active)
             and _are_within(self.standby, held.standby)
@@ -61,15 +61,15 @@ class HeldTasks(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are none."""
+        """Whether there are no tasks."""
         return not (self.active or self.standby or self.warmup)
 
     def each_active(self) -> Iterator[Task]:
-        """The active tasks one by one."""
+        """Return the active tasks one by one."""
         return each_task(self.active)
 
     def each_copied(self) -> Iterator[Task]:
-        """The standby and warm-up tasks one by one."""
+        """Return the standby and warm-up tasks one by one."""
         yield from each_task(self.standby)
         yield from each_task(self.warmup)
 
@@ -79,13 +79,13 @@ NONE_HELD = HeldTasks()
 
 
 def task_sets(rows: Iterable[tuple[str, Iterable[int]]]) -> dict[str, frozenset[int]]:
-    """Tasks by subtopology, subtopologies without any left out."""
+    """Return tasks by subtopology, without subtopologies that have none."""
     found = {subtopology: frozenset(numbers) for subtopology, numbers in rows}
     return {subtopology: numbers for subtopology, numbers in found.items() if numbers}
 
 
 def each_task(tasks: Mapping[str, Iterable[int]]) -> Iterator[Task]:
-    """Tasks one by one."""
+    """Return tasks one by one."""
     for subtopology, numbers in tasks.items():
         for number in numbers:
             yield subtopology, number

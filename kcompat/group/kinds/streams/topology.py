@@ -1,6 +1,6 @@
-"""The topology of a streams application, as members report it and the log keeps it: subtopologies, topics.
+"""The topology of a streams application, as members report it and the log keeps it.
 
-Two topologies are equal where a member of one may be in the group of the other. Kafka's counterpart:
+Two topologies are equal if a member with one may be in the group of the other. Kafka's counterpart:
 `StreamsTopology`.
 """
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 UNDECIDED = 0
-"""The number of partitions or of replicas of a topic for which the application leaves it open."""
+"""Number of partitions or replicas of a topic that the application does not decide."""
 
 
 class TopicInfo(Struct, frozen=True):
-    """A topic that the coordinator makes for the application. A changelog never says how many partitions."""
+    """A topic that the coordinator creates for the application. A changelog has no number of partitions."""
 
     name: str
     partitions: int = UNDECIDED
@@ -27,7 +27,7 @@ class TopicInfo(Struct, frozen=True):
 
 
 class CopartitionGroup(Struct, frozen=True):
-    """Source topics that must have the same number of partitions: places in the lists of the subtopology."""
+    """Source topics that must have the same number of partitions, as indices into the subtopology's lists."""
 
     source_topics: tuple[int, ...] = ()
     source_topic_regex: tuple[int, ...] = ()
@@ -46,20 +46,20 @@ class Subtopology(Struct, frozen=True):
     copartition_groups: tuple[CopartitionGroup, ...] = ()
 
     def read_topics(self) -> Iterator[str]:
-        """The topics that its tasks read, repartition topics last."""
+        """Return the topics that the tasks read, repartition topics last."""
         yield from self.source_topics
         for topic in self.repartition_source_topics:
             yield topic.name
 
 
 class Topology(Struct, frozen=True):
-    """The subtopologies by id, in the order in which they were told."""
+    """The subtopologies by id, in the order of the request."""
 
     epoch: int
     subtopologies: Mapping[str, Subtopology]
 
     def required_topics(self) -> frozenset[str]:
-        """All that must be there before tasks are assigned."""
+        """Return all topics that must exist before tasks are assigned."""
         return frozenset(
             name
             for subtopology in self.subtopologies.values()
@@ -70,7 +70,7 @@ class Topology(Struct, frozen=True):
         )
 
     def reader_of(self, topic: str) -> str | None:
-        """The subtopology whose tasks read a topic, the last one that says so; None where none does."""
+        """Return the last subtopology whose tasks read a topic; None if there is none."""
         readers = [
             subtopology.subtopology_id
             for subtopology in self.subtopologies.values()
