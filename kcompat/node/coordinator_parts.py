@@ -13,11 +13,12 @@ from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.ports import GroupPorts
 from kcompat.node.coordinator_topics import CoordinatorTopics
-from kcompat.node.marking import LocalMarkers
 from kcompat.node.sharing import Sharing
+from kcompat.replication.marker_log import PartitionMarkerLog
 from kcompat.replication.topic_log import TopicLog
 from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kcompat.transaction.coordinator import TransactionCoordinator, TransactionCoordinatorConfig
+from kcompat.transaction.local_markers import LocalMarkers
 from kcompat.transaction.marker_routes import MarkerRoutes
 from kcompat.transaction.markers import Markers
 from kcompat.transaction.verification import TransactionVerifier
@@ -52,7 +53,7 @@ class CoordinatorParts:
         self._producer_ids = ProducerIds(cluster.decisions.allocate_producer_ids)
         # Offsets of a transaction end in the groups, which verify the transactions that commit offsets.
         self._markers = LocalMarkers(
-            storage.replicas,
+            PartitionMarkerLog(storage.replicas),
             lambda *ended: self.groups.runtime.end_transaction(*ended),
             environment.clock,
             config,

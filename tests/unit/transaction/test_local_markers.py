@@ -10,11 +10,12 @@ from kcompat.cluster.control_requests import Role
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.log.append import WITHOUT_PROOF
-from kcompat.node.marking import LocalMarkers
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.records.batch import read_header
 from kcompat.records.control import ControlType, EndTransactionMarker
+from kcompat.replication.marker_log import PartitionMarkerLog
+from kcompat.transaction.local_markers import LocalMarkers
 from kcompat.transaction.markers import Marker
 from kcompat.transaction.requests import Producer
 from support.topics_on_disk import ME, NOW, TopicsFixture, batch
@@ -38,7 +39,10 @@ class Scene:
         self.said = ErrorCode.NONE
         self.ended: list[tuple[int, int, int, EndTransactionMarker]] = []
         self.markers = LocalMarkers(
-            self.fixture.replicas, self._end, self.fixture.clock, ConfigFeed(BrokerConfig())
+            PartitionMarkerLog(self.fixture.replicas),
+            self._end,
+            self.fixture.clock,
+            ConfigFeed(BrokerConfig()),
         )
 
     def _end(self, partition: int, writer: Writer, marker: EndTransactionMarker) -> Promise[ErrorCode]:
@@ -118,3 +122,8 @@ def test_offsets_are_ended_by_the_groups(scene: Scene, said: int, told: int) -> 
     }
     assert scene.ended == [(0, 7, 2, EndTransactionMarker(ControlType.COMMIT, 8))]
     assert scene.fixture.partition(OFFSETS).log.log_end_offset == 0
+
+
+def test_offsets_of_a_partition_elsewhere_are_not_ended(scene: Scene) -> None:
+    assert scene.markers.write(marker((OFFSETS, 9))).value == {(OFFSETS, 9): 3}
+    assert scene.ended == []

@@ -1,0 +1,109 @@
+"""Writes the markers of transactions to the partitions that this broker leads."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from kcompat.coordinator.operation import Writer
+from kcompat.log.append import AppendTerms
+from kcompat.promise import Promise, gather
+from kcompat.protocol.errors import ErrorCode
+from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
+from kcompat.topics import CONSUMER_OFFSETS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kcompat.clock import Clock
+    from kcompat.config.feed import ConfigFeed
+    from kcompat.topics import TopicPartition
+    from kcompat.transaction.markers import Marker
+    from kcompat.transaction.requests import Errors
+
+    EndInGroups = Callable[[int, Writer, EndTransactionMarker], Promise[ErrorCode]]
+
+
+NOT_READY: Final = frozenset(
+    {
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.NOT_COORDINATOR,
+    }
+)
+"""Errors of the group coordinator that the transaction coordinator does not know."""
+
+
+class MarkerLog(Protocol):
+    """Port to this broker's partitions: `kcompat.replication.marker_log.PartitionMarkerLog`."""
+
+    def can_write(self, partition: TopicPartition) -> bool:
+        """Return whether this broker has a replica of the partition, and its disk has not failed."""
+
+    def append(
+        self,
+        partitions: Sequence[TopicPartition],
+        batch: bytearray,
+        terms: AppendTerms,
+        now_ms: int,
+        timeout_ms: int,
+    ) -> Promise[Errors]:
+        """Append the batch to each partition and promise the error of each, once all are committed.
+
+        UNKNOWN_TOPIC_OR_PARTITION where `can_write` is false, REQUEST_TIMED_OUT after `timeout_ms`.
+        """
+
+
+class LocalMarkers:
+    """The `MarkerWriter` of this broker's partitions (`kcompat.transaction.marker_routes`).
+
+    Kafka's counterpart: `KafkaApis.handleWriteTxnMarkersRequest`.
+    """
+
+    def __init__(self, log: MarkerLog, end_in_groups: EndInGroups, clock: Clock, config: ConfigFeed) -> None:
+        """`end_in_groups` is `Runtime.end_transaction` of the groups."""
+        self._log = log
+        self._end_in_groups = end_in_groups
+        self._clock = clock
+        self._config = config
+
+    def write(self, marker: Marker) -> Promise[Errors]:
+        """Write the marker; REQUEST_TIMED_OUT for partitions that take longer than `request.timeout.ms`."""
+        ending = EndTransactionMarker(
+            ControlType.COMMIT if marker.commits else ControlType.ABORT, marker.coordinator_epoch
+        )
+        terms = AppendTerms(is_client=False, transaction_version=marker.version, marker=ending)
+        writer = Writer(marker.producer.id, marker.producer.epoch, terms)
+        errors: Errors = {}
+        ends: list[Promise[Any]] = []
+        others: list[TopicPartition] = []
+        for each in marker.partitions:
+            topic, index = each
+            if topic != CONSUMER_OFFSETS:
+                others.append(each)
+            elif self._log.can_write(each):
+                ended = self._end_in_groups(index, writer, ending)
+                ends.append(ended.map(partial(_note_of_groups, errors, each)))
+            else:
+                errors[each] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if others:
+            ends.append(self._append(others, writer, ending).map(errors.update))
+        return gather(ends).map(lambda _: errors)
+
+    def _append(
+        self, partitions: Sequence[TopicPartition], writer: Writer, ending: EndTransactionMarker
+    ) -> Promise[Errors]:
+        now_ms = self._clock.now_ms()
+        batch = build_marker(
+            ending,
+            producer_id=writer.producer_id,
+            producer_epoch=writer.epoch,
+            timestamp=now_ms,
+            leader_epoch=0,
+        )
+        timeout_ms = self._config.current.integer("request.timeout.ms")
+        return self._log.append(partitions, batch, writer.terms, now_ms, timeout_ms)
+
+
+def _note_of_groups(errors: Errors, partition: TopicPartition, error: ErrorCode) -> None:
+    errors[partition] = ErrorCode.NOT_LEADER_OR_FOLLOWER if error in NOT_READY else error
