@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo fetched test test-all check unit without-clients portable other-python-briefly faults simulation cluster-faults mixed-clusters flakes exactly-once group-storm share-stories other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters bench-groups clean
+.PHONY: help run demo fetched test test-all prepared check unit without-clients portable second-python other-python-briefly faults simulation cluster-faults mixed-clusters flakes exactly-once group-storm share-stories other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters bench-groups clean
 
 help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
@@ -26,16 +26,18 @@ help:
 
 NATIVE := $(shell find kcompat -name "*.[ch]")
 
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+
 $(STAMP): pyproject.toml hatch_build.py $(NATIVE)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable .
+	$(INSTALL) .
 	@touch $@
 
-# The tools of the tests: linters, Python clients, pyspark.
-$(TOOLS): $(STAMP)
-	$(BIN)/python -m pip install --quiet --editable '.[test,lint,interop,spark]'
-	@touch $@
+# The package, and the tools of the tests: linters, Python clients, pyspark.
+$(TOOLS): pyproject.toml hatch_build.py $(NATIVE)
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) '.[test,lint,interop,spark]'
+	@touch $(STAMP) $@
 
 run: $(STAMP)
 	$(BIN)/kcompat start
@@ -57,11 +59,15 @@ check: lint types unit
 # simulation. On a second Python only what is compiled is tested, with and without the compiled code.
 test: SELECTED := -m "not thorough"
 test: export KCOMPAT_SEEDS := 25
-test: lint types without-clients portable other-python-briefly sanitize-briefly interop
+test: prepared without-clients portable other-python-briefly interop
 	@echo "All tests passed."
 
-test-all: lint types without-clients portable other-python sanitize-briefly interop
+test-all: prepared without-clients portable other-python interop
 	@echo "All tests passed."
+
+# What keeps one processor busy, two at a time.
+prepared: $(TOOLS)
+	$(MAKE) --jobs 2 --output-sync types sanitize-briefly lint fetched second-python
 
 unit: $(TOOLS)
 	$(BIN)/pytest -q $(SIDE_BY_SIDE) tests/unit
@@ -104,6 +110,9 @@ share-stories: fetched
 # On another Python than that of the tests so far: the unit and wire tests with nothing but Python, and of the system
 # only what every system has; and those of what is compiled.
 COMPILED := $(addprefix tests/unit/,net protocol records log/cleaner test_capabilities.py) $(wildcard tests/wire/test_net_*.py)
+
+second-python: $(TOOLS)
+	$(BIN)/python tests/other_python.py
 
 other-python: fetched
 	$(BIN)/python tests/other_python.py $(SIDE_BY_SIDE) $(COMPILED)

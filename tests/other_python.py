@@ -1,4 +1,5 @@
-"""Run tests on another Python than this one: ``python tests/other_python.py [OPTION ...] PATH ...``.
+"""Run tests on another Python than this one: ``python tests/other_python.py [OPTION ...] PATH ...``. Without
+arguments only that Python's venv is made.
 
 It takes the newest of 3.11 to 3.13 that the machine has beside the one that runs this, from the PATH or from
 pyenv, and keeps a venv for it in ``.venvs/`` with the package and its `test` extra, nothing more. The options
@@ -65,7 +66,7 @@ def make_venv(version: str, python: str | Path) -> Path:
 
 
 def main() -> int:
-    """Find it, set it up, run the tests; their exit status."""
+    """Find another Python, make its venv, run the tests, and return their exit status."""
     found = find()
     if found is not None:
         version, path = found
@@ -77,6 +78,8 @@ def main() -> int:
     else:
         print("On this Python, as no other from 3.11 to 3.13 is on the PATH or in pyenv:", flush=True)
         python = sys.executable
+    if not sys.argv[1:]:
+        return 0
     return subprocess.run(
         [python, "-m", "pytest", "-q", *sys.argv[1:]], cwd=REPOSITORY, check=False
     ).returncode
