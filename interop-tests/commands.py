@@ -28,6 +28,12 @@ def run(command: Sequence[str | Path], text: bytes = b"", timeout_s: float = 60)
     return done.stdout.decode()
 
 
+def compile_java(path: str, target: Path, *sources: Path) -> None:
+    """Compile Java sources against the class path `path`, and put the classes below `target`."""
+    options = [f"-J{option}" for option in QUICK]
+    run(["javac", *options, "-nowarn", "-cp", path, "-d", target, *sources])
+
+
 class Running:
     """A command that runs until it is told to end, with what it has printed so far."""
 

@@ -8,8 +8,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from commands import QUICK_JVM, run
-from support.kafka_jars import class_path
+from commands import compile_java
+from support.kafka_jars import class_path, jvm
 from support.places import CACHE, REPOSITORY
 
 if TYPE_CHECKING:
@@ -64,10 +64,9 @@ class Copier:
 
 def java(directory: Path, version: str) -> list[str]:
     """The Java client of a release."""
-    path = f"{directory}:{class_path(version)}"
     if not (directory / "Copier.class").exists():
-        run(["javac", "-nowarn", "-cp", path, "-d", directory, HERE / "java" / "copier" / "Copier.java"])
-    return [*QUICK_JVM, "-cp", path, "Copier"]
+        compile_java(class_path(version), directory, HERE / "java" / "copier" / "Copier.java")
+    return [*jvm(version, directory), "Copier"]
 
 
 def has_java() -> bool:

@@ -142,6 +142,20 @@ def _fetch_jars(pom: Path, options: tuple[str, ...], target: Path) -> None:
     _run(_program("mvn", "maven"), "-q", "-B", local, "-f", pom, *goal, *options)
 
 
+def _java_release() -> str:
+    """Return what tells this Java from others: an archive is of use to the Java that made it."""
+    launcher = shutil.which("java")
+    release = Path(launcher or "").resolve().parents[1] / "release"
+    return f"{launcher} {release.read_text() if release.is_file() else ''}"
+
+
+def _archive_classes(version: str, target: Path) -> None:
+    _program("java", "openjdk-17-jre-headless")
+    from class_archives import archive_classes  # which needs kcompat and the tools of its tests
+
+    archive_classes(version, target)
+
+
 def _fetch_spark_home(connector: str, home: Path) -> None:
     """Have Spark fetch its connector by itself, with Ivy, for a user with this home directory."""
     _program("java", "openjdk-17-jre-headless")
@@ -209,6 +223,19 @@ def parts() -> list[Part]:
     kafkas = [
         _jars(f"kafka-{v}", poms / f"kafka-{v}.xml", CACHE / f"kafka-{v}" / "libs") for v in KAFKA_VERSIONS
     ]
+    archives = [
+        replace(
+            shared_part(
+                f"classes-{v}",
+                "".join(path.read_text() for path in (poms / f"kafka-{v}.xml", HERE / "class_archives.py"))
+                + _java_release(),
+                CACHE / f"kafka-{v}" / "classes",
+                partial(_archive_classes, v),
+            ),
+            is_optional=True,
+        )
+        for v in KAFKA_VERSIONS
+    ]
     old = [_jars("kafka-0.8.2.2", poms / "kafka-0.8.2.2.xml", CACHE / "kafka-0.8.2.2" / "libs")]
     old += [
         _jars(f"kafka-{v}", poms / "kafka-clients.xml", CACHE / f"kafka-{v}" / "libs", f"-Dkafka.version={v}")
@@ -253,6 +280,7 @@ def parts() -> list[Part]:
     )
     return [
         *kafkas,
+        *archives,
         *old,
         *streams,
         connect,
@@ -272,7 +300,7 @@ def main() -> int:
     """Fetch the parts named on the command line; the exit status is the number that could not be had."""
     known = parts()
     groups = {
-        "jars": [part for part in known if part.name.startswith("kafka-")],
+        "jars": [part for part in known if part.name.startswith(("kafka-", "classes-"))],
         "all": known,
     } | {part.name: [part] for part in known}
     parser = argparse.ArgumentParser(description="Fetch the tools of the interop tests.")

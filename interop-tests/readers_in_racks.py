@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import confluent_kafka
 
-from commands import QUICK_JVM, Running
-from support.kafka_jars import CONF, class_path
+from commands import Running
+from support.kafka_jars import CONF, jvm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +65,7 @@ class JavaReader(Reader):
             "metadata.max.age.ms": 1000,
             "request.timeout.ms": FROZEN_AFTER_MS,
         }
-        command = [*QUICK_JVM, f"-Dlog4j.configuration=file:{config}", "-cp", class_path("3.9.2")]
+        command = [*jvm("3.9.2"), f"-Dlog4j.configuration=file:{config}"]
         command += ["org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", bootstrap]
         command += ["--topic", topic, "--partition", "0", "--offset", "earliest"]
         for key, value in settings.items():

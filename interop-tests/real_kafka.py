@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from typing import TYPE_CHECKING
 
 from support.broker_process import BrokerProcess
-from support.kafka_jars import QUICK, class_path, java
+from support.kafka_jars import class_path, java, short_lived
 from support.ports import free_port
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ class RealKafka(BrokerProcess):
         heap: str = "512m",
         data_dir: Path | None = None,
         port: int | None = None,
-        options: Sequence[str] = QUICK,
+        options: Sequence[str] | None = None,
     ) -> None:
         self.name = f"kafka-{version}"
         super().__init__(data_dir, port)
         self.version = version
         self._heap = heap
-        self._options = options
+        self._options = short_lived(version) if options is None else options
         self._extra = self.placed(properties or {})
         self._controller_port = free_port()
         self._properties_path = self.home / "server.properties"

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from broker_cluster import UNHURRIED, BrokerCluster
-from commands import QUICK_JVM, run
+from commands import run
 from differential import among_three, written_among_three
 from differential.catalogue import AMONG_BROKERS, WITH_ZOOKEEPER
 from differential.cluster_stage import SCENES, Stage
 from differential.compare import differences
-from support.kafka_jars import class_path
+from support.kafka_jars import jvm
 from tool_bench import VERSIONS, insist_on_tools, side_by_side
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def _shown_by_zookeeper_shell(cluster: BrokerCluster) -> list[str]:
     """
     looks = "ls /\nls /brokers/ids\nls /admin\nls /config\nls /isr_change_notification\nget /brokers/ids/1\n"
     main_class = "org.apache.zookeeper.ZooKeeperMainWithTlsSupportForKafka"
-    command = [*QUICK_JVM, "-cp", class_path("3.9.2"), main_class, "-server", cluster.zookeeper.bootstrap]
+    command = [*jvm("3.9.2"), main_class, "-server", cluster.zookeeper.bootstrap]
     said = re.sub(r'"timestamp":"\d+"', '"timestamp":"TIME"', run(command, looks.encode()))
     said = re.sub(r'"features":\{("[^}]*\},?)*\}', '"features":{}', said)
     for broker_id, broker in cluster.brokers.items():

@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from support.kafka_jars import QUICK, class_path, java
+from support.kafka_jars import jvm
 from support.places import CACHE, REPOSITORY
 
 TABLE: Final = REPOSITORY / "tests" / "unit" / "config" / "values_of_kafka.json"
@@ -22,7 +22,7 @@ PROGRAM: Final = REPOSITORY / "interop-tests" / "java" / "config" / "ReadValues.
 def answers(questions: list[tuple[str, str]]) -> list[list[object]]:
     """Return what Kafka makes of texts of these types: "value" and the value, or "refused" and the reason."""
     done = subprocess.run(
-        [java(), *QUICK, "-cp", class_path("3.9.2"), str(PROGRAM)],
+        [*jvm("3.9.2"), str(PROGRAM)],
         input="".join(f"{kind}\t{escaped(text)}\n" for kind, text in questions),
         capture_output=True,
         text=True,

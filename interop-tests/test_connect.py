@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from commands import QUICK_JVM, Running
+from commands import Running
 from contract import create_topic
 from drivers.confluent import Confluent
 from support.eventually import eventually
-from support.kafka_jars import class_path
+from support.kafka_jars import jvm
 from support.kcompat_broker import KcompatBroker
 from support.places import CACHE
 from support.ports import free_port
@@ -65,9 +65,8 @@ class Worker:
         self._running = self._started()
 
     def _started(self) -> Running:
-        path = f"{class_path('3.9.2')}:{LIBS}/*"
         main = "org.apache.kafka.connect.cli.ConnectDistributed"
-        return Running([*QUICK_JVM, "-cp", path, main, self._properties])
+        return Running([*jvm("3.9.2", LIBS / "*"), main, self._properties])
 
     def ask(self, method: str, path: str, body: dict[str, str] | None = None) -> Any:
         """A request to its REST interface; None when it does not answer or refuses, as it does at first."""

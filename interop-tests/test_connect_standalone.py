@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from commands import QUICK_JVM, Running
+from commands import Running
 from contract import create_topic
 from drivers.confluent import Confluent
 from support.eventually import eventually
-from support.kafka_jars import class_path
+from support.kafka_jars import jvm
 from support.kcompat_broker import KcompatBroker
 from support.places import CACHE
 from support.ports import free_port
@@ -60,9 +60,8 @@ class Worker:
         self._running = self._started()
 
     def _started(self) -> Running:
-        path = f"{class_path('3.9.2')}:{LIBS}/*"
         return Running(
-            [*QUICK_JVM, "-cp", path, "org.apache.kafka.connect.cli.ConnectStandalone", *self._files]
+            [*jvm("3.9.2", LIBS / "*"), "org.apache.kafka.connect.cli.ConnectStandalone", *self._files]
         )
 
     def kill(self) -> None:

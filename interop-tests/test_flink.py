@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from commands import QUICK_JVM, Running, run
+from commands import QUICK_JVM, Running, compile_java
 from contract import create_topic
 from drivers.base import Record
 from drivers.confluent import Confluent
@@ -45,7 +45,7 @@ class Copying:
         self._job = [broker.bootstrap, self._source, self._target, home / "checkpoints", FAIL_AT]
         self._fed = 0
         (home / "checkpoints").mkdir()
-        run(["javac", "-nowarn", "-cp", self._path, "-d", home / "classes", SOURCE])
+        compile_java(self._path, home / "classes", SOURCE)
         for topic in (self._source, self._target):
             create_topic(driver, topic, PARTITIONS)
         self._reader = driver.join(f"{name}-reader", self._target)

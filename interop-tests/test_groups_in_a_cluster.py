@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from broker_cluster import BrokerCluster
-from commands import QUICK_JVM, Running
+from commands import Running
 from drivers.base import Record
 from drivers.remote import in_its_own_process
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from support.eventually import eventually
-from support.kafka_jars import class_path
+from support.kafka_jars import jvm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,7 +122,7 @@ def committed(cluster: BrokerCluster, group: str) -> list[int]:
 def test_a_java_group_outlives_its_coordinator(cluster: BrokerCluster, name: str, version: str) -> None:
     topic, coordinator = topic_led_by_a_coordinator(cluster, name)
     option = "--consumer-property" if version.startswith("3.") else "--command-property"
-    command = [*QUICK_JVM, "-cp", class_path(version), "org.apache.kafka.tools.consumer.ConsoleConsumer"]
+    command = [*jvm(version), "org.apache.kafka.tools.consumer.ConsoleConsumer"]
     command += ["--bootstrap-server", cluster.bootstrap, "--topic", topic, "--group", topic]
     command += [word for text in PROPERTIES for word in (option, text)]
     driver = in_its_own_process(*FAMILIES["confluent"], cluster.bootstrap)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from commands import QUICK_JVM, Running, run
+from commands import Running, run
 from contract import BATCH_OVERHEAD
 from support.eventually import eventually, limit_s
-from support.kafka_jars import class_path
+from support.kafka_jars import jvm
 from support.places import CACHE
 from tools_jvm import Ended, ToolsJvm, compile_runner
 
@@ -77,8 +77,7 @@ class Tools:
         return ended.out
 
     def command(self, main_class: str, *arguments: str) -> list[str]:
-        path = class_path(self.release.version)
-        return [*QUICK_JVM, "-cp", path, main_class, "--bootstrap-server", self.bootstrap, *arguments]
+        return [*jvm(self.release.version), main_class, "--bootstrap-server", self.bootstrap, *arguments]
 
     def topics(self, *arguments: str) -> str:
         return self.run(TOPICS, *arguments)

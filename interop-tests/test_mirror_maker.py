@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from commands import QUICK_JVM, Running
+from commands import Running
 from drivers.base import DriverError
 from drivers.confluent import Confluent
 from real_kafka import RealKafka
 from support.eventually import eventually
-from support.kafka_jars import class_path
+from support.kafka_jars import jvm
 from support.kcompat_broker import KcompatBroker
 from support.places import CACHE
 
@@ -94,9 +94,8 @@ class MirrorMaker:
         self._running = self._started()
 
     def _started(self) -> Running:
-        path = f"{class_path('3.9.2')}:{LIBS}/*"
         main = "org.apache.kafka.connect.mirror.MirrorMaker"
-        return Running([*QUICK_JVM, "-cp", path, main, self._properties])
+        return Running([*jvm("3.9.2", LIBS / "*"), main, self._properties])
 
     def kill(self) -> None:
         """End it without a word, and start it again."""

@@ -17,10 +17,10 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
 from broker_cluster import BrokerCluster
-from commands import QUICK_JVM, Running
+from commands import Running
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from support.eventually import eventually
-from support.kafka_jars import class_path
+from support.kafka_jars import jvm
 from support.raw_client import RawClient
 from support.raw_requests import committed_offset, create_topic, find_coordinator
 from support.zookeeper_broker import ZooKeeperBroker
@@ -119,7 +119,7 @@ def consumer(
         "rebalance.backoff.ms=500",
     )
     properties.write_text("\n".join((f"group.id={group}", *settings, *storage)))
-    command = [*QUICK_JVM, "-cp", class_path("0.8.2.2"), "kafka.tools.ConsoleConsumer", "--topic", group]
+    command = [*jvm("0.8.2.2"), "kafka.tools.ConsoleConsumer", "--topic", group]
     command += ["--zookeeper", place.zookeeper, *options]
     return Running([*command, "--consumer.config", properties])
 

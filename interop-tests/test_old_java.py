@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from commands import QUICK_JVM, run
+from commands import QUICK_JVM, compile_java, run
 from contract import contents
 from drivers.base import Record
 from drivers.confluent import Confluent
@@ -93,7 +93,7 @@ def release(
         target = tmp_path_factory.mktemp(f"java-{version}")
         names = ("old/Bytes", "old/Produce", "scala/SimpleConsume" if version == FIRST else "old/Consume")
         sources = [SOURCES / f"{name}.java" for name in names]
-        run(["javac", "-nowarn", "-cp", f"{libs}/*", "-d", target, *sources])
+        compile_java(f"{libs}/*", target, *sources)
         classes[version] = target
     return Release(version, classes[version], broker)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 
-from support.kafka_jars import QUICK, class_path
+from support.kafka_jars import QUICK, jvm
 from support.page_blocks import OURS, Scene, pages, scenes
 from support.page_sandbox import Sandbox
 from support.places import CACHE
@@ -36,8 +37,7 @@ def scripts() -> dict[str, str]:
     """Return Kafka's scripts, each under both of its names, with the jars that were fetched."""
 
     def java(release: str, main: str) -> str:
-        options = " ".join((*QUICK, "-Xmx256m", "-cp", f"'{class_path(release)}'"))
-        return f'exec java {options} {main} "$@"'
+        return f'exec {shlex.join(jvm(release))} {main} "$@"'
 
     found = {name: java(release, main) for name, (release, main) in SCRIPTS.items()}
     return found | {f"{name}.sh": script for name, script in found.items()}

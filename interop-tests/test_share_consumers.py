@@ -10,14 +10,14 @@ import pytest
 from confluent_kafka import Producer
 
 import test_go
-from commands import QUICK_JVM, run
+from commands import compile_java
 from contract import create_topic
 from drivers.base import DriverError, Record
 from drivers.remote import Remote
 from kcompat.protocol.errors import ErrorCode
 from real_kafka import RealKafka
 from support.eventually import eventually
-from support.kafka_jars import class_path
+from support.kafka_jars import class_path, jvm
 from support.kcompat_broker import KcompatBroker
 from support.places import REPOSITORY
 from tool_bench import insist_on_tools
@@ -74,9 +74,8 @@ def java(tmp_path_factory: pytest.TempPathFactory) -> Callable[[BrokerProcess], 
     """Opens a Java client in a process of its own."""
     insist_on_tools()
     made = tmp_path_factory.mktemp("sharer")
-    path = f"{made}:{class_path(VERSION)}"
-    run(["javac", "-nowarn", "-cp", path, "-d", made, SHARER])
-    return lambda broker: Remote([*QUICK_JVM, "-cp", path, "Sharer", broker.bootstrap])
+    compile_java(class_path(VERSION), made, SHARER)
+    return lambda broker: Remote([*jvm(VERSION, made), "Sharer", broker.bootstrap])
 
 
 FRANZ = pytest.param("franz-go", marks=pytest.mark.thorough("the Java client shares in the same ways"))

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from broker_cluster import BrokerCluster
-from commands import QUICK_JVM, run
+from commands import run
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from support.kafka_jars import class_path
+from support.kafka_jars import jvm
 from support.raw_requests import describe_topic, produce, read_all
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def allow(client: RawClient, topic: str) -> None:
 
 
 def elect_with_the_tool(cluster: BrokerCluster, topic: str) -> str:
-    command = [*QUICK_JVM, "-cp", class_path("3.9.2"), "org.apache.kafka.tools.LeaderElectionCommand"]
+    command = [*jvm("3.9.2"), "org.apache.kafka.tools.LeaderElectionCommand"]
     command += ["--bootstrap-server", cluster.brokers[BEHIND].bootstrap, "--election-type", "unclean"]
     return run([*command, "--topic", topic, "--partition", "0"])
 

@@ -10,8 +10,8 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer
 from kazoo.client import KazooClient
 
-from commands import QUICK_JVM, run
-from support.kafka_jars import class_path
+from commands import run
+from support.kafka_jars import jvm
 from support.raw_client import RawClient
 from support.raw_requests import create_topic
 from support.zookeeper_broker import ZooKeeperBroker
@@ -54,7 +54,7 @@ def test_random_requests_are_answered_as_by_a_real_zookeeper(
 def test_zookeeper_shell(broker: ZooKeeperBroker) -> None:
     def shell(*command: str) -> str:
         main = ("org.apache.zookeeper.ZooKeeperMain", "-server", f"127.0.0.1:{broker.zookeeper_port}")
-        return run([*QUICK_JVM, "-cp", class_path("3.9.2"), *main, *command])
+        return run([*jvm("3.9.2"), *main, *command])
 
     assert "[1]" in shell("ls", "/brokers/ids")
     assert f'"port":{broker.port}' in shell("get", "/brokers/ids/1")

@@ -8,10 +8,10 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from commands import QUICK_JVM, run
+from commands import QUICK_JVM, compile_java
 from support.eventually import limit_s
-from support.kafka_jars import CONF
-from support.places import CACHE, REPOSITORY
+from support.kafka_jars import CONF, class_path, jars
+from support.places import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,16 +31,16 @@ class Ended:
 
 def compile_runner(version: str, target: Path) -> None:
     """Compile the program that runs the tools of this release."""
-    run(["javac", "-nowarn", "-cp", f"{CACHE}/kafka-{version}/libs/*", "-d", target, SOURCE])
+    compile_java(class_path(version), target, SOURCE)
 
 
 class ToolsJvm:
     """One JVM that runs tools of one release, one at a time. Close it."""
 
     def __init__(self, version: str, runner: Path) -> None:
-        jars = sorted((CACHE / f"kafka-{version}" / "libs").glob("*.jar"))
-        own = [jar for jar in jars if jar.name in (f"kafka-tools-{version}.jar", f"kafka_2.13-{version}.jar")]
-        path = os.pathsep.join(str(item) for item in (runner, CONF, *jars) if item not in own)
+        libs = jars(version)
+        own = [jar for jar in libs if jar.name in (f"kafka-tools-{version}.jar", f"kafka_2.13-{version}.jar")]
+        path = os.pathsep.join(str(item) for item in (runner, CONF, *libs) if item not in own)
         self._process = subprocess.Popen(
             [*QUICK_JVM, "-cp", path, "RunTools", *map(str, own)],
             stdin=subprocess.PIPE,

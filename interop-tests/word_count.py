@@ -9,11 +9,11 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from commands import QUICK_JVM, Running, run
+from commands import Running, compile_java
 from contract import create_topic
 from drivers.base import Record
 from support.eventually import eventually
-from support.kafka_jars import class_path
+from support.kafka_jars import class_path, jvm
 from support.places import CACHE, REPOSITORY
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ class WordCount:
         self.expected: Counter[str] = Counter()
         self._bootstrap = broker.bootstrap
         self._random = random.Random(1)
-        self._path = f"{home / 'classes'}:{libs(version)}/*:{class_path(version)}"
+        self._jvm = jvm(version, libs(version) / "*", home / "classes")
         source = REPOSITORY / "interop-tests" / "java" / "streams" / "WordCount.java"
-        run(["javac", "-nowarn", "-cp", self._path, "-d", home / "classes", source])
+        compile_java(f"{class_path(version)}:{libs(version)}/*", home / "classes", source)
         for topic in ("lines", "counts"):
             create_topic(driver, f"{name}-{topic}", PARTITIONS)
         self._reader = driver.join(f"{name}-reader", f"{name}-counts")
@@ -49,7 +49,7 @@ class WordCount:
     def instance(self, state: str, *settings: str) -> Running:
         """Start an instance with a state directory of this name."""
         words = ["WordCount", self._bootstrap, self.name, self.home / state, *settings]
-        return Running([*QUICK_JVM, "-cp", self._path, *words])
+        return Running([*self._jvm, *words])
 
     def feed(self, lines: int) -> None:
         """Produce lines of five words."""

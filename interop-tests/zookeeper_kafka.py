@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from kcompat.protocol.messages.metadata import MetadataRequest
 from real_kafka import RealKafka
 from support.broker_process import BrokerProcess
-from support.kafka_jars import QUICK, class_path, java
+from support.kafka_jars import class_path, java, short_lived
 from support.raw_client import RawClient
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class ZooKeeper(BrokerProcess):
         return [
             java(),
             "-Xmx128m",
-            *QUICK,
+            *short_lived("3.9.2"),
             "-cp",
             class_path("3.9.2"),
             main_class,
@@ -86,7 +86,7 @@ class ZooKeeperKafka(RealKafka):
         properties: Mapping[str, str] | None = None,
         chroot: str = "",
         heap: str = "512m",
-        options: Sequence[str] = QUICK,
+        options: Sequence[str] | None = None,
     ) -> None:
         super().__init__(properties=properties, heap=heap, data_dir=data_dir, options=options)
         self._connect = f"{zookeeper.bootstrap}{chroot}"

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
-from support.kafka_jars import QUICK, class_path, java
+from support.kafka_jars import jvm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,12 +29,13 @@ def _dumped_lines(arguments: Iterable[str], directory: Path) -> Iterator[str]:
     """The lines it prints. They are many, and so may be the files it is told to read: more than fit into a
     command line, so the launcher reads its arguments from a file.
     """
-    words = (*QUICK, "-Xmx256m", "-cp", class_path("3.9.2"), "kafka.tools.DumpLogSegments", *arguments)
+    launcher, *options = jvm("3.9.2")
+    words = (*options, "kafka.tools.DumpLogSegments", *arguments)
     with tempfile.NamedTemporaryFile("w", suffix=".arguments") as file:
         file.writelines(f'"{word}"\n' for word in words)
         file.flush()
         with subprocess.Popen(
-            [java(), f"@{file.name}"],
+            [launcher, f"@{file.name}"],
             cwd=directory,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
