@@ -1,7 +1,7 @@
 """The replicas in sync with a leader: the stored ISR, and a proposed change of it (KIP-497). Pure.
 
-What is not answered yet may have been stored or not. So while a change is pending, the high watermark waits
-for the *maximal* ISR: for the replica that is to join, and still for those that are to leave. Kafka's
+A proposal without an answer may have been stored or not. While it is pending, the high watermark waits for
+the *maximal* ISR: for the replica that is to join, and still for those that are to leave. Kafka's
 counterparts: `CommittedPartitionState`, `PendingExpandIsr` and `PendingShrinkIsr`.
 """
 
@@ -40,9 +40,10 @@ class PendingExpand(Struct, frozen=True, eq=False):
     before: Committed
     newcomer: int
     registrations: Mapping[int, int] = NOT_KNOWN
-    """The broker epochs under which the others had fetched when this was asked for. A broker that has bounced
-    since is not the one that came into sync, however late its last fetch of the time before arrived
-    (KIP-903).
+    """Broker epochs under which the other members had fetched when the change was proposed.
+
+    A broker that has restarted since is not the one that came into sync, however late the last fetch of its
+    former registration arrived (KIP-903).
     """
 
     @property
@@ -94,7 +95,7 @@ class IsrOwner(ReplicaIdentity, Protocol):
 
     @property
     def role(self) -> Role:
-        """The role that is in force."""
+        """The current role."""
 
     def isr_accepted(
         self, pending: Pending, leader_epoch: int, partition_epoch: int, isr: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""The questions of ListOffsets, answered from the log of a partition (Kafka's `fetchOffsetForTimestamp`)."""
+"""ListOffsets, answered from the log of a partition (Kafka's `fetchOffsetForTimestamp`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
 
 
 class OffsetFound(Struct):
-    """The answer to one question: -1 stands for "none"."""
+    """Offset and timestamp found for one partition: -1 stands for "none"."""
 
     error: ErrorCode
     offset: int = -1
@@ -38,9 +38,7 @@ class OffsetFound(Struct):
 def offset_for(
     partition: Partition, timestamp: int, reader: PartitionReader, leader_epoch: int
 ) -> OffsetFound:
-    """The offset for a time in ms, or for one of the special ones. Who is no consumer is told of everything
-    in the log.
-    """
+    """Return the offset for a time in ms, or for a special value. A follower may see the whole log."""
     state, log = partition.replica_for(leader_epoch, reader), partition.log
     if not isinstance(state, Leader) and not isinstance(state, Follower):
         return OffsetFound(state)
@@ -59,11 +57,11 @@ def offset_for(
 def offsets_before(
     partition: Partition, timestamp: int, limit: int, reader: PartitionReader, now_ms: int
 ) -> tuple[ErrorCode, list[int]]:
-    """Version 0: where the segments begin whose newest record is not newer than `timestamp` (ms), at most
-    `limit` offsets, newest first. The log end counts as a segment that was written at `now_ms`.
+    """Version 0: return the base offsets of segments whose newest record is not newer than `timestamp` (ms).
 
-    A `timestamp` of -1 takes all of them, -2 the log start. For a consumer the high watermark stands for what
-    lies above it (Kafka's `legacyFetchOffsetsForTimestamp`).
+    At most `limit` offsets, newest first. The log end counts as a segment that was written at `now_ms`. A
+    `timestamp` of -1 selects all of them, -2 the log start. For a consumer the high watermark replaces
+    offsets above it (Kafka's `legacyFetchOffsetsForTimestamp`).
     """
     state, log = partition.replica_for(NO_EPOCH, reader), partition.log
     if not isinstance(state, Leader) and not isinstance(state, Follower):
@@ -79,7 +77,7 @@ def offsets_before(
 
 
 def _find(log: Log, epoch: int, timestamp: int, limit: int, *, knows_latest: bool) -> OffsetFound:
-    """`limit` is where the reader stops; a leader that was just elected may not know that yet."""
+    """`limit` is the end of what the reader may read; a leader that was just elected may not know it yet."""
     if timestamp == LATEST_TIMESTAMP:
         if not knows_latest:
             return OffsetFound(ErrorCode.OFFSET_NOT_AVAILABLE)

@@ -1,8 +1,8 @@
-"""This broker as the controller reaches it: it takes roles, stops replicas and shows the cluster's image.
+"""This broker as the controller reaches it: it takes roles, stops replicas and applies metadata updates.
 
-It is a `BrokerPort`; a request of the controller beside it is a direct call. A request of a controller with a
-smaller epoch than the last is refused with STALE_CONTROLLER_EPOCH. A fault fails its own partition and no
-other: with KAFKA_STORAGE_ERROR where a log cannot be made, read or written, else with UNKNOWN_SERVER_ERROR.
+It is a `BrokerPort`: a controller in the same process calls it directly. A request of a controller with a
+smaller epoch than the last is refused with STALE_CONTROLLER_EPOCH. A fault fails only its own partition: with
+KAFKA_STORAGE_ERROR if a log cannot be made, read or written, else with UNKNOWN_SERVER_ERROR.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ class LocalBroker:
         self._throttle()
 
     def report_moved_to(self, listener: Callable[[Sequence[UpdatedPartition]], object]) -> None:
-        """Call `listener` with the partitions of each UpdateMetadata whose replicas are on other brokers."""
+        """Call `listener` for each UpdateMetadata with the partitions that have replicas elsewhere only."""
         self._report_moved = listener
 
     def give(self, news: ControlRequest, answered: Answered) -> None:
-        """Take a request of the controller, and answer it before this returns."""
+        """Apply a request of the controller, and answer it before this returns."""
         if not isinstance(news, UpdateConfigs):
             if news.controller_epoch < self._controller_epoch:
                 answered(Reply(ErrorCode.STALE_CONTROLLER_EPOCH))
@@ -82,10 +82,10 @@ class LocalBroker:
                 answered(Reply())
 
     def close(self) -> None:
-        """A controller's term has ended; the next one gives its requests to the same broker."""
+        """Do nothing at the end of a controller's term: the next controller uses the same broker."""
 
     def _take_roles(self, partitions: Sequence[AssignedPartition]) -> PartitionErrors:
-        """Create the logs that are missing and take the roles; the partitions that failed."""
+        """Create missing logs and take the roles; return the partitions that failed."""
         failed: dict[tuple[str, int], ErrorCode] = {}
         configs: dict[Overrides, TopicConfig] = {}
         for assigned in partitions:
@@ -96,8 +96,9 @@ class LocalBroker:
         return failed
 
     def _take(self, assigned: AssignedPartition, configs: dict[Overrides, TopicConfig]) -> ErrorCode:
-        """Take one role; `configs` keeps what topics are configured like for the rest of the request: most
-        are like many others.
+        """Take one role.
+
+        `configs` caches the configurations of topics for the rest of the request: most topics have the same.
         """
         partition = self._replicas.get(assigned.topic, assigned.index)
         if partition is not None and partition.log.is_failed:
@@ -119,9 +120,10 @@ class LocalBroker:
         return self._replicas.take_role(assigned.topic, assigned.index, assigned.role)
 
     def _open(self, assigned: AssignedPartition, config: TopicConfig) -> Partition:
-        """The partition over its log, which is made where there is none. A log without a topic id is
-        this topic's. One of another topic of the same name, which was deleted or is of another cluster, is
-        set aside. Raises StorageError.
+        """Return the partition over its log, which is created if there is none.
+
+        A log without a topic id belongs to this topic. The log of another topic of the same name, which was
+        deleted or belongs to another cluster, is set aside. Raises StorageError.
         """
         key = (assigned.topic, assigned.index)
         log = self._logs.get(*key)
@@ -143,7 +145,7 @@ class LocalBroker:
         return self._replicas.add(log, config, self._logs.high_watermark(log))
 
     def _stop_all(self, partitions: Sequence[StoppedPartition]) -> PartitionErrors:
-        """Stop following, and delete what shall be deleted; the partitions that failed."""
+        """Stop following, and delete replicas as requested; return the partitions that failed."""
         failed: dict[tuple[str, int], ErrorCode] = {}
         for stopped in partitions:
             key = (stopped.topic, stopped.index)
@@ -158,8 +160,9 @@ class LocalBroker:
         return failed
 
     def _stop(self, stopped: StoppedPartition) -> ErrorCode:
-        """Delete a replica; or keep it, and have it follow nobody until it is told of a newer epoch. What is
-        on a failed disk can be neither: the controller waits until it is back.
+        """Delete a replica; or keep it without a leader until a newer epoch arrives.
+
+        On a failed disk neither is possible: the controller waits until the disk is back.
         """
         key = (stopped.topic, stopped.index)
         if self._replicas.is_offline(*key):
@@ -175,9 +178,11 @@ class LocalBroker:
         return ErrorCode.NONE
 
     def _give_up(self, shown: Sequence[UpdatedPartition]) -> None:
-        """Stop what others have by now. Where a partition was moved away while this broker could not be
-        reached, nobody tells it a role again: it has none. Kafka's brokers go on until they start again, and
-        acknowledge with acks=1 what nobody will ever read.
+        """Stop replicas that other brokers have by now.
+
+        The controller sends no role for a partition that was moved away while this broker was unreachable.
+        Kafka's brokers serve such a partition until they restart, and acknowledge with acks=1 records that no
+        consumer will ever read.
         """
         moved = [each for each in shown if self._replicas.broker_id not in each.info.replicas]
         for each in moved:
@@ -190,7 +195,7 @@ class LocalBroker:
         self._report_moved(moved)
 
     def _throttle(self) -> None:
-        """Obey the limits on replicas that lag behind."""
+        """Apply the limits on replicas that lag behind."""
         config = self._config.current
         self._replicas.throttle(
             config.integer("leader.replication.throttled.rate"),
@@ -208,7 +213,7 @@ class LocalBroker:
                 self._replicas.configure(topic, config)
 
     def reconfigure_all(self) -> None:
-        """Obey changed defaults of the broker."""
+        """Apply changed defaults of the broker."""
         self._throttle()
         self.reconfigure(self._replicas.topics())
 

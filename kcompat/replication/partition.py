@@ -1,9 +1,8 @@
-"""One partition on this broker: a log, and whether this broker leads it (Kafka's `Partition`).
+"""A partition on this broker: its log, and its role (Kafka's `Partition`).
 
-`Leader` and `Follower` decide and do no IO. `Partition` asks them, reads and writes the log as they say, and
-wakes the requests that wait on it through `PartitionPorts`: all of them when its role changes.
-
-Each method that reads or writes has an `except FAULTS`, and answers with the error of `storage_error`.
+`Leader` and `Follower` decide and do no IO. `Partition` calls them, reads and writes the log, and wakes the
+requests that wait on it through `PartitionPorts`: all of them when its role changes. Each method that reads
+or writes has an `except FAULTS`, and answers with the error of `storage_error`.
 """
 
 from __future__ import annotations
@@ -82,8 +81,8 @@ class Partition:
         return self.state.high_watermark
 
     def take_role(self, role: Role) -> ErrorCode:
-        """Follow the controller's decision, or answer why not: every decision has a leader epoch of its own,
-        and one that is not newer than that in force changes nothing.
+        """Take the role that the controller decided, or return the error. Every decision has its own leader
+        epoch; one that is not newer than the current epoch changes nothing.
         """
         ports = self._ports
         if role.leader_epoch <= self.role.leader_epoch:
@@ -138,7 +137,7 @@ class Partition:
         self._ports.deletions.wake(self)
 
     def require_in_sync(self, min_insync_replicas: int) -> None:
-        """Obey a changed `min.insync.replicas`."""
+        """Apply a changed `min.insync.replicas`."""
         self._min_insync_replicas = min_insync_replicas
         if isinstance(self.state, Leader):
             self.state.require_in_sync(min_insync_replicas)
@@ -165,8 +164,8 @@ class Partition:
     # -- who is in sync ----------------------------------------------------------------------------------
 
     def note_fetch(self, spec: FetchSpec, reader: PartitionReader, now_ms: int) -> None:
-        """A follower has everything below the offset that it fetches from; this is told before anything else
-        is appended.
+        """Note that a follower has everything below the offset that it fetches from. This precedes any
+        further append.
         """
         leader, replica = self.state, reader.replica_id
         if not isinstance(leader, Leader):
@@ -219,9 +218,9 @@ class Partition:
     def append(
         self, batch: memoryview, header: BatchHeader, acks: int, now_ms: int, terms: AppendTerms = BY_CLIENT
     ) -> AppendResult | ErrorCode:
-        """Append one checked batch as the leader; an error code where this broker does not lead, too few
-        are in sync, or the disk fails. A leader that is cut off may miss what another has taken since, so it
-        tells of no gap.
+        """Append one checked batch as the leader. Returns an error code if this broker does not lead, too few
+        replicas are in sync, or the disk fails. A leader that is cut off may lack a producer's batches that
+        another leader has taken, so it reports no sequence gap.
         """
         leader, refusals = self.state, self.log.producer_state.refusals
         if not isinstance(leader, Leader):
@@ -241,8 +240,8 @@ class Partition:
         return result
 
     def _advance(self, leader: Leader, now_ms: int) -> bool:
-        """Tell the leader how far its log is, without what waits for a sync (`flush.messages`). True if the
-        high watermark moved.
+        """Note the end of the log, without records that wait for a sync (`flush.messages`). Returns True if
+        the high watermark moved.
         """
         log = self.log
         end, unsynced_from = log.log_end_offset, log.durability.unsynced_from
@@ -256,8 +255,8 @@ class Partition:
         return False
 
     def committed(self, required_offset: int) -> ErrorCode | None:
-        """Whether everything below `required_offset` is on every in-sync replica: a final answer, or None for
-        "not yet".
+        """Return whether everything below `required_offset` is on every in-sync replica. NONE or an error is
+        final; None means "not yet".
         """
         if not isinstance(self.state, Leader):
             return self._not_leading()
@@ -265,8 +264,8 @@ class Partition:
         return ErrorCode.KAFKA_STORAGE_ERROR if answer is None and self.log.is_failed else answer
 
     def stored(self, required_offset: int) -> ErrorCode | None:
-        """Whether everything below `required_offset` is as safe here as `flush.messages` asks: a final
-        answer, or None for "not yet".
+        """Return whether everything below `required_offset` is as durable here as `flush.messages` asks. NONE
+        or an error is final; None means "not yet".
         """
         if self.log.durability.unsynced_from >= required_offset:
             return ErrorCode.NONE
@@ -281,8 +280,8 @@ class Partition:
         ports.fetches.wake_soon(self)
 
     def delete_records_before(self, offset: int) -> tuple[ErrorCode, int]:
-        """Advance the log start to `offset` (-1 = the high watermark). The error, and the offset that the
-        followers' logs have to start at as well; -1 on error.
+        """Advance the log start to `offset` (-1 = the high watermark). Returns the error, and the offset that
+        the followers' logs have to start at as well; -1 on error.
         """
         if not self.is_leader or self.log.is_failed:
             return self._not_leading(), -1
@@ -300,8 +299,8 @@ class Partition:
 
     @property
     def low_watermark(self) -> int:
-        """Below this offset no replica on a broker that is alive has anything, nor a copy that is to replace
-        the one here; -1 where another leads, or a follower has not said.
+        """Offset below which no replica on a living broker has records, nor the copy that is to replace this
+        one. -1 if another broker leads, or a follower has not reported its log start.
         """
         leader, start, future = self.state, self.log.log_start_offset, self.future
         if future is not None:
@@ -318,7 +317,7 @@ class Partition:
 
     @property
     def last_stable_offset(self) -> int:
-        """Where read_committed stops: the first open transaction, or the high watermark."""
+        """End of what read_committed may read: the first open transaction, or the high watermark."""
         log = self.log
         return log.producer_state.last_stable_offset(log.log_start_offset, self.high_watermark)
 

@@ -33,7 +33,7 @@ class PartitionPorts(Struct):
     leadership_checks: Purgatory
     """Coordinators that ask whether this broker still leads, woken by every fetch of a follower."""
     propose: Callable[[IsrOwner, Pending], object] | None = None
-    """Asks the controller for another ISR; None as long as no controller is known."""
+    """Proposes another ISR to the controller; None as long as no controller is known."""
 
     def wake_all(self, key: Hashable) -> None:
         """Wake every request that waits on `key`: its role has changed."""

@@ -1,4 +1,4 @@
-"""Which replica a consumer reads from: one in its own rack (KIP-392).
+"""The replica that a consumer reads from: one in its own rack (KIP-392).
 
 Kafka's counterparts: `ReplicaManager.findPreferredReadReplica` and `RackAwareReplicaSelector`.
 """
@@ -22,7 +22,7 @@ RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSe
 
 
 class SameRack(Struct, frozen=True):
-    """The choice for a consumer in `rack` that comes in by `listener`, made by broker `broker_id`."""
+    """The choice for a consumer in `rack` that connects to `listener`, made by broker `broker_id`."""
 
     rack: str
     listener: str

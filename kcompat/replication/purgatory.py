@@ -1,8 +1,8 @@
-"""Delayed requests: those that wait for something to happen to a partition.
+"""Delayed requests: requests that wait for an event of a partition.
 
 A waiter names the keys it waits on and has a deadline. Events wake the waiters of a key; nothing polls. A
-waiter that raises fails its own promise and is gone; whoever woke it never sees that. As Kafka's
-`DelayedOperationPurgatory`, without its timing wheel: the event loop's timers serve.
+waiter that raises fails its own promise and is removed; its waker does not see the exception. Kafka's
+counterpart: `DelayedOperationPurgatory`; the event loop's timers replace its timing wheel.
 """
 
 from __future__ import annotations
@@ -116,9 +116,10 @@ class Purgatory:
                     delayed.wake(key)
 
     def wake_soon(self, key: Hashable) -> None:
-        """As `wake`, but after the current event: the request that caused it is answered first, and a burst
-        wakes once. Each waiter is woken by a call of its own, so the first answer leaves before the next is
-        made.
+        """Check the waiters of `key` after the current event.
+
+        The request that caused the event is answered first, and a burst of events checks once. Each waiter is
+        checked by its own call, so the first answer leaves before the next is made.
         """
         if key in self._waiting:
             if not self._woken:

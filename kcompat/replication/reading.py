@@ -25,7 +25,7 @@ NO_REPLICA = -1
 
 
 class FetchSpec(Struct):
-    """One partition in a fetch; offsets and epochs as in FetchRequest, -1 for an absent epoch."""
+    """A partition in a fetch; offsets and epochs as in FetchRequest, -1 for an absent epoch."""
 
     offset: int
     max_bytes: int
@@ -39,7 +39,7 @@ class ReplicaChoice(Protocol):
     """Sends a consumer to a replica that is nearer than the leader (KIP-392)."""
 
     def choose(self, leader: Leader, offset: int) -> int:
-        """The broker to read from; `NO_REPLICA` to read here."""
+        """Return the broker to read from; `NO_REPLICA` to read here."""
 
 
 class PartitionReader(Struct, frozen=True):
@@ -49,14 +49,14 @@ class PartitionReader(Struct, frozen=True):
     replica_id: int = CONSUMER
     """Id of the broker that follows; `CONSUMER` for any other client."""
     broker_epoch: int = -1
-    """Broker epoch of the follower's registration; -1 where the request has none."""
+    """Broker epoch of the follower's registration; -1 if the request has none."""
     leader_only: bool = True
-    """Whether the reader does not know that followers serve as well."""
+    """Whether the reader cannot read from followers."""
     choice: ReplicaChoice | None = None
 
     @property
     def is_replica(self) -> bool:
-        """Whether a follower asks: it reads up to the log end."""
+        """Whether the reader is a follower, which reads up to the log end."""
         return self.replica_id >= 0
 
 
@@ -75,11 +75,11 @@ class Fetched(Struct):
     diverging: tuple[int, int] | None = None
     preferred_replica: int = NO_REPLICA
     is_awaited: bool = False
-    """Whether it is a follower that shall fetch again at once."""
+    """Whether the reader is a follower that has to fetch again at once."""
 
     @property
     def ends_wait(self) -> bool:
-        """Whether the reader has to hear of this at once, however little there is to read."""
+        """Whether the answer must not wait for more records."""
         return (
             bool(self.error)
             or self.diverging is not None
@@ -99,7 +99,9 @@ def read(
     aborted: bool,
 ) -> Fetched:
     """Fill in the `answer` from the batch that holds `spec.offset` on, below `upper`; the last batch may be
-    cut short. `aborted` asks for the transactions that were aborted in what was read.
+    cut short.
+
+    `aborted` asks for the aborted transactions in the records that are read.
     """
     offset = spec.offset
     if offset == log.log_end_offset and spec.last_fetched_epoch == log.epochs.latest and not aborted:

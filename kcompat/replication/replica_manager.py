@@ -1,4 +1,4 @@
-"""All partitions of this broker, and what waits on them (Kafka's `ReplicaManager`).
+"""All partitions of this broker, and the requests that wait on them (Kafka's `ReplicaManager`).
 
 The controller's decisions arrive here as roles; handlers look partitions up by topic name and index.
 """
@@ -50,7 +50,7 @@ MAX_FETCH_WAIT_MS: Final = 500
 SESSION_TIMEOUT_MS: Final = 18_000
 """Kafka's default of `zookeeper.session.timeout.ms`."""
 MOST_AWAITED: Final = 100
-"""Partitions that are not here for which refused batches are remembered. With more of them it begins anew."""
+"""Most absent partitions for which refused batches are remembered; one more, and all are forgotten."""
 
 
 class ReplicaManager:
@@ -103,7 +103,7 @@ class ReplicaManager:
 
     @property
     def fetches(self) -> Purgatory:
-        """Consumers that wait for something to read."""
+        """Fetches of consumers that wait for records."""
         return self._ports.fetches
 
     @property
@@ -126,12 +126,13 @@ class ReplicaManager:
         self._ports.propose = propose
 
     def add_fetcher(self, fetcher: PartitionFetcher) -> None:
-        """Tell `fetcher` of every role that a partition takes from now on."""
+        """Report every later role of a partition to `fetcher`."""
         self._fetchers.append(fetcher)
 
     def on_leadership(self, topic: str, listener: LeadershipListener) -> None:
-        """Call `listener` whenever the role or existence of a partition of `topic` changes (coordinators load
-        by it). The role is taken all the same when it raises.
+        """Call `listener` when the role or existence of a partition of `topic` changes.
+
+        Coordinators load by it. An exception of the listener does not prevent the role.
         """
         self._listeners[topic] = listener
 
@@ -161,7 +162,7 @@ class ReplicaManager:
         self._awaited.setdefault(key, Refusals()).note(header, error)
 
     def is_offline(self, topic: str, index: int) -> bool:
-        """Whether the disk of this broker's replica has failed."""
+        """Return whether the disk of this broker's replica has failed."""
         partition = self.get(topic, index)
         return (topic, index) in self._offline if partition is None else partition.log.is_failed
 
@@ -189,7 +190,7 @@ class ReplicaManager:
         return list(self._topics)
 
     def has_topic(self, topic: str) -> bool:
-        """Whether this broker has partitions of a topic."""
+        """Return whether this broker has partitions of a topic."""
         return topic in self._topics
 
     def configure(self, topic: str, config: TopicConfig) -> None:
@@ -211,7 +212,7 @@ class ReplicaManager:
         )
 
     def throttle(self, leader_rate: int, follower_rate: int, samples: int, sample_ms: int) -> None:
-        """Limit what throttled replicas are sent and take, in bytes per second, over a window of samples."""
+        """Limit the bytes per second that throttled replicas are sent and take, over a window of samples."""
         self._leader_throttle.configure(leader_rate, samples, sample_ms)
         self._follower_throttle.configure(follower_rate, samples, sample_ms)
 

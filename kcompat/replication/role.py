@@ -21,7 +21,7 @@ class ReplicaIdentity(Protocol):
 
     @property
     def topic_id(self) -> bytes:
-        """Id of the topic; zero where the topic has none."""
+        """Id of the topic; zero if the topic has none."""
 
     @property
     def index(self) -> int:
@@ -29,14 +29,12 @@ class ReplicaIdentity(Protocol):
 
 
 class Follower:
-    """State of a replica that does not lead: another broker leads, no broker does, or the controller has not
-    said yet.
-    """
+    """State of a replica that does not lead: another broker leads, no broker does, or the role is unknown."""
 
     __slots__ = ("_is_retired", "epoch", "high_watermark")
 
     def __init__(self, epoch: int, high_watermark: int, *, is_retired: bool = False) -> None:
-        """`epoch` is the leader epoch in force, `high_watermark` the last one that the leader sent.
+        """`epoch` is the current leader epoch, `high_watermark` the last one that the leader sent.
         `is_retired` is set once the replica has left this broker.
         """
         self.epoch = epoch

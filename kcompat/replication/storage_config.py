@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def log_config(topic: TopicConfig) -> LogConfig:
-    """The part of a topic's configuration that its logs obey."""
+    """Return the part of a topic's configuration that applies to its logs."""
     return LogConfig(
         segment_bytes=topic.segment_bytes,
         segment_ms=topic.segment_ms,
@@ -43,7 +43,7 @@ def log_config(topic: TopicConfig) -> LogConfig:
 
 
 def cleaner_config(broker: BrokerConfig) -> CleanerConfig:
-    """The `log.cleaner.*` keys of the broker."""
+    """Return the `log.cleaner.*` keys of the broker."""
     return CleanerConfig(
         enabled=bool(broker.get("log.cleaner.enable")),
         threads=broker.integer("log.cleaner.threads"),

@@ -72,7 +72,7 @@ class StrayReplicas:
         self._logs = logs
         self._replicas = replicas
         self._suspected: dict[TopicPartition, UpdatedPartition] = {}
-        """Partitions to look up in the store, as they were shown last."""
+        """Partitions to look up in the store, with their last metadata update."""
         self._checking: asyncio.Task[None] | None = None
         self._epochs = registration.subscribe(lambda _: self._check_soon())
 
@@ -86,14 +86,14 @@ class StrayReplicas:
             self._check_soon()
 
     async def stop(self) -> None:
-        """Put nothing more away, and wait until that is certain."""
+        """Put no further logs away, and wait until that is certain."""
         self.abandon()
         if self._checking is not None:
             with suppress(asyncio.CancelledError):
                 await self._checking
 
     def abandon(self) -> None:
-        """Put nothing more away."""
+        """Put no further logs away."""
         self._epochs.cancel()
         if self._checking is not None:
             self._checking.cancel()
@@ -141,7 +141,7 @@ class StrayReplicas:
         return self._replicas.broker_id not in topic.replicas[shown.index]
 
     def _has_stray(self, shown: UpdatedPartition) -> bool:
-        """Return whether this broker has a log of the very topic, no newer than what was shown."""
+        """Return whether this broker has a log of this topic id, no newer than the metadata update."""
         key = (shown.topic, shown.index)
         log = self._log(key)
         if log is None or log.topic_id == ZERO_UUID or log.topic_id != shown.topic_id:
@@ -153,12 +153,13 @@ class StrayReplicas:
         return max(log.epochs.latest, role_epoch) < shown.info.leader_epoch
 
     def _log(self, key: TopicPartition) -> Log | None:
-        """Return the log of a partition, or where that is gone the copy that was to replace it."""
+        """Return the log of a partition, or the copy that was to replace a log that is gone."""
         return self._logs.get(*key) or self._logs.futures.get(*key)
 
     def _put_away(self, shown: UpdatedPartition) -> None:
-        """Delete a log that had a role in this process, and set aside another one. The copy that was to
-        replace it is deleted, unless that is all there is.
+        """Delete a log that had a role in this process, and set aside another one.
+
+        The copy that was to replace it is deleted, unless it is the only one.
         """
         key, others = (shown.topic, shown.index), list(shown.info.replicas)
         log, had_role = self._log(key), self._replicas.get(*key) is not None

@@ -1,8 +1,9 @@
-"""A limit on what replicas that lag behind may take, so that a move of partitions leaves room for clients.
+"""A limit on the traffic of replicas that lag behind, so that a move of partitions leaves room for clients.
+Pure.
 
-Only replicas that are named are throttled (`leader.replication.throttled.replicas` and
+Only named replicas are throttled (`leader.replication.throttled.replicas` and
 `follower.replication.throttled.replicas` of a topic), and only while they are not in sync: all their traffic
-counts, but no limit puts a replica out of sync. Pure. Kafka's counterpart: `ReplicationQuotaManager`.
+counts, but no limit puts a replica out of sync. Kafka's counterpart: `ReplicationQuotaManager`.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ class ReplicationThrottle:
     __slots__ = ("_begun_ms", "_bytes", "_limit", "_sample_ms", "_samples")
 
     def __init__(self) -> None:
-        """No limit before `configure`."""
+        """There is no limit before `configure`."""
         self._begun_ms: deque[int] = deque()
         self._bytes: deque[int] = deque()
         self.configure(NO_LIMIT, 11, 1000)
 
     def configure(self, limit: int, samples: int, sample_ms: int) -> None:
-        """Obey a limit in bytes per second over so many samples of that length."""
+        """Set a limit in bytes per second over so many samples of that length."""
         self._limit = limit
         self._samples = samples
         self._sample_ms = sample_ms
 
     def record(self, size: int, now_ms: int) -> None:
-        """Count bytes that were sent, or taken."""
+        """Count bytes that were sent or received."""
         if not self._begun_ms or now_ms - self._begun_ms[-1] >= self._sample_ms:
             self._begun_ms.append(now_ms)
             self._bytes.append(0)
@@ -50,7 +51,7 @@ class ReplicationThrottle:
         self._forget(now_ms)
 
     def is_exceeded(self, now_ms: int) -> bool:
-        """Whether more went by than the limit allows. The first sample counts as a whole one."""
+        """Return whether the rate exceeds the limit. The first sample counts as a whole one."""
         if self._limit == NO_LIMIT:
             return False
         self._forget(now_ms)
@@ -60,25 +61,27 @@ class ReplicationThrottle:
         return sum(self._bytes) * 1000 > self._limit * elapsed_ms
 
     def _forget(self, now_ms: int) -> None:
-        """Drop the samples that the window has left behind."""
+        """Drop the samples that have left the window."""
         while self._begun_ms and now_ms - self._begun_ms[0] >= self._samples * self._sample_ms:
             self._begun_ms.popleft()
             self._bytes.popleft()
 
 
 class ReplicaThrottles(Struct, frozen=True):
-    """The throttles of one replica while it leads, and while it follows; None where it is not throttled."""
+    """The throttles of one replica while it leads, and while it follows; None if it is not throttled."""
 
     leader: ReplicationThrottle | None = None
     follower: ReplicationThrottle | None = None
 
     def holds(self, leader: Leader | Follower, replica: int, clock: Clock) -> bool:
-        """Whether a follower is sent nothing for now; never one in sync, which would fall out of the ISR."""
+        """Return whether a follower is sent nothing for now; never true of one in sync, which would fall out
+        of the ISR.
+        """
         if self.leader is None or not isinstance(leader, Leader) or replica in leader.state.isr:
             return False
         return self.leader.is_exceeded(clock.now_ms())
 
 
 def names(replicas: Sequence[str], index: int, broker_id: int) -> bool:
-    """Whether a list of `partition:broker` pairs, or `*`, names a replica."""
+    """Return whether a list of `partition:broker` pairs, or `*`, names a replica."""
     return EVERY_REPLICA in replicas or f"{index}:{broker_id}" in replicas

@@ -1,7 +1,7 @@
-"""The partitions of one internal topic, as a coordinator writes and reads them.
+"""The partitions of one internal topic on this broker, as the log of a coordinator.
 
-A coordinator appends a batch, waits until it is committed, and reads the log when it comes to lead it. Here
-it does so with the partitions of this broker (as `kcompat.coordinator.ports.CoordinatorLog` asks).
+A coordinator appends a batch, waits until it is committed, and reads the log when it begins to lead it
+(`kcompat.coordinator.ports.CoordinatorLog`).
 """
 
 from __future__ import annotations
@@ -89,8 +89,9 @@ class TopicLog:
         return waiting.promise.map(lambda errors: errors[0])
 
     def still_leads(self, partition: int, timeout_ms: float) -> Promise[ErrorCode]:
-        """NONE once it is certain that no other broker led the partition when this was asked, or what
-        prevents that. Nobody has to be asked where no other replica is in sync.
+        """Promise NONE once it is certain that no other broker led the partition at this time, or the error.
+
+        Without another replica in sync this is certain at once.
         """
         found = self._replicas.get(self.topic, partition)
         leader = None if found is None else found.state
@@ -106,10 +107,9 @@ class TopicLog:
         return waiting.promise
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        """Bytes from the batch that holds `offset` on, empty at the log end. The first batch is whole,
-        whatever its size; the last may be cut short.
+        """Return bytes from the batch that holds `offset` on, empty at the log end.
 
-        Raises StorageError.
+        The first batch is whole, whatever its size; the last may be cut short. Raises StorageError.
         """
         found = self._replicas.get(self.topic, partition)
         if found is None or offset >= found.log.log_end_offset:
@@ -136,8 +136,7 @@ class TopicLog:
 
 
 class LeadershipCheck:
-    """Waiter that is done once each follower of `leader` has fetched as often as `awaited` says, by broker
-    id.
+    """Waiter for `awaited` fetches of each follower of `leader`, by broker id.
 
     A leader that was cut off does not know that another one was elected. Records that it writes are not
     acknowledged, but a coordinator's memory may be out of date. Only an in-sync follower can have been

@@ -28,7 +28,7 @@ costs about as much work as 1 MiB of records.
 
 
 class FetcherConfig(Struct, frozen=True):
-    """The keys `replica.fetch.*`; times in ms."""
+    """Limits of fetches (`replica.fetch.*`); times in ms."""
 
     max_wait_ms: int = 500
     min_bytes: int = 1

@@ -1,18 +1,20 @@
-"""The state machine that follows one leader: it makes requests and applies the answers to logs. Pure.
+"""The state machine that follows one leader: it makes requests and applies the responses to logs. Pure.
 
-One request is under way at a time: `next` makes it, `answered` or `failed` takes its result. Logs are read
-and written through `FollowerLog`.
+One request is under way at a time: `next` makes it, `answered` or `failed_call` takes its result. Logs are
+read and written through `FollowerLog`.
 
-- Every fetch names the leader epoch and the epoch of the last batch. A leader whose log went another way at
-  that point answers with where that epoch ended, and the log is cut (KIP-595). Towards brokers older than 2.7
-  that is asked with OffsetForLeaderEpoch before the first fetch (KIP-101, KIP-279). A log without epochs is
-  cut at its high watermark.
-- An answer counts for a partition only if that was not moved, cut or given another role meanwhile. A log is
-  cut before its high watermark or log start is touched by the same answer (KAFKA-14704).
-- Where the offset is not in the leader's log, ListOffsets says where that ends and starts.
-- What may pass is asked again after a pause, which doubles up to `replica.fetch.backoff.ms`. (Kafka always
-  pauses so long, although a leader that has not heard of its election yet will in a moment.) So does a disk
-  that is full. What cannot pass, as a failed disk, ends the following until the next role.
+- Every fetch carries the leader epoch and the epoch of the last batch. A leader whose log diverges at that
+  point answers with the end of that epoch, and the log is truncated (KIP-595). For brokers older than 2.7 the
+  end is requested with OffsetForLeaderEpoch before the first fetch (KIP-101, KIP-279). A log without epochs
+  is truncated to its high watermark.
+- An answer counts for a partition only if the partition was not moved, truncated or given another role
+  meanwhile. A log is truncated before its high watermark or log start is changed by the same answer
+  (KAFKA-14704).
+- If the offset is not in the leader's log, ListOffsets returns where that ends and starts.
+- Temporary errors are retried after a pause, which doubles up to `replica.fetch.backoff.ms`. (Kafka always
+  pauses so long, although a leader that does not know of its election yet will know within milliseconds.) A
+  full disk counts as temporary. A permanent error, as of a failed disk, ends the following until the next
+  role.
 
 Kafka's counterparts: `AbstractFetcherThread`, `ReplicaFetcherThread` and `RemoteLeaderEndPoint`.
 """
@@ -51,10 +53,12 @@ logger = logging.getLogger(__name__)
 FIRST_BACKOFF_MS: Final = 20
 
 HOLD_MS: Final = 200
-"""After so long it is seen again whether a replica that is throttled may go on."""
+"""Milliseconds after which the throttle of a held replica is checked again."""
 
 LOST_SESSION: Final = frozenset({ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH})
-"""The leader has forgotten the session, or was started anew: a new one is all it takes."""
+"""Errors after which the next fetch begins a new session: the leader has forgotten the old one, or was
+restarted.
+"""
 
 Answer = FetchResponse.PartitionData
 EpochAnswer = OffsetForLeaderEpochResponse.EpochEndOffset
@@ -65,7 +69,7 @@ class Fetcher:
     """The partitions of one broker that are fetched from one leader, by one connection."""
 
     def __init__(self, broker_id: int, broker_epoch: Callable[[], int], config: FetcherConfig) -> None:
-        """`broker_epoch` is that of this broker's registration, as it is when it is asked."""
+        """`broker_epoch` returns the broker epoch of this broker's current registration."""
         self._broker_id = broker_id
         self._broker_epoch = broker_epoch
         self._config = config
@@ -113,8 +117,9 @@ class Fetcher:
             self._session.drop(key)
 
     def lag(self, key: TopicPartition) -> int | None:
-        """How far a partition is behind the leader's high watermark: -1 before the first answer; None where
-        it is not followed.
+        """Return the offsets that a partition is behind the leader's high watermark.
+
+        -1 before the first answer; None if the partition is not followed.
         """
         state = self._states.get(key)
         return None if state is None else state.lag

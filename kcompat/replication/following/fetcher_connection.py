@@ -1,4 +1,4 @@
-"""Keeps one fetcher going: asks its leader, gives it the answers, and wakes it after its pauses."""
+"""The driver of one fetcher: sends its requests to the leader, and wakes it after its pauses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LeaderPort(Protocol):
     def ask(self, key: ApiKey, make: Callable[[int], Message], timeout_ms: int) -> Promise[Message]:
         """Send a request, made for a version that both sides have, and promise its response.
 
-        The promise fails where the broker cannot be reached, or does not answer in time.
+        The promise fails if the broker cannot be reached, or does not answer in time.
         """
 
     def disconnect(self) -> None:
@@ -56,7 +56,7 @@ class FetcherConnection:
         self._timeout_ms = timeout_ms
         self._under_way: Message | None = None
         self._is_cut_short = False
-        """Whether the leader was asked to end the fetch that waits there."""
+        """Whether a request was sent that ends the fetch that waits at the leader."""
         self._timer: Timer | None = None
         self._is_closed = False
 

@@ -1,9 +1,9 @@
-"""Keeps the followers of this broker fetching (Kafka's `ReplicaFetcherManager`).
+"""The fetchers of this broker's followers (Kafka's `ReplicaFetcherManager`).
 
 There are `num.replica.fetchers` connections to each leader, and a `Fetcher` for each; a partition always
-belongs to the same one of them. Each has one request under way, apart from the question that ends a long
-poll: a leader answers a fetch that waits when the next request of its connection comes, unless it is a Kafka,
-and the new followers need not wait for it.
+belongs to the same one of them. Each has one request under way, and at most a second one that ends a long
+poll: a leader that runs kcompat answers a fetch that waits when the next request of its connection comes, so
+that new followers need not wait for it.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class FetcherManager:
         clock: Clock,
         config: FetcherManagerConfig,
     ) -> None:
-        """`leader(broker_id, number)` is the connection of a fetcher, asked for each time. `broker_epoch` is
-        that of this broker's registration, as it is when it is asked.
+        """`leader(broker_id, number)` returns the connection of a fetcher. `broker_epoch` returns the broker
+        epoch of this broker's current registration.
         """
         self._broker_id = broker_id
         self._broker_epoch = broker_epoch
@@ -110,7 +110,7 @@ class FetcherManager:
             connection.close()
 
     def configure(self, config: FetcherManagerConfig) -> None:
-        """Apply another number of fetchers, or other limits."""
+        """Apply a changed number of fetchers, or changed limits."""
         if config != self._config:
             partitions = list(self._partitions.values())
             self.close()
@@ -119,8 +119,9 @@ class FetcherManager:
                 self.follow(partition)
 
     def lag(self, topic: str, index: int) -> int | None:
-        """How far a partition is behind the high watermark of its leader: -1 before the first answer; None
-        where it is not followed.
+        """Return the offsets that a partition is behind the leader's high watermark.
+
+        -1 before the first answer; None if the partition is not followed.
         """
         place = self._places.get((topic, index))
         return None if place is None else self._connections[place].fetcher.lag((topic, index))

@@ -1,7 +1,7 @@
-"""The other end of a fetch session (KIP-227): a follower names to a leader only what has changed. Pure.
+"""The follower's side of a fetch session (KIP-227): it names to a leader only what has changed. Pure.
 
-Kafka's counterpart: `FetchSessionHandler`. The cost of a request goes with the partitions that changed since
-the last one, not with those that are followed.
+The cost of a request depends on the partitions that changed since the last one, not on those that are
+followed. Kafka's counterpart: `FetchSessionHandler`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class FollowerFetchSession:
 
     @property
     def has_work(self) -> bool:
-        """Whether there is anything to fetch, or to forget."""
+        """Whether the next request fetches or forgets any partition."""
         return bool(self._wanted) or (self._epoch != INITIAL_EPOCH and bool(self.sent))
 
     def want(self, key: TopicPartition, fetch: PartitionFetch) -> None:
@@ -113,8 +113,10 @@ class FollowerFetchSession:
         request.forgotten_topics_data = list(forgotten.values())
 
     def answered(self, response: FetchResponse) -> bool:
-        """Go on as the leader says; False where it did not take the request as part of the session: then the
-        next one names everything.
+        """Continue as the leader's response says.
+
+        Returns False if the leader did not take the request as part of the session: the next one names
+        everything.
         """
         if response.error_code:
             is_gone = response.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -138,8 +140,10 @@ class FollowerFetchSession:
 
 
 def keep_requested(request: FetchRequest) -> None:
-    """Forget nothing that the request asks for, where it names topics without their ids: of a topic that was
-    made anew the partition that is gone and the one to fetch have the same name, and leaders forget last.
+    """Remove requested partitions from the forgotten ones, in versions that name topics without their ids.
+
+    A topic that was deleted and created again has an old and a new partition of the same name, and leaders
+    forget last.
     """
     fetch = {(topic.topic, row.partition) for topic in request.topics for row in topic.partitions}
     for gone in request.forgotten_topics_data:

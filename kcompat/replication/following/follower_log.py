@@ -33,16 +33,16 @@ class FollowerLog(ReplicaIdentity, Protocol):
 
     @property
     def latest_epoch(self) -> int:
-        """The leader epoch of its last batch; -1 where no epochs are known."""
+        """The leader epoch of the last batch; -1 if no epochs are known."""
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """Return the largest epoch up to `epoch` and where it ends; (-1, -1) if that is unknown."""
 
     def append(self, records: memoryview, leader_epoch: int) -> ErrorCode:
-        """Append what was sent by the leader of this epoch, as it is, but nothing of a later epoch.
+        """Append what the leader of this epoch sent, as it is, but nothing of a later epoch.
 
-        CORRUPT_MESSAGE if it was damaged on the way, OFFSET_OUT_OF_RANGE if it does not belong at the log
-        end.
+        Returns CORRUPT_MESSAGE if it was damaged on the way, OFFSET_OUT_OF_RANGE if it does not belong at the
+        log end.
         """
 
     def heard(self, high_watermark: int, log_start_offset: int) -> None:

@@ -46,7 +46,7 @@ class FollowerPartition:
 
     @property
     def latest_epoch(self) -> int:
-        """Leader epoch of the last batch; -1 where no epochs are known."""
+        """Leader epoch of the last batch; -1 if no epochs are known."""
         return self._log.epochs.latest
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
@@ -62,9 +62,10 @@ class FollowerPartition:
         return append_to(self._log, records, leader_epoch, now_ms)
 
     def heard(self, high_watermark: int, log_start_offset: int) -> None:
-        """Take over the leader's high watermark and log start, as far as this log has the records. A high
-        watermark falls only where the log is truncated: what one leader has committed, the next one has as
-        well.
+        """Take over the leader's high watermark and log start, as far as this log has the records.
+
+        A high watermark falls only when the log is truncated: what one leader has committed, the next one has
+        as well.
         """
         follower, log = self._follower, self._log
         if log.is_failed:
@@ -121,8 +122,10 @@ class FollowerPartition:
 
 
 def append_to(log: Log, records: memoryview, leader_epoch: int, now_ms: int) -> ErrorCode:
-    """Append records that were fetched from another log. Where that log starts inside a batch it sends the
-    whole batch; an empty log then starts at the first offset of the batch. Raises StorageError.
+    """Append records that were fetched from another log.
+
+    If that log starts inside a batch it sends the whole batch; an empty log then starts at the first offset
+    of the batch. Raises StorageError.
     """
     result = log.append_as_follower(records, leader_epoch, now_ms)
     end = log.log_end_offset

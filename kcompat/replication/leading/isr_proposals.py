@@ -1,8 +1,7 @@
 """Proposals of ISRs from this broker's leaders to the controller (Kafka's `AlterPartitionManager`, KIP-497).
 
-One AlterPartition is under way at a time, with whatever the partitions want by then. It has no deadline: it
-is asked again until the controller answers, wherever that is by then, or until another role makes the answer
-worthless.
+One AlterPartition is under way at a time, with the latest proposals of all partitions. It has no deadline: it
+is sent again until the current controller answers, or until another role makes the answer worthless.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RETRY_MS: Final = 50
-"""Between an AlterPartition that came to nothing and the next."""
+"""Milliseconds between a failed AlterPartition and the next."""
 
 RECOVERED: Final = 0
 
@@ -40,7 +39,7 @@ class ControllerPort(Protocol):
     """The current controller, in this process or in another."""
 
     def propose(self, request: AlterPartitionRequest) -> Promise[AlterPartitionResponse]:
-        """Have the controller decide; the promise may fail where it cannot be reached."""
+        """Have the controller decide; the promise may fail if it cannot be reached."""
 
 
 class _Proposal(Struct, frozen=True, eq=False):
@@ -51,19 +50,19 @@ class _Proposal(Struct, frozen=True, eq=False):
 
 
 class IsrProposals:
-    """Collects what the partitions of one broker propose, and tells each what became of it."""
+    """The pending proposals of the partitions of one broker, and their outcomes."""
 
     def __init__(
         self, broker_id: int, broker_epoch: Callable[[], int], controller: ControllerPort, clock: Clock
     ) -> None:
-        """`broker_epoch` is that of this broker's registration, as it is when it is asked."""
+        """`broker_epoch` returns the broker epoch of this broker's current registration."""
         self._broker_id = broker_id
         self._broker_epoch = broker_epoch
         self._controller = controller
         self._clock = clock
         self._waiting: dict[TopicPartition, _Proposal] = {}
         self._is_busy = False
-        """Whether a request is under way, or a timer will make the next."""
+        """Whether a request is under way, or a timer will send the next."""
         self._timer: Timer | None = None
         self._is_closed = False
 
@@ -100,7 +99,7 @@ class IsrProposals:
         promise.then(lambda response: self._answered(sent, response), lambda fault: self._failed(fault))
 
     def _request(self, sent: dict[TopicPartition, _Proposal]) -> AlterPartitionRequest:
-        """Both the names and the ids of topics, both forms of an ISR: which go depends on the version."""
+        """Return a request with topic names and ids and both forms of an ISR, for every version."""
         topics: dict[str, TopicData] = {}
         for (topic, index), proposal in sent.items():
             if topic not in topics:

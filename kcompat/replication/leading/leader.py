@@ -1,10 +1,8 @@
-"""The leader of a partition, without its log: who is in sync, and how much of the log is committed.
+"""The leader of a partition, without its log: which replicas are in sync, and how much is committed. Pure.
 
-A pure machine. The high watermark is the smallest log end over the maximal ISR: whoever is in sync or about
-to be. It never falls, and does not rise while fewer are in sync than `min.insync.replicas` asks for
-(KIP-966).
-
-Kafka's counterpart: the leader's half of `Partition`.
+The high watermark is the smallest log end over the maximal ISR, the replicas in sync or about to be. It never
+falls, and does not rise while fewer are in sync than `min.insync.replicas` asks for (KIP-966). Kafka's
+counterpart: the leader's half of `Partition`.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.control_requests import Role
 
 NOT_APPLIED: Final = frozenset({ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.INELIGIBLE_REPLICA})
-"""The controller says that what it had is what it has, and it is what this leader knows."""
+"""Errors of the controller after which its ISR is still the one that this leader knows."""
 
 OVERTAKEN: Final = frozenset(
     {
@@ -36,7 +34,7 @@ OVERTAKEN: Final = frozenset(
         ErrorCode.NEW_LEADER_ELECTED,
     }
 )
-"""The controller knows better; what it knows is on its way as another role."""
+"""Errors of the controller after which a newer role is on its way to this broker."""
 
 FETCH_GRACE_MS: Final = 1000
 """Time that a follower may take from the answer to a fetch to its next fetch."""
@@ -48,7 +46,7 @@ class IsrRule(Struct, frozen=True):
     max_lag_ms: int
     """Longest time without being caught up: `replica.lag.time.max.ms`."""
     is_alive: Callable[[int], bool]
-    """Whether the broker of this id is known to be up."""
+    """Returns whether the broker of this id is known to be up."""
     max_fetch_wait_ms: int
     """`replica.fetch.wait.max.ms`: longest wait of a follower's fetch at its leader."""
     session_timeout_ms: int
@@ -56,7 +54,7 @@ class IsrRule(Struct, frozen=True):
 
 
 class Leader:
-    """One broker as the leader of one partition for one leader epoch; offsets as in the log."""
+    """Leader of one partition for one leader epoch; offsets as in the log."""
 
     __slots__ = (
         "_advances_alone",
@@ -87,9 +85,11 @@ class Leader:
         now_ms: int,
         previous: Leader | None = None,
     ) -> None:
-        """A new leader: its epoch begins at the end of its log. `previous` is what this broker was in an
-        older epoch, if it was the leader. What that knows of followers counts only if no epoch lies between:
-        in that one they may have followed somebody else, and have been cut, unheard of here.
+        """A new leader: its epoch begins at the end of its log.
+
+        `previous` is the state of this broker in an older epoch, if it was the leader. Its knowledge of
+        followers counts only if no epoch lies between: in such an epoch they may have followed another leader
+        and have been truncated.
         """
         assert role.leader == broker_id, "a leader leads"
         self._broker_id = broker_id
@@ -107,7 +107,7 @@ class Leader:
             if replica != broker_id
         }
         self.has_quorum = False
-        """Whether as many are in sync as acks=all needs."""
+        """Whether enough replicas are in sync for acks=all."""
         self._advances_alone = False
         self._waits_for: tuple[RemoteReplica, ...] = ()
         self._others: tuple[RemoteReplica, ...] = ()
@@ -121,7 +121,7 @@ class Leader:
         return known.at_reelection(now_ms, is_in_sync, self.epoch_start_offset)
 
     def _arrange(self) -> None:
-        """Work out which replicas the high watermark waits for."""
+        """Recompute the replicas that the high watermark waits for."""
         maximal = self.state.maximal
         self.has_quorum = len(self.state.isr) >= self._needed
         self._advances_alone = self.has_quorum and not self.remotes
@@ -130,22 +130,22 @@ class Leader:
 
     @property
     def _needed(self) -> int:
-        """`min.insync.replicas`, which never asks for more replicas than there are."""
+        """`min.insync.replicas`, but at most the number of replicas."""
         return min(self._min_insync_replicas, len(self._replicas))
 
     def require_in_sync(self, min_insync_replicas: int) -> None:
-        """Obey a changed `min.insync.replicas`."""
+        """Apply a changed `min.insync.replicas`."""
         self._min_insync_replicas = min_insync_replicas
         self._arrange()
 
     # -- the high watermark ------------------------------------------------------------------------------
 
     def advance(self, log_end_offset: int, now_ms: int) -> bool:
-        """Note how far the leader's own log is, as far as it may be shown; True if that raised the high
-        watermark.
+        """Note the end of the leader's own log, as far as followers may read it; return whether the high
+        watermark rose.
 
-        It waits for whoever is in sync, and a while for those that may soon be: they would never get there
-        if it ran ahead of them.
+        It waits for the replicas in sync, and for a while for those that may soon be: they would never come
+        into sync if it ran ahead of them.
         """
         if log_end_offset <= self.high_watermark:
             return False
@@ -172,8 +172,9 @@ class Leader:
         )
 
     def committed(self, required_offset: int) -> ErrorCode | None:
-        """Whether everything below `required_offset` is on every replica in sync: a final answer, or None for
-        "not yet".
+        """Return whether everything below `required_offset` is on every replica in sync.
+
+        NONE or an error is final; None means "not yet".
         """
         if self.high_watermark < required_offset:
             return None
@@ -182,8 +183,9 @@ class Leader:
 
     @property
     def knows_latest_offset(self) -> bool:
-        """Whether the high watermark has come to where the epoch began: before that, it may be behind what
-        an earlier leader has shown (KIP-207).
+        """Whether the high watermark has reached the start of this epoch.
+
+        Before that, it may be behind the one that an earlier leader has sent (KIP-207).
         """
         return self.high_watermark >= self.epoch_start_offset
 
@@ -199,8 +201,9 @@ class Leader:
         now_ms: int,
         broker_epoch: int,
     ) -> bool:
-        """Note a follower's fetch; `log_end_offset` is that of this log before it was read. True if the
-        follower is further than before (or has gone back), so that the high watermark may move.
+        """Note a follower's fetch; `log_end_offset` is the end of this log before it was read.
+
+        Returns True if the follower has advanced or gone back, so that the high watermark may move.
         """
         remote = self.remotes[replica]
         before = remote.log_end_offset
@@ -208,10 +211,10 @@ class Leader:
         return before != offset
 
     def refusal(self, replica: int, broker_epoch: int, known_epoch: int) -> ErrorCode:
-        """Why a broker may not follow this leader; NONE if it may.
+        """Return the error for a broker that may not follow this leader; NONE if it may.
 
-        It has no replica as far as this leader knows, where news may be on their way; or it has fetched since
-        under another registration, and this is a fetch of its former life (KIP-903).
+        Either this leader knows of no replica there, though a newer role may be on its way; or the broker has
+        fetched since under another registration, and this fetch is of its former one (KIP-903).
         """
         remote = self.remotes.get(replica)
         if remote is None and known_epoch != NO_EPOCH:
@@ -221,8 +224,9 @@ class Leader:
         return ErrorCode.NONE
 
     def ask_followers(self) -> dict[int, int]:
-        """How often each of those in sync, or about to be, has to have fetched to show that nobody else led
-        when this was asked: it would be one of them, and who fetches here has heard of no other leader.
+        """Return the number of fetches by which each follower in sync, or about to be, confirms this leader.
+
+        Another leader would be one of them, and a replica that fetches here knows of no other leader.
         """
         return {remote.id: remote.await_answer() for remote in self._waits_for}
 
@@ -231,12 +235,11 @@ class Leader:
         return all(remote.fetches >= awaited[remote.id] for remote in self._waits_for if remote.id in awaited)
 
     def is_followed_lately(self, now_ms: int) -> bool:
-        """Return whether each in-sync follower, or follower about to be, has fetched as recently as a
-        follower does that waits for records. Another leader would be one of them, and does not fetch here any
-        more.
+        """Return whether each in-sync follower, or follower about to be, has fetched recently.
 
-        A leader that is cut off has to notice before it is replaced, which takes at least two thirds of its
-        session timeout. Half of that timeout is therefore the limit of any configured wait.
+        Another leader would be one of them, and would no longer fetch here. A leader that is cut off has to
+        notice before it is replaced, which takes at least two thirds of its session timeout. Half of that
+        timeout is therefore the limit of any configured wait.
         """
         rule = self._rule
         silence_ms = min(rule.max_fetch_wait_ms + FETCH_GRACE_MS, rule.session_timeout_ms // 2)
@@ -254,8 +257,8 @@ class Leader:
     def expand(self, replica: int) -> PendingExpand | None:
         """Return the ISR to propose after a fetch of `replica`, if that brought it into sync.
 
-        It must have come to the high watermark and to where this epoch began: between the two there may be
-        records that an earlier leader has committed.
+        The replica must have reached the high watermark and the start of this epoch: between the two there
+        may be records that an earlier leader has committed.
         """
         state = self.state
         if not isinstance(state, Committed) or replica in state.isr:
@@ -293,8 +296,9 @@ class Leader:
     def accepted(
         self, pending: Pending, leader_epoch: int, partition_epoch: int, isr: tuple[int, ...]
     ) -> bool:
-        """The controller stored an ISR. False, and nothing changes, where that is no news: this leader has
-        heard of something newer since.
+        """Take over an ISR that the controller stored.
+
+        Returns False, and changes nothing, if this leader knows of a newer one.
         """
         is_news = (
             self.state is pending and leader_epoch == self.epoch and partition_epoch >= self.partition_epoch
@@ -305,9 +309,9 @@ class Leader:
         return is_news
 
     def refused(self, pending: Pending, error: ErrorCode) -> bool:
-        """The controller did not store what was proposed; True if it has to be asked again.
+        """Handle an ISR that the controller did not store; return whether it has to be proposed again.
 
-        Where the controller knows better, the change stays pending until another role says what is true.
+        If the controller has newer state, the change stays pending until the next role arrives.
         """
         if self.state is not pending or error in OVERTAKEN:
             return False

@@ -15,30 +15,32 @@ class RemoteReplica(Struct):
     log_start_offset: int = UNKNOWN_OFFSET
     last_fetch_ms: int = 0
     last_fetch_leader_end: int = UNKNOWN_OFFSET
-    """Where the leader's log ended when the follower last fetched."""
+    """End offset of the leader's log when the follower last fetched."""
     last_caught_up_ms: int = 0
-    """When the follower last had all there was."""
+    """Time in ms at which the follower last had all records."""
     broker_epoch: int = NO_EPOCH
-    """The registration that it fetched under (KIP-903)."""
+    """Broker epoch of the registration under which the follower fetched (KIP-903)."""
     fetches: int = 0
-    """How often it has fetched."""
+    """Number of its fetches."""
     awaited: int = 0
-    """How often it has to have fetched before somebody is told that this leader was still followed."""
+    """Number of fetches at which the follower has confirmed the leader for a pending check."""
 
     @property
     def is_awaited(self) -> bool:
-        """Whether it is answered at once, so that it fetches again."""
+        """Whether its fetch is answered at once, so that it fetches again."""
         return self.fetches < self.awaited
 
     def await_answer(self) -> int:
-        """How often it has to have fetched to have shown that it still follows: the next fetch may have been
-        sent before now, the one after that is sent when the next one is answered.
+        """Return the number of fetches at which the follower has confirmed that it still follows.
+
+        The next fetch may have been sent before now; the one after that is sent when the next one is
+        answered.
         """
         self.awaited = self.fetches + 2
         return self.awaited
 
     def is_caught_up(self, leader_end: int, now_ms: int, max_lag_ms: int) -> bool:
-        """Whether it has everything, or had it not longer than `max_lag_ms` ago."""
+        """Return whether it has everything, or had it not longer than `max_lag_ms` ago."""
         return self.log_end_offset == leader_end or now_ms - self.last_caught_up_ms <= max_lag_ms
 
     def fetched(
@@ -61,13 +63,13 @@ class RemoteReplica(Struct):
         self.fetches += 1
 
     def at_election(self, now_ms: int, is_in_sync: bool) -> RemoteReplica:
-        """The replica for a broker that was not the leader before: nothing is known but who is in sync."""
+        """Return the replica for a broker that was not the leader before: only the ISR is known."""
         return RemoteReplica(self.id, last_caught_up_ms=now_ms if is_in_sync else 0)
 
     def at_reelection(self, now_ms: int, is_in_sync: bool, epoch_start_offset: int) -> RemoteReplica:
-        """The replica for a leader that goes on in another epoch: what it has is still true.
+        """Return the replica for a leader that continues in another epoch: its fetch offsets are still true.
 
-        One that is not in sync has to fetch before it may be taken for caught up.
+        A replica that is not in sync has to fetch before it counts as caught up.
         """
         since = now_ms if is_in_sync else 0
         return RemoteReplica(

@@ -1,9 +1,9 @@
 """A copy of a partition's log in another log directory: a `FollowerLog`, and the `FutureLog` of the
 partition.
 
-Once the copy has all records of the log, and they are synced to the device, the copy takes the place of the
-log. (Kafka does not sync it: after a power cut, records that were on the device for long could be gone.)
-Kafka's counterpart: `ReplicaAlterLogDirsThread`.
+Once the copy has all records of the log, and they are synced to the device, the copy replaces the log. (Kafka
+does not sync it: after a power cut, records that had long been on the device could be gone.) Kafka's
+counterpart: `ReplicaAlterLogDirsThread`.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class FutureReplica:
         has_caught_up: Callable[[Partition], object],
         original_cut: Callable[[FutureReplica, int], object],
     ) -> None:
-        """`has_caught_up` is told when the copy can take the place of the log, `original_cut` when that was
-        cut, and where.
+        """`has_caught_up` is called when the copy can replace the log, `original_cut` with the offset to
+        which the log was truncated.
         """
         self.partition = partition
         self.log = log
@@ -63,7 +63,7 @@ class FutureReplica:
         self._has_caught_up = has_caught_up
         self._original_cut = original_cut
         self._must_sync: int | None = None
-        """Up to where the copy has to be on the device; None until it has caught up."""
+        """Offset up to which the copy has to be synced to the device; None until it has caught up."""
 
     @property
     def log_start_offset(self) -> int:
@@ -77,7 +77,7 @@ class FutureReplica:
 
     @property
     def latest_epoch(self) -> int:
-        """Leader epoch of the last batch; -1 where no epochs are known."""
+        """Leader epoch of the last batch; -1 if no epochs are known."""
         return self.log.epochs.latest
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
@@ -91,9 +91,7 @@ class FutureReplica:
         return append_to(self.log, records, leader_epoch, now_ms)
 
     def heard(self, high_watermark: int, log_start_offset: int) -> None:
-        """Take over the log's high watermark and log start. With nothing left to copy, sync the copy and let
-        it take the place of the log.
-        """
+        """Take over high watermark and log start; at the log end, sync the copy and replace the log."""
         log = self.log
         if log.is_failed:
             raise log.context.out_of_service(f"{log.directory} takes no more appends")
@@ -133,5 +131,5 @@ class FutureReplica:
         self._must_sync = None
 
     def original_cut(self, offset: int) -> None:
-        """Have the copy truncated as well. A fetch alone would not show it where records have no epochs."""
+        """Truncate the copy as well. A fetch alone would not detect this in records without epochs."""
         self._original_cut(self, offset)

@@ -1,8 +1,8 @@
-"""The logs of this broker, to who copies them to another of its directories (Kafka's `LocalLeaderEndPoint`).
+"""The logs of this broker as a leader for copies in its other directories (Kafka's `LocalLeaderEndPoint`).
 
-It answers what a `Fetcher` asks a leader, whoever leads the partition: a log is copied up to its end. One
-partition is copied at a time, so that each move is over as soon as it can be: the one that was begun goes on
-as long as it is asked for, then comes the first by name. A fetch waits while copies take more than they may.
+It answers the requests of a `Fetcher`, whichever broker leads the partition: a log is copied up to its end.
+One partition is copied at a time, so that each move ends as soon as possible: the present one as long as it
+is fetched, then the first by name. A fetch waits while copies exceed their rate limit.
 """
 
 from __future__ import annotations

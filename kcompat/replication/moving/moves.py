@@ -48,13 +48,13 @@ logger = logging.getLogger(__name__)
 
 
 class MovesConfig(Struct, frozen=True):
-    """How replicas are moved."""
+    """Number and rate of moves."""
 
     fetcher: FetcherConfig = FetcherConfig()
     copiers: int = 1
-    """`num.replica.alter.log.dirs.threads`: so many moves are under way at a time."""
+    """Number of moves under way at a time (`num.replica.alter.log.dirs.threads`)."""
     bytes_per_second: int = NO_LIMIT
-    """`replica.alter.log.dirs.io.max.bytes.per.second`, of all moves together."""
+    """Bytes per second of all moves together (`replica.alter.log.dirs.io.max.bytes.per.second`)."""
     samples: int = 11
     sample_ms: int = 1000
 
@@ -76,13 +76,15 @@ class Moves:
         self.configure(config)
 
     def configure(self, config: MovesConfig) -> None:
-        """Obey a changed limit."""
+        """Apply a changed limit."""
         self._throttle.configure(config.bytes_per_second, config.samples, config.sample_ms)
 
     # -- what is asked for -------------------------------------------------------------------------------
 
     def move(self, topic: str, index: int, path: str) -> ErrorCode:
-        """Have this broker's replica in this log directory; what hinders that (AlterReplicaLogDirs)."""
+        """Move this broker's replica to a log directory; return the error that prevents it
+        (AlterReplicaLogDirs).
+        """
         try:
             return self._move(topic, index, path)
         except StorageError as fault:
@@ -115,7 +117,7 @@ class Moves:
         return ErrorCode.NONE
 
     def _is_in(self, directory: LogDirectory, topic: str, index: int) -> bool:
-        """Whether the replica, or its copy, is in this directory."""
+        """Return whether the replica, or its copy, is in this directory."""
         logs = (self._logs.get(topic, index), self._logs.futures.get(topic, index))
         return any(log is not None and log.context is directory for log in logs)
 
@@ -127,7 +129,7 @@ class Moves:
     # -- what is told ------------------------------------------------------------------------------------
 
     def follow(self, partition: Partition) -> None:
-        """The partition is here and has a role: go on with its move, if there is one."""
+        """Continue the move of a partition that has a role here, if there is one."""
         key = partition.topic, partition.index
         self.leave(*key)
         future = self._logs.futures.get(*key)
@@ -162,7 +164,7 @@ class Moves:
         copier.go_on_soon()
 
     def leave(self, topic: str, index: int) -> None:
-        """Copy nothing of the partition any more; what there is of its copy stays."""
+        """Stop copying the partition; the unfinished copy stays."""
         copier = self._copiers.get(self._number_of((topic, index)))
         if copier is not None:
             copier.fetcher.forget((topic, index))
@@ -171,7 +173,7 @@ class Moves:
             partition.future = None
 
     def look_after(self) -> None:
-        """Give up moves whose disk has failed, and try those again that came to a halt."""
+        """Give up moves whose disk has failed, and retry those that have stopped."""
         for future in self._logs.futures:
             key = future.topic, future.partition
             partition = self._replicas.get(*key)
@@ -182,7 +184,7 @@ class Moves:
                 self.follow(partition)
 
     def close(self) -> None:
-        """Copy nothing any more."""
+        """Stop all copying."""
         for copier in self._copiers.values():
             copier.close()
         self._copiers.clear()
@@ -204,7 +206,7 @@ class Moves:
         return self._copiers[number]
 
     def _cut(self, replica: FutureReplica, offset: int) -> None:
-        """The log was cut: cut its copy, and fetch anew. A copy that cannot be cut is of no use."""
+        """Truncate the copy of a truncated log, and fetch anew; delete a copy that cannot be truncated."""
         key = replica.topic, replica.index
         with self._reported(key):
             try:
@@ -217,14 +219,14 @@ class Moves:
 
     @contextmanager
     def _reported(self, key: TopicPartition) -> Iterator[None]:
-        """A fault of the disk of a copy is nobody's but the move's."""
+        """Log a fault of the copy's disk, which concerns only the move."""
         try:
             yield
         except StorageError as fault:
             logger.warning("the move of %s-%d meets a fault: %s", *key, fault)
 
     def _take_place(self, partition: Partition) -> None:
-        """The copy has all that the log has. Raises StorageError."""
+        """Replace the log by a copy that has all its records. Raises StorageError."""
         key = partition.topic, partition.index
         self.leave(*key)
         log = self._logs.replace_with_future(*key)

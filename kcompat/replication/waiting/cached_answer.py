@@ -1,9 +1,9 @@
-"""Cached answers of fetch sessions for partitions that have nothing new.
+"""Cached answers of fetch sessions for partitions without new records.
 
 Each fetch of a follower asks for all partitions that it follows from a leader, each fetch of a consumer for
-all that it is assigned, and nearly always nearly none of them has changed. A session therefore keeps the
-answer for a partition whose reader has everything, until the partition changes. Meanwhile the partition is
-not looked up, and of a follower's fetch only the time is recorded.
+all that it is assigned, and most of them have not changed. A session therefore keeps the answer for a
+partition whose reader has everything, until the partition changes. Meanwhile the partition is not looked up,
+and of a follower's fetch only the time is recorded.
 """
 
 from __future__ import annotations
@@ -74,8 +74,9 @@ class CachedFollowerAnswer(CachedAnswer, frozen=True):
 def cacheable(
     partition: Partition, spec: FetchSpec, reader: PartitionReader, fetched: Fetched
 ) -> CachedAnswer | None:
-    """Return what the session may keep of an answer; None if there is more to read, or the fetch of a
-    follower told the leader something new.
+    """Return what the session may keep of an answer.
+
+    None if there is more to read, or the fetch of a follower has changed the leader's state.
     """
     leader = partition.state
     if fetched.ends_wait or len(fetched.records) or not isinstance(leader, Leader):

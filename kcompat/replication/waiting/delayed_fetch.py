@@ -23,8 +23,8 @@ Results = list[tuple["FetchTarget", Fetched]]
 class DelayedFetch:
     """Reads `targets` in order within the limits; as a waiter, waits until `min_bytes` are there.
 
-    A target without a partition comes with the error that says why. `max_bytes` bounds the answer, except
-    that the first batch found is always returned whole (KIP-74), unless `hard_limit`.
+    A target without a partition carries its error. `max_bytes` bounds the answer, except that the first batch
+    found is always returned whole (KIP-74), unless `hard_limit`.
     """
 
     __slots__ = (
@@ -83,8 +83,10 @@ class DelayedFetch:
         return results
 
     def note(self, results: Results, now_ms: int) -> None:
-        """Tell each partition that a follower has what lies below where it fetches. Once for a request, with
-        the first results: what is appended while it waits does not make the follower late.
+        """Tell each partition that a follower has everything below its fetch offset.
+
+        This happens once for a request, with the first results: records appended while it waits do not make
+        the follower late.
         """
         for (target, partition), (_, fetched) in zip(self._targets, results, strict=True):
             if isinstance(target.cached, CachedFollowerAnswer):
@@ -93,17 +95,17 @@ class DelayedFetch:
                 partition.note_fetch(target.spec, self._reader, now_ms)
 
     def count(self, results: Results, now_ms: int) -> None:
-        """Count the bytes that a follower is sent of throttled replicas."""
+        """Count the bytes of throttled replicas that a follower is sent."""
         for (_, partition), (_, fetched) in zip(self._targets, results, strict=True):
             throttle = partition.throttled.leader if isinstance(partition, Partition) else None
             if throttle is not None:
                 throttle.record(len(fetched.records), now_ms)
 
     def must_answer(self, results: Results) -> bool:
-        """Whether these results leave nothing to wait for; where they do, remembers how much each partition
-        had, so that an event costs one read.
+        """Return whether these results leave nothing to wait for.
 
-        Seen on a running 3.9.2: a target without a partition does not end the wait for the others.
+        Otherwise remember the bytes of each partition, so that an event costs one read. Seen on a running
+        3.9.2: a target without a partition does not end the wait for the others.
         """
         total = 0
         for (target, partition), (_, fetched) in zip(self._targets, results, strict=True):
@@ -132,7 +134,9 @@ class DelayedFetch:
         return self.read(key, fetched) if is_enough else None
 
     def expire(self) -> Results:
-        """Whatever is there at the deadline. Without a new record there may be a new high watermark or log
-        start: for a follower neither ends the wait.
+        """Return the results at the deadline.
+
+        Without a new record there may be a new high watermark or log start: for a follower neither ends the
+        wait.
         """
         return self.read()

@@ -19,8 +19,8 @@ class DelayedProgress(Generic[Answer]):
     """Waits until `check` (`Partition.committed`, `stored` or `deleted`) has a final answer for each
     partition.
 
-    `waiting` maps a partition to the offset that it has to come to. `settle(partition, error)` is called
-    once for each, with REQUEST_TIMED_OUT where the deadline came first; then the wait ends with `answer`.
+    `waiting` maps a partition to the offset that it has to reach. `settle(partition, error)` is called once
+    for each, with REQUEST_TIMED_OUT if the deadline came first; then the wait ends with `answer`.
     """
 
     __slots__ = ("_answer", "_check", "_settle", "_waiting")

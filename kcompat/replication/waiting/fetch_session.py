@@ -1,8 +1,8 @@
-"""Fetch sessions (KIP-227): a client names its partitions once, then only what changes goes over the wire.
+"""Fetch sessions (KIP-227): a client names its partitions once, then only changes go over the wire. Pure.
 
-Pure: time comes as an argument. Kafka's counterparts: `FetchSessionCache` and its fetch contexts. A session
-begins with a full fetch (epoch 0), and those after it are incremental; epoch -1 means "no session, and close
-the one I name".
+A session begins with a full fetch (epoch 0), and those after it are incremental; epoch -1 means "no session,
+and close the one I name". Times are arguments. Kafka's counterparts: `FetchSessionCache` and its fetch
+contexts.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ NO_SESSION = 0
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 EVICTION_MS = 120_000
-"""A session that was not used for so long makes room for any other; one that was created so long ago, for one
-with more partitions (Kafka's fixed two minutes).
+"""Milliseconds of disuse after which any session may replace this one, and of age after which one with more
+partitions may (Kafka's fixed two minutes).
 """
 
 TopicKey = str | bytes
