@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kcompat.regex.classes import ASCII, PERL, POSIX, Alphabet
-from kcompat.regex.errors import PatternError
+from kcompat.regex.nodes import PatternError
 
 MAX_CODE = 0x10FFFF
 _BAD_RANGE = "invalid character class range"

@@ -12,8 +12,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from kcompat.regex.errors import PatternError
-
 MAX_SIZE = 5_000
 """Instructions of a program: a repetition is written out, so a short pattern can mean a long program."""
 
@@ -21,6 +19,10 @@ MAX_DEPTH = 200
 """Largest depth of nested parts of a pattern."""
 
 UNLIMITED = -1
+
+
+class PatternError(Exception):
+    """An invalid pattern; the message is that of RE2/J."""
 
 
 class Where(Enum):

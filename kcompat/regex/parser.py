@@ -12,8 +12,7 @@ import re
 from kcompat.regex import nodes
 from kcompat.regex.characters import Reader, class_escape, read_class, read_escape
 from kcompat.regex.classes import ASCII, Alphabet
-from kcompat.regex.errors import PatternError
-from kcompat.regex.nodes import UNLIMITED, Node, Where
+from kcompat.regex.nodes import UNLIMITED, Node, PatternError, Where
 
 MAX_LENGTH = 5_000
 """Characters of a pattern: it is read and compiled in one go, while everybody waits."""

@@ -7,13 +7,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.regex.classes import END
-from kcompat.regex.errors import PatternError
+from kcompat.regex.nodes import PatternError
 from kcompat.regex.pattern import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
 
-    from kcompat.regex.program import Pattern, Place
+    from kcompat.regex.pattern import Pattern, Place
 
 MAX_BEYOND_ASCII = 256
 """Characters beyond ASCII that a pattern is compiled for at once: with more, its classes cost more."""

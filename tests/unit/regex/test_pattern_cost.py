@@ -8,8 +8,7 @@ from kcompat.regex.cases import Cases
 from kcompat.regex.classes import ascii_of
 from kcompat.regex.nodes import MAX_SIZE, Node
 from kcompat.regex.parser import MAX_LENGTH, parse
-from kcompat.regex.pattern import compiled, problem
-from kcompat.regex.program import Pattern
+from kcompat.regex.pattern import Pattern, compiled, problem
 from kcompat.regex.scan import MAX_BEYOND_ASCII, STEPS_TO_COMPILE, Scan
 from kcompat.regex.scripts import NAMES
 
