@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
+import struct
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kcompat.cli.health import fault_of
 from kcompat.cli.logs import ROOT_LEVEL_VARIABLE, set_up_logging
 from kcompat.cli.start import in_one_sentence, log_oddities, run_brokers
 from kcompat.config.broker import BrokerConfig
@@ -18,10 +19,14 @@ from kcompat.config.redpanda import variables_of_rpk
 from kcompat.log.identity import Identity, store_identity, stored_identity
 from kcompat.net.listener import ListenerError
 from kcompat.node.broker_id import DEFAULT_BROKER_ID
+from kcompat.node.listeners import reachable_host
+from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
+
+    from kcompat.config.listeners import Endpoint
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +44,12 @@ AS_REDPANDA: Final = ("Started Kafka API server", "Successfully started Redpanda
 are the lines of Kafka's images; {} stands for the broker's id.
 """
 
+_HEALTH_TIMEOUT_S: Final = 5.0
+"""Seconds in which a healthy broker has answered."""
+_CORRELATION_ID: Final = 1
+_REQUEST: Final = struct.pack(">ihhih", 10, ApiKey.API_VERSIONS, 0, _CORRELATION_ID, -1)
+_ANSWER: Final = struct.Struct(">iih")
+
 
 def run(options: argparse.Namespace) -> int:
     """Run the broker until a signal ends it, or ask the one that runs; the exit code."""
@@ -51,10 +62,26 @@ def run(options: argparse.Namespace) -> int:
 
 def _insist_on_health() -> int:
     listener = BrokerConfig(_asked(os.environ).values).listeners[0]
-    fault = fault_of(listener)
+    fault = _fault_of(listener)
     if fault is not None:
         raise ListenerError(fault)
     return 0
+
+
+def _fault_of(listener: Endpoint) -> str | None:
+    """Ask the broker at `listener` for its APIs; return the fault in a sentence, or None if it answers."""
+    try:
+        with socket.create_connection(
+            (reachable_host(listener.host), listener.port), _HEALTH_TIMEOUT_S
+        ) as connection:
+            connection.settimeout(_HEALTH_TIMEOUT_S)
+            connection.sendall(_REQUEST)
+            answer = connection.recv(_ANSWER.size, socket.MSG_WAITALL)
+    except OSError as error:
+        return f"{listener} does not answer: {error.strerror or error}"
+    if len(answer) < _ANSWER.size or _ANSWER.unpack(answer)[1:] != (_CORRELATION_ID, 0):
+        return f"{listener} answers otherwise than a broker"
+    return None
 
 
 def _run(variables: Mapping[str, str], sentences: Sequence[str] | None = None) -> int:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
+import weakref
 from abc import ABC, abstractmethod
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from kcompat.config.broker import BrokerConfig
 from kcompat.descriptors import raise_limit
-from kcompat.embedded.home import temporary_directory
 from kcompat.embedded.thread import LoopThread
 from kcompat.errors import StartError, StartTimeoutError, UsageError
 from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from types import TracebackType
 
 Nodes = TypeVar("Nodes")
@@ -71,7 +74,7 @@ class Embedded(ABC, Generic[Nodes]):
         with ExitStack() as undo:
             config = self._config
             if self._is_temporary:
-                directory, remove = temporary_directory(self)
+                directory, remove = _temporary_directory(self)
                 undo.callback(remove)
                 config = config.with_static({"log.dirs": directory})
             thread = LoopThread()
@@ -108,3 +111,24 @@ class Embedded(ABC, Generic[Nodes]):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def _temporary_directory(owner: object) -> tuple[str, Callable[[], object]]:
+    """Return a new directory and what removes it, which happens at the latest with its owner or this process.
+
+    Raises:
+        StartError: it cannot be made.
+    """
+    try:
+        directory = tempfile.mkdtemp(prefix="kcompat-")
+    except OSError as error:
+        raise StartError(
+            f"No temporary directory can be made ({error.strerror}): set TMPDIR, or give a data_dir"
+        ) from error
+    return directory, weakref.finalize(owner, _remove, directory, os.getpid())
+
+
+def _remove(directory: str, owner: int) -> None:
+    """Remove a temporary directory, unless this is a forked child: it is the parent's."""
+    if os.getpid() == owner:
+        shutil.rmtree(directory, ignore_errors=True)
