@@ -8,11 +8,11 @@ from uuid import UUID
 from kcompat.api.context import Coordinators
 from kcompat.api.coordinator_check import CoordinatorCheck
 from kcompat.cluster.feature_levels import TRANSACTION_VERSION
+from kcompat.controller.internal_topics import spec_of_automatic_topic
 from kcompat.controller.producer_ids import ProducerIds
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.ports import GroupPorts
-from kcompat.node.coordinator_topics import CoordinatorTopics
 from kcompat.node.sharing import Sharing
 from kcompat.replication.marker_log import PartitionMarkerLog
 from kcompat.replication.topic_log import TopicLog
@@ -24,12 +24,40 @@ from kcompat.transaction.markers import Markers
 from kcompat.transaction.verification import TransactionVerifier
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.config.feed import ConfigFeed
     from kcompat.node.cluster_parts import ClusterParts
     from kcompat.node.environment import Environment
     from kcompat.node.lifetime import Lifetime
     from kcompat.node.storage_parts import StorageParts
+
+
+class CoordinatorTopics:
+    """The coordinators' topics as one broker knows them. Kafka's brokers ask ZooKeeper once, at the start."""
+
+    def __init__(
+        self, cluster: MetadataCache, has_replicas: Callable[[str], bool], config: ConfigFeed
+    ) -> None:
+        """`has_replicas(topic)` says whether this broker has partitions of it."""
+        self._cluster = cluster
+        self._has_replicas = has_replicas
+        self._config = config
+
+    def partitions(self, topic: str) -> int:
+        """Return the number of partitions that the topic has, or will have; 0 while that is not known.
+
+        A broker that has just started is given its partitions before it is shown the topics they are of. By
+        the number that new topics get it might take a key for its own that lives in another partition.
+        """
+        known = self._cluster.image.topics.get(topic)
+        if known is not None:
+            return len(known.partitions)
+        if self._has_replicas(topic):
+            return 0
+        return spec_of_automatic_topic(topic, self._config.current).num_partitions
 
 
 class CoordinatorParts:

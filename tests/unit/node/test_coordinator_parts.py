@@ -1,4 +1,4 @@
-"""How many partitions the coordinators' topics have."""
+"""The numbers of partitions of the coordinators' topics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
 from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
-from kcompat.node.coordinator_topics import CoordinatorTopics
+from kcompat.node.coordinator_parts import CoordinatorTopics
 from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 CONFIG = {
