@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from kcompat.group.kinds.share.partition_settings import SharePartitionSettings
 from kcompat.replication.topic_log import TopicLog
-from kcompat.share.coordinator.config import ShareCoordinatorConfig
 from kcompat.share.coordinator.coordinator import ShareCoordinator
+from kcompat.share.coordinator.shard import ShareCoordinatorConfig
 from kcompat.share.distributed_persister import DistributedPersister
 from kcompat.share.ends import PartitionEnds
 from kcompat.share.partition_manager import SharePartitions

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import StateBatch, combine
-from kcompat.share.coordinator.config import ShareCoordinatorConfig
+from kcompat.share.coordinator.shard import ShareCoordinatorConfig
 from kcompat.share.persister import StateWrite
 from support.group_machine import SlowLogMachine
 from support.share_coordinators import KEY, TOPIC, ShareCoordinatorFixture

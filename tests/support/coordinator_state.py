@@ -12,7 +12,7 @@ from kcompat.group.kinds.share.group import ShareGroup
 from kcompat.group.kinds.streams.group import StreamsGroup
 from kcompat.group.serde import GROUP_SERDE
 from kcompat.group.shard import GroupShard
-from kcompat.share.coordinator.serde import SHARE_STATE_SERDE
+from kcompat.share.coordinator.coordinator import SHARE_STATE_SERDE
 from kcompat.share.coordinator.shard import ShareShard
 from kcompat.transaction.serde import TRANSACTION_SERDE
 from kcompat.transaction.shard import TransactionShard
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.ports import CoordinatorLog
     from kcompat.group.base import Group
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
-    from kcompat.share.coordinator.config import ShareCoordinatorConfig
+    from kcompat.share.coordinator.shard import ShareCoordinatorConfig
 
 _LATEST = 1
 """Any epoch does for a replay."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
-from kcompat.share.coordinator.config import ShareCoordinatorConfig
 from kcompat.share.coordinator.coordinator import ShareCoordinator
+from kcompat.share.coordinator.shard import ShareCoordinatorConfig
 from kcompat.share.key import SharePartitionKey
 from kcompat.share.persister import StateWrite
 from support.coordinator_log import MemoryCoordinatorLog

@@ -7,15 +7,21 @@ Each method handles one request for one share partition, on the shard that keeps
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from kcompat.coordinator.partitioning import partition_for
 from kcompat.coordinator.ports import CoordinatorLog
 from kcompat.coordinator.runtime import Runtime
+from kcompat.coordinator.serde import RecordSerde
 from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.share_state_records import (
+    ShareSnapshotKey,
+    ShareSnapshotValue,
+    ShareUpdateKey,
+    ShareUpdateValue,
+)
 from kcompat.share.coordinator import operations
-from kcompat.share.coordinator.serde import SHARE_STATE_SERDE
-from kcompat.share.coordinator.shard import ShareShard
+from kcompat.share.coordinator.shard import ShareCoordinatorConfig, ShareShard
 from kcompat.share.persister import Outcome, StateRead, StateSummary
 
 if TYPE_CHECKING:
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.coordinator.transition import Transition
     from kcompat.promise import Promise
-    from kcompat.share.coordinator.config import ShareCoordinatorConfig
+    from kcompat.protocol.message import Message
     from kcompat.share.key import SharePartitionKey
     from kcompat.share.persister import StateWrite
 
@@ -42,6 +48,16 @@ _AS_COORDINATOR = {
     ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
 """Errors of the response by the error of a failed append to `__share_group_state`."""
+
+
+def _value_version(_value: Message) -> int:
+    return 0
+
+
+SHARE_STATE_SERDE: Final = RecordSerde(
+    {0: (ShareSnapshotKey, ShareSnapshotValue), 1: (ShareUpdateKey, ShareUpdateValue)}, _value_version
+)
+"""The record formats of `__share_group_state`."""
 
 
 class PrunableLog(CoordinatorLog, Protocol):

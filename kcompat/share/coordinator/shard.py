@@ -6,7 +6,9 @@ redundant `ShareCoordinatorOffsetsManager`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from kcompat.coordinator.timeline import Timeline, TimelineDict
 from kcompat.protocol.messages.share_state_records import (
@@ -22,9 +24,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.coordinator.operation import Answer, CoordinatorRecord, ReplayPosition
-    from kcompat.share.coordinator.config import ShareCoordinatorConfig
 
 _LAST_TOMBSTONE = "last tombstone"
+
+
+class ShareCoordinatorConfig(Struct, frozen=True):
+    """A snapshot of the settings of a share coordinator. Times in ms."""
+
+    updates_per_snapshot: int
+    write_timeout_ms: int
+    prune_interval_ms: int
+    cold_snapshot_interval_ms: int
+
+    @classmethod
+    def read(cls, get: Callable[[str], Any]) -> ShareCoordinatorConfig:
+        """Read the settings through `get`, which returns the value of a Kafka key."""
+        return cls(
+            updates_per_snapshot=get("share.coordinator.snapshot.update.records.per.snapshot"),
+            write_timeout_ms=get("share.coordinator.write.timeout.ms"),
+            prune_interval_ms=get("share.coordinator.state.topic.prune.interval.ms"),
+            cold_snapshot_interval_ms=get("share.coordinator.cold.partition.snapshot.interval.ms"),
+        )
 
 
 class ShareShard:

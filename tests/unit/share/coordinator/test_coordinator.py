@@ -6,7 +6,7 @@ import pytest
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import StateBatch
-from kcompat.share.coordinator.config import ShareCoordinatorConfig
+from kcompat.share.coordinator.shard import ShareCoordinatorConfig
 from kcompat.share.persister import StateWrite
 from support.default_settings import with_defaults
 from support.share_coordinators import KEY, TOPIC, ShareCoordinatorFixture

@@ -8,7 +8,7 @@ import pytest
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import StateBatch
-from kcompat.share.coordinator.config import ShareCoordinatorConfig
+from kcompat.share.coordinator.shard import ShareCoordinatorConfig
 from kcompat.share.persister import UNINITIALIZED_SUMMARY, Outcome, StateRead, StateSummary, StateWrite
 from support.default_settings import with_defaults
 from support.share_coordinators import KEY, TOPIC, TOPIC_PARTITIONS, ShareCoordinatorFixture
