@@ -6,10 +6,18 @@ What stands where they end, `down_convert` and `up_convert` find out.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kcompat import capabilities
 from kcompat.records._conversion_python import Flag
+from kcompat.records.compression import Codec, compress, quick_level
+from kcompat.records.legacy_lz4 import with_old_checksum
+from kcompat.records.message_set import MAGIC_V0
 
-__all__ = ["FIRST", "Flag", "write_messages", "write_records", "write_wrapper"]
+if TYPE_CHECKING:
+    from kcompat.records.compression import Buffer
+
+__all__ = ["FIRST", "Flag", "encode_wrapper", "write_messages", "write_records"]
 
 if capabilities.native("kcompat.records._conversion"):
     from kcompat.records._conversion import write_messages, write_records, write_wrapper
@@ -18,3 +26,16 @@ else:
 
 FIRST = -1
 """The origin of `write_messages` that stands for the first record's offset."""
+
+
+def encode_wrapper(
+    inner: Buffer, codec: Codec, magic: int, *, last_offset: int, attributes: int, timestamp: int
+) -> bytes:
+    """Return a wrapper around `inner`, messages that are compressed together in its value (`message_set`).
+
+    `attributes` are those of the wrapper without the codec, `timestamp` is the largest of the messages.
+    """
+    packed = compress(codec, inner, quick_level(codec))
+    if codec == Codec.LZ4 and magic == MAGIC_V0:
+        packed = with_old_checksum(packed)
+    return write_wrapper(packed, last_offset, magic, attributes | codec, timestamp)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kcompat.records._python import Fault
 from kcompat.records.batch import read_header
 from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, decompress
-from kcompat.records.conversion import FIRST, write_messages
+from kcompat.records.conversion import FIRST, encode_wrapper, write_messages
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.layout import (
     HEADER_SIZE,
@@ -31,7 +31,6 @@ from kcompat.records.message_set import (
     shallow_messages,
 )
 from kcompat.records.scanning import damage
-from kcompat.records.wrapper import encode_wrapper
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,10 +14,10 @@ from kcompat.log.config import LogConfig
 from kcompat.records import _conversion_python as python
 from kcompat.records import down_convert, up_convert
 from kcompat.records.batch import build_batch, frame_body
+from kcompat.records.conversion import encode_wrapper
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.message_set import LEGACY_CODECS, encode_message
 from kcompat.records.record import Record, append_varint, encode_records
-from kcompat.records.wrapper import encode_wrapper
 from support.fuzzing import exact, examples
 from support.record_strategies import clipped
 

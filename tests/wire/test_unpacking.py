@@ -17,9 +17,9 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.compression import Codec
+from kcompat.records.conversion import encode_wrapper
 from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record
-from kcompat.records.wrapper import encode_wrapper
 from support.eventually import Patience
 from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient

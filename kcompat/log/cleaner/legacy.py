@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.log.cleaner.batches import Kept
 from kcompat.records.compression import Codec
+from kcompat.records.conversion import encode_wrapper
 from kcompat.records.errors import MessageCorrupt, RecordsDamaged
 from kcompat.records.layout import LOG_APPEND_TIME_FLAG
 from kcompat.records.message_set import (
@@ -18,7 +19,6 @@ from kcompat.records.message_set import (
     read_messages,
     shallow_messages,
 )
-from kcompat.records.wrapper import encode_wrapper
 
 if TYPE_CHECKING:
     from kcompat.log.cleaner.job import CleanJob, SegmentPart

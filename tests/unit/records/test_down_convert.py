@@ -7,6 +7,7 @@ import pytest
 from kcompat.records.batch import build_batch, frame_body
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
+from kcompat.records.conversion import encode_wrapper
 from kcompat.records.down_convert import PIECE, UnsupportedCodec, down_convert, overflow_message
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.message_set import (
@@ -17,7 +18,6 @@ from kcompat.records.message_set import (
     shallow_messages,
 )
 from kcompat.records.record import Record, append_record
-from kcompat.records.wrapper import encode_wrapper
 
 RECORDS = [
     Record(0, 1000, b"k", b"v", (("h", b"x"),)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kcompat.records.compression import Codec
+from kcompat.records.conversion import encode_wrapper
 from kcompat.records.errors import MessageCorrupt, MessageTooLarge, RecordsDamaged
 from kcompat.records.legacy_lz4 import with_old_checksum, with_right_checksum
 from kcompat.records.message_set import (
@@ -16,7 +17,6 @@ from kcompat.records.message_set import (
     read_messages,
     shallow_messages,
 )
-from kcompat.records.wrapper import encode_wrapper
 
 V0 = bytes.fromhex("0000000000000007 00000010 1fecd70a 00 00 00000001 6b 00000001 76".replace(" ", ""))
 V1 = bytes.fromhex(

@@ -8,11 +8,11 @@ from kcompat.log.config import LogConfig
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, crc_matches, read_header, read_records
 from kcompat.records.compression import Codec, compress
+from kcompat.records.conversion import encode_wrapper
 from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record
 from kcompat.records.up_convert import accept_old
 from kcompat.records.validate import Refusal
-from kcompat.records.wrapper import encode_wrapper
 
 NOW = 1_000_000
 FIELDS = [(b"k", b"v", 5000), (None, b"", 4000), (b"", None, 6000)]

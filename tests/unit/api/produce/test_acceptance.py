@@ -20,9 +20,9 @@ from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header, seal
 from kcompat.records.compression import Codec, compress
+from kcompat.records.conversion import encode_wrapper
 from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record
-from kcompat.records.wrapper import encode_wrapper
 from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.replication.storage_config import log_config
 from support.topics_on_disk import ME, MIB, NOW, TopicsFixture, batch, rows

@@ -10,9 +10,9 @@ from kcompat.log.cleaner.job import Damaged
 from kcompat.log.config import LogConfig
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, read_marker
+from kcompat.records.conversion import encode_wrapper
 from kcompat.records.layout import DELETE_HORIZON_FLAG, NO_TIMESTAMP
 from kcompat.records.message_set import encode_message, read_messages
-from kcompat.records.wrapper import encode_wrapper
 from support.compaction import CompactionHarness
 
 if TYPE_CHECKING:

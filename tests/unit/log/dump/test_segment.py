@@ -11,8 +11,8 @@ from kcompat.log.dump.rows import DAMAGE
 from kcompat.log.dump.segment import Depth
 from kcompat.records.batch import seal
 from kcompat.records.compression import Codec
+from kcompat.records.conversion import encode_wrapper
 from kcompat.records.message_set import encode_message
-from kcompat.records.wrapper import encode_wrapper
 from support.log_dumps import DEEP, batch_at, damage_in, rows_of
 
 if TYPE_CHECKING:
