@@ -6,6 +6,7 @@ under way is forgotten. Kafka's counterpart: `GroupMetadata`.
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -13,15 +14,18 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcompat.group.requests import JoinAnswer, JoinedMember
-from kcompat.group.subscription import subscribed_topics
 from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 from kcompat.protocol.messages.group_records import GroupMetadataValue
+from kcompat.protocol.schema import ProtocolViolation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcompat.group.requests import SyncAnswer
     from kcompat.promise import Promise
+
+_VERSION = struct.Struct(">h")
 
 
 class ClassicState(Enum):
@@ -341,3 +345,21 @@ class ClassicMembers:
             assert self._joining == 0
         if not self.is_in(ClassicState.COMPLETING_REBALANCE):
             assert not any(member.sync for member in members.values())
+
+
+def subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:
+    """Return the topics of all subscriptions, or None if one of them cannot be read.
+
+    A subscription is an int16 version and a ConsumerProtocolSubscription. Every version begins with the
+    fields of version 0, and only those are read, so that a consumer newer than this broker is understood too.
+    """
+    topics: set[str] = set()
+    for subscription in subscriptions:
+        if len(subscription) < _VERSION.size:
+            return None
+        try:
+            parsed = ConsumerProtocolSubscription.decode(memoryview(subscription), 0, _VERSION.size)
+        except ProtocolViolation:
+            return None
+        topics.update(parsed.topics)
+    return frozenset(topics)

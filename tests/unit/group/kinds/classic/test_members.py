@@ -1,10 +1,10 @@
-"""What consumers subscribe to, from the bytes they gave their leader."""
+"""The topics that the members of a classic group subscribe to, read from the metadata of their joins."""
 
 from __future__ import annotations
 
 import pytest
 
-from kcompat.group.subscription import subscribed_topics
+from kcompat.group.kinds.classic.members import subscribed_topics
 
 T1 = bytes.fromhex("0000 00000001 0002 7431 ffffffff")
 NEWER = bytes.fromhex("0063 00000002 0002 7431 0002 7432 00000001 aa") + b"what later versions add"
