@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kcompat.config.feed import ConfigFeed
     from kcompat.controller.decisions import Decisions
     from kcompat.controller.producer_ids import ProducerIds
-    from kcompat.coordinator.claim import Verifier
+    from kcompat.coordinator.ports import Verifier
     from kcompat.group.coordinator import GroupCoordinator
     from kcompat.log.manager import LogManager
     from kcompat.net.answers import Close, Connection

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.api.commit_rows import CommitRows, refuse_all
-from kcompat.coordinator.claim import Claim
+from kcompat.coordinator.ports import Claim
 from kcompat.group.requests import CommitRequest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse

@@ -1,17 +1,20 @@
-"""The ports of the runtime to a coordinator's state and to its log."""
+"""The ports of coordinators: to their state and log, and to the verification of transactions (KIP-890)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kcompat.log.append import BY_COORDINATOR
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from kcompat.coordinator.operation import Answer, CoordinatorRecord, ReplayPosition
     from kcompat.log.append import AppendTerms
     from kcompat.log.verification import VerificationGuard
     from kcompat.promise import Promise
     from kcompat.protocol.errors import ErrorCode
+    from kcompat.topics import TopicPartition
 
 
 class Shard(Protocol):
@@ -94,3 +97,28 @@ class CoordinatorLog(Protocol):
 
     def end_offset(self, partition: int) -> int:
         """The log end offset."""
+
+
+class Claim(NamedTuple):
+    """A producer and the transaction in which it claims to write."""
+
+    transactional_id: str
+    producer_id: int
+    epoch: int
+    adds: bool = False
+    """Whether a write to a partition adds the partition to the transaction (`transaction.version` 2)."""
+    knows_abortable: bool = False
+    """Whether the client understands the error TRANSACTION_ABORTABLE."""
+
+
+class Verifier(Protocol):
+    """The port to the transaction coordinator, which verifies claims (KIP-890)."""
+
+    @property
+    def is_required(self) -> bool:
+        """Whether claims have to be verified (`transaction.partition.verification.enable`)."""
+
+    def ask(
+        self, claim: Claim, partitions: Collection[TopicPartition]
+    ) -> Promise[dict[TopicPartition, ErrorCode]]:
+        """Add or verify these partitions; return the errors of those that are not in the transaction."""

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from kcompat.clock import Clock, Timer
-    from kcompat.coordinator.claim import Claim
-    from kcompat.coordinator.ports import CoordinatorLog
+    from kcompat.coordinator.ports import Claim, CoordinatorLog
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.group.base import Groups, GroupTransition
     from kcompat.group.commits import Errors

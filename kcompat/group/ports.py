@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.cluster.image import ClusterImage
-    from kcompat.coordinator.claim import Verifier
+    from kcompat.coordinator.ports import Verifier
     from kcompat.group.kinds.share.groups import Ends
     from kcompat.group.kinds.streams.internal_topics import MakeTopics
     from kcompat.share.persister import Persister

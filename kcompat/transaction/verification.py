@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from kcompat.config.feed import ConfigFeed
-    from kcompat.coordinator.claim import Claim
+    from kcompat.coordinator.ports import Claim
     from kcompat.peer.peers import ImageSource, Peers
     from kcompat.topics import TopicPartition
     from kcompat.transaction.coordinator import TransactionCoordinator
@@ -35,7 +35,7 @@ Request = AddPartitionsToTxnRequest
 
 
 class TransactionVerifier:
-    """The `Verifier` of one broker's partitions (`kcompat.coordinator.claim`): asks the coordinators."""
+    """The `Verifier` of one broker's partitions (`kcompat.coordinator.ports`): asks the coordinators."""
 
     def __init__(
         self, coordinator: TransactionCoordinator, peers: Peers, cluster: ImageSource, config: ConfigFeed

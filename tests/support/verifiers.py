@@ -9,7 +9,7 @@ from kcompat.promise import Promise
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from kcompat.coordinator.claim import Claim
+    from kcompat.coordinator.ports import Claim
     from kcompat.protocol.errors import ErrorCode
     from kcompat.topics import TopicPartition
 

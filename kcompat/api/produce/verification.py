@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from kcompat.api.produce.acceptance import is_transactional
-from kcompat.coordinator.claim import Claim
+from kcompat.coordinator.ports import Claim
 from kcompat.log.append import BY_CLIENT, WITHOUT_PROOF, AppendTerms
 from kcompat.log.verification import VerificationGuard
 from kcompat.promise import Promise

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kcompat.coordinator.claim import Claim
+from kcompat.coordinator.ports import Claim
 from kcompat.log.verification import VerificationGuard
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest

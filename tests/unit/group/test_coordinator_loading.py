@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kcompat.coordinator.claim import Claim
+from kcompat.coordinator.ports import Claim
 from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
 from kcompat.group.kinds.share.kind import SHARE_KIND
 from kcompat.group.kinds.streams.kind import STREAMS_KIND

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat.coordinator.claim import Claim
+from kcompat.coordinator.ports import Claim
 from kcompat.net.answers import CLOSE
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey

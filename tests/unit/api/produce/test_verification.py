@@ -8,7 +8,7 @@ import pytest
 
 from kcompat.api.context import Busy
 from kcompat.api.produce.verification import PATIENCE_MS, PAUSE_MS
-from kcompat.coordinator.claim import Claim
+from kcompat.coordinator.ports import Claim
 from kcompat.log.append import BY_COORDINATOR
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
