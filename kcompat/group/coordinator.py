@@ -181,49 +181,54 @@ class GroupCoordinator:
 
     def commit(self, request: CommitRequest) -> Promise[Errors]:
         """Handle OffsetCommit; return the error of each partition."""
-
-        def failed(error: ErrorCode) -> Errors:
-            return commits.every(request.offsets, commit_error(error))
-
-        return self.write(request.group_id, lambda transition: commits.commit(transition, request), failed)
+        return self.write(
+            request.group_id,
+            lambda transition: commits.commit(transition, request),
+            partial(_refuse_commit, request),
+        )
 
     def commit_in_transaction(self, request: CommitRequest, claim: Claim) -> Promise[Errors]:
         """Handle TxnOffsetCommit; return the error of each partition.
 
         The transaction has to contain the group's partition of `__consumer_offsets`.
         """
-
-        def failed(error: ErrorCode) -> Errors:
-            return commits.every(request.offsets, commit_error(error))
-
         if not request.group_id:
-            return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
+            return Promise.resolved(_refuse_commit(request, ErrorCode.INVALID_GROUP_ID))
         partition = self.partition_of(request.group_id)
-
-        def write(terms: AppendTerms) -> Promise[Errors]:
-            return self.runtime.run(
-                partition,
-                lambda transition: commits.commit(transition, request),
-                failed,
-                Writer(claim.producer_id, claim.epoch, terms),
-            )
-
         if not self._ports.verifier.is_required and not claim.adds:
-            return write(UNVERIFIED)
+            return self._commit_on_terms(partition, request, claim, UNVERIFIED)
         proof = self._log.begin_verification(
             partition, claim.producer_id, claim.epoch, self._clock.now_ms(), adds=claim.adds
         )
-        if not isinstance(proof, VerificationGuard):
-            return Promise.resolved(failed(proof)) if proof else write(BY_COORDINATOR)
-        place = (self._log.topic, partition)
+        if isinstance(proof, VerificationGuard):
+            verified = self._ports.verifier.ask(claim, [(self._log.topic, partition)])
+            return verified.flat_map(partial(self._commit_verified, partition, request, claim, proof))
+        if proof:
+            return Promise.resolved(_refuse_commit(request, proof))
+        return self._commit_on_terms(partition, request, claim, BY_COORDINATOR)
 
-        def verified(errors: Errors) -> Promise[Errors]:
-            error = errors.get(place, ErrorCode.NONE)
-            if error:
-                return Promise.resolved(failed(error))
-            return write(AppendTerms(is_client=False, proof=proof))
+    def _commit_verified(
+        self,
+        partition: int,
+        request: CommitRequest,
+        claim: Claim,
+        proof: VerificationGuard,
+        errors: Errors,
+    ) -> Promise[Errors]:
+        error = errors.get((self._log.topic, partition), ErrorCode.NONE)
+        if error:
+            return Promise.resolved(_refuse_commit(request, error))
+        return self._commit_on_terms(partition, request, claim, AppendTerms(is_client=False, proof=proof))
 
-        return self._ports.verifier.ask(claim, [place]).flat_map(verified)
+    def _commit_on_terms(
+        self, partition: int, request: CommitRequest, claim: Claim, terms: AppendTerms
+    ) -> Promise[Errors]:
+        return self.runtime.run(
+            partition,
+            lambda transition: commits.commit(transition, request),
+            partial(_refuse_commit, request),
+            Writer(claim.producer_id, claim.epoch, terms),
+        )
 
     def fetch(
         self, asker: FetchingMember, partitions: Iterable[TopicPartition] | None, require_stable: bool
@@ -374,3 +379,7 @@ def _given_up(_error: ErrorCode) -> bool:
 def _nothing_left(_error: ErrorCode) -> list[removal.Doomed]:
     """Ignore a failed deletion: as in Kafka, the offsets then stay until their retention ends."""
     return []
+
+
+def _refuse_commit(request: CommitRequest, error: ErrorCode) -> Errors:
+    return commits.every(request.offsets, commit_error(error))

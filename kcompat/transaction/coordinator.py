@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from kcompat.transaction.requests import EndRequest, Errors, InitRequest
     from kcompat.transaction.transaction import Transaction
 
+    DecideWithId = Callable[[TransactionTransition, int | None], ProducerAnswer | NeedsProducerId]
+
 T = TypeVar("T")
 
 
@@ -204,29 +206,29 @@ class TransactionCoordinator:
     # --- inside
 
     def _with_producer_id(
-        self,
-        name: str,
-        decide: Callable[[TransactionTransition, int | None], ProducerAnswer | NeedsProducerId],
-        fresh_id: int | None = None,
+        self, name: str, decide: DecideWithId, fresh_id: int | None = None
     ) -> Promise[ProducerAnswer]:
-        """Ask; where that needs a producer id, get one and ask again: it may no longer be needed then."""
-
-        def answer(outcome: ProducerAnswer | NeedsProducerId) -> Promise[ProducerAnswer]:
-            if isinstance(outcome, ProducerAnswer):
-                return Promise.resolved(outcome)
-            return self._next_producer_id().flat_map(again)
-
-        def again(fresh_id: int | None) -> Promise[ProducerAnswer]:
-            if fresh_id is None:
-                return Promise.resolved(ProducerAnswer(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
-            return self._with_producer_id(name, decide, fresh_id)
-
-        asked: Promise[ProducerAnswer | NeedsProducerId] = self._write(
+        """Run the operation `decide`. If it needs a producer id, allocate one and run it again with this id,
+        which it may not need by then.
+        """
+        outcome: Promise[ProducerAnswer | NeedsProducerId] = self._write(
             name,
             lambda transition: decide(transition, fresh_id),
             lambda error: ProducerAnswer(transaction_error(error)),
         )
-        return asked.flat_map(answer)
+        return outcome.flat_map(partial(self._answer_or_allocate, name, decide))
+
+    def _answer_or_allocate(
+        self, name: str, decide: DecideWithId, outcome: ProducerAnswer | NeedsProducerId
+    ) -> Promise[ProducerAnswer]:
+        if isinstance(outcome, ProducerAnswer):
+            return Promise.resolved(outcome)
+        return self._next_producer_id().flat_map(partial(self._decide_again, name, decide))
+
+    def _decide_again(self, name: str, decide: DecideWithId, fresh_id: int | None) -> Promise[ProducerAnswer]:
+        if fresh_id is None:
+            return Promise.resolved(ProducerAnswer(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+        return self._with_producer_id(name, decide, fresh_id)
 
     def _write(
         self,

@@ -8,6 +8,7 @@ of `AutoTopicCreationManager`.
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcompat.controller.values import USE_DEFAULT, TopicResult, TopicSpec
@@ -51,21 +52,23 @@ class InternalTopics:
             return
         names = [topic.name for topic in wanted]
         self._in_flight.update(names)
+        self._create([_spec(topic) for topic in wanted]).then(
+            partial(self._made, names, backoff_ms), partial(self._failed, names, backoff_ms)
+        )
 
-        def made(results: Iterable[TopicResult]) -> None:
-            self._in_flight.difference_update(names)
-            until_ms = self._clock.now_ms() + backoff_ms
-            for result in results:
-                if result.error is not ErrorCode.NONE:
-                    reason = result.message or result.error.message
-                    logger.warning("Topic %s of a streams application was not made: %s", result.name, reason)
-                    self._failures[result.name] = _Failure(reason, until_ms)
+    def _made(self, names: list[str], backoff_ms: int, results: Iterable[TopicResult]) -> None:
+        self._in_flight.difference_update(names)
+        until_ms = self._clock.now_ms() + backoff_ms
+        for result in results:
+            if result.error is not ErrorCode.NONE:
+                reason = result.message or result.error.message
+                logger.warning("Topic %s of a streams application was not made: %s", result.name, reason)
+                self._failures[result.name] = _Failure(reason, until_ms)
 
-        def broken(fault: Exception) -> None:
-            logger.error("Topics of a streams application were not made", exc_info=fault)
-            made([TopicResult(name, ErrorCode.UNKNOWN_SERVER_ERROR) for name in names])
-
-        self._create([_spec(topic) for topic in wanted]).then(made, broken)
+    def _failed(self, names: list[str], backoff_ms: int, fault: Exception) -> None:
+        logger.error("Topics of a streams application were not made", exc_info=fault)
+        failed = [TopicResult(name, ErrorCode.UNKNOWN_SERVER_ERROR) for name in names]
+        self._made(names, backoff_ms, failed)
 
     def failures(self, names: Iterable[str]) -> dict[str, str]:
         """Return the recent errors for these topics."""
