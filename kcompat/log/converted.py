@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kcompat.log.files import FileRange
 
 _READ = 128 * 1024
-_WORTH_A_TURN = 32 * 1024
+_PIECE_BYTES = 32 * 1024
 """Bytes of messages from which on they are sent without waiting for more: joining them costs a copy."""
 
 
@@ -59,12 +59,12 @@ class ConvertedRange:
 
 
 def _pieces(messages: Iterable[bytes]) -> Iterator[bytes]:
-    """Join messages to pieces of at least `_WORTH_A_TURN` bytes; batches of single records are smaller."""
+    """Join messages to pieces of at least `_PIECE_BYTES` bytes; batches of single records are smaller."""
     gathered, size = [], 0
     for message in messages:
         gathered.append(message)
         size += len(message)
-        if size >= _WORTH_A_TURN:
+        if size >= _PIECE_BYTES:
             yield b"".join(gathered)
             gathered, size = [], 0
     if gathered:

@@ -113,7 +113,7 @@ class Durability:
         self.due_at = self.flushes.recovery_point + self._config.flush_messages
 
     def _request(self, log: SyncedLog) -> None:
-        """Sync what is there by the end of this turn of the loop, or of the sync under way."""
+        """Sync what is there by the end of this iteration of the event loop, or of the sync under way."""
         self._is_wanted = True
         if not self._is_busy:
             self._is_busy = True

@@ -225,7 +225,7 @@ class LogManager:
                 raise StorageError(directory.path, "its log may be there, where nothing can be read")
 
     def _make_some(self) -> None:
-        """Make a few of the new logs' directories, and the rest in later turns of the loop."""
+        """Make a few of the new logs' directories, and the rest in later iterations of the event loop."""
         for _ in range(min(_SLICE_NEW_LOGS, len(self._unmade))):
             log = self._unmade.popleft()
             if not log.is_failed:
@@ -360,7 +360,7 @@ class LogManager:
     # -- housekeeping ----------------------------------------------------------------------------------------
 
     def enforce_retention(self, now_ms: int, high_watermark: Callable[[Log], int]) -> None:
-        """Delete what is past its time (`log.retention.check.interval.ms`), a few per turn of the loop."""
+        """Delete expired segments (`log.retention.check.interval.ms`), of a few logs per iteration."""
         self._in_slices(lambda log: log.delete_old_segments(now_ms, high_watermark(log)))
 
     def flush_due(self, now_ms: int) -> None:

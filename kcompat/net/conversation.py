@@ -2,16 +2,16 @@
 
 A conversation knows no socket. A transport derives from it, such as `plain.PlainConnection`: it asks with
 `room` where to put the next bytes, puts them there and says so with `received`; what is to be sent comes to
-its `transmit`. So it can be held over anything, also in memory and on a clock that a test turns. All that it
+its `transmit`. So it can be held over anything, also in memory and on a clock that a test sets. All that it
 has from outside is its `Hub`, with the event loop, whose time is the only one here.
 
 Frames are received into a scratch buffer that all conversations of a loop share, and handed on from there.
 One has buffers of its own only while a frame is half received, an answer waits or the peer reads slowly; an
 idle one costs about 1 KiB.
 
-Frames are handed on while `_gate` is zero. Its bits are the reasons to wait (see `gate`). Whoever clears one
-has `_go_on` called at the end of the turn (`loop_turn`), which hands on what was held. Only the transport's
-events and `_go_on` hand frames on, and no handler calls either: none is called while busy with another frame.
+Frames are handed on while `_gate` is zero. Its bits are the reasons to wait (see `gate`). After a bit is
+cleared `_go_on` runs at the end of the iteration (`loop_iteration`) and hands on the held frames. Only it and
+the transport's events hand frames on, and no handler calls either: none is called while busy with another.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from kcompat.net.answer_queue import AnswerQueue
 from kcompat.net.answers import CLOSE, Waiting
 from kcompat.net.frame_buffer import READ_AHEAD, FrameBuffer, unpack_length
-from kcompat.net.gate import BUSY, CLOSED, CLOSING, CROWDED, MUTED, STARVED, TURN_S, WAITING, YIELDING
+from kcompat.net.gate import BUSY, CLOSED, CLOSING, CROWDED, ITERATION_S, MUTED, STARVED, WAITING, YIELDING
 from kcompat.net.out_queue import MAX_PIECES
 from kcompat.net.placing import misfit
 from kcompat.net.sizes import GRAIN, JOIN_LIMIT, PREFIX
@@ -222,7 +222,7 @@ class Conversation(ABC):
         on_frame = self._handler.on_frame
         max_frame = self._hub.limits.max_frame
         pieces: list[Piece] = []
-        turn_ends = 0.0
+        iteration_ends = 0.0
         try:
             while end - start >= PREFIX and not self._gate:
                 length: int = unpack_length(data, start)[0]
@@ -245,9 +245,9 @@ class Conversation(ABC):
                     self._queue(answer, pieces)
                 if start != end and not self._gate:
                     now = self._hub.loop.time()
-                    if not turn_ends:
-                        turn_ends = now + TURN_S
-                    elif now > turn_ends:
+                    if not iteration_ends:
+                        iteration_ends = now + ITERATION_S
+                    elif now > iteration_ends:
                         self._gate = YIELDING
                         self._hub.loop.call_soon(self._go_on)  # others have theirs first
         except Exception as error:
@@ -354,10 +354,10 @@ class Conversation(ABC):
         self._schedule()
 
     def _schedule(self) -> None:
-        """Call `_go_on` at the end of the turn, once: answers that are settled in one turn leave together."""
+        """Call `_go_on` once at the end of the iteration, so that answers settled in it leave together."""
         if not self._scheduled:
             self._scheduled = True
-            self._hub.turn.answer_soon(self._go_on)
+            self._hub.iteration.answer_soon(self._go_on)
 
     def _go_on(self) -> None:
         """Send what may be sent, hand on what may be handed on, and read again if that is of use."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 READABLE: Final = select.EPOLLIN
 WRITABLE: Final = select.EPOLLOUT
 
-POLLS_A_TURN: Final = 4
+POLLS_AN_ITERATION: Final = 4
 """Number of polls in a row while sockets are ready: the loop takes as long for its own round as two requests.
 With more, what else the loop has to do would wait for too long."""
 
@@ -41,7 +41,7 @@ With more, what else the loop has to do would wait for too long."""
 class EpollPoller:
     """A `Poller` on one epoll for all sockets of a loop, which the loop watches as one file."""
 
-    __slots__ = ("_epoll", "_hub", "_in_turn", "_readers", "_sends", "_serve", "_writers")
+    __slots__ = ("_epoll", "_hub", "_is_serving", "_readers", "_sends", "_serve", "_writers")
 
     def __init__(self, hub: Hub, serve: Serve = serve) -> None:
         """`serve` makes one poll: `_native.serve` or `_python.serve`."""
@@ -51,8 +51,8 @@ class EpollPoller:
         self._readers: dict[int, Watched] = {}
         self._writers: dict[int, Watched] = {}
         self._sends: Sends = []
-        self._in_turn = False
-        hub.loop.add_reader(self._epoll.fileno(), self._turn)
+        self._is_serving = False
+        hub.loop.add_reader(self._epoll.fileno(), self._iterate)
 
     def close(self) -> None:
         if not self._epoll.closed:
@@ -88,7 +88,7 @@ class EpollPoller:
             self._epoll.unregister(fd)
 
     def send_soon(self, send: Callable[[list[Piece]], object], pieces: list[Piece]) -> None:
-        if self._in_turn:
+        if self._is_serving:
             self._sends.append((send, pieces))
         else:
             send(pieces)
@@ -96,13 +96,13 @@ class EpollPoller:
     def send_file(self, sock: socket, file: int, position: int, count: int) -> int:
         return os.sendfile(sock.fileno(), file, position, count)
 
-    def _turn(self) -> None:
-        self._in_turn = True
-        self._hub.turn.begin()
+    def _iterate(self) -> None:
+        self._is_serving = True
+        self._hub.iteration.begin()
         try:
-            for _ in range(POLLS_A_TURN):
+            for _ in range(POLLS_AN_ITERATION):
                 if not self._serve(self._hub, self._epoll, self._readers, self._writers, self._sends):
                     break
         finally:
-            self._in_turn = False
-            self._hub.turn.end()
+            self._is_serving = False
+            self._hub.iteration.end()

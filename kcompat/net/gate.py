@@ -23,6 +23,6 @@ YIELDING: Final = 128
 BUSY: Final = 256
 """The last frame is being worked on elsewhere."""
 
-TURN_S: Final = 0.001
-"""Seconds after the first frame of a read event from which on a conversation waits for its next turn of the
-loop: a peer that sends thousands of requests at once does not keep the others waiting for all of them."""
+ITERATION_S: Final = 0.001
+"""Seconds after the first frame of a read event from which on a conversation waits for the next iteration of
+the event loop: a peer that sends thousands of requests at once does not keep the others waiting."""

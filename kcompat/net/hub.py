@@ -12,7 +12,7 @@ from kcompat.faults import contained
 from kcompat.net.frame_buffer import STEP, BufferPool, FrameBuffer, whole_size
 from kcompat.net.gate import STARVED
 from kcompat.net.limits import Limits, ReceiveMemory
-from kcompat.net.loop_turn import LoopTurn
+from kcompat.net.loop_iteration import LoopIteration
 from kcompat.net.sizes import GRAIN, KIB
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 SCRATCH_SIZE: Final = 1088 * KIB
 """Bytes received at a time: enough for a client's full batch, which is then served where it was received.
 
-With room for two batches both would be answered together, and client and broker would take turns in waiting.
+With room for two batches both would be answered together, and client and broker would wait alternately.
 """
 CAREFUL_READ: Final = 256 * KIB
 """Bytes received at a time while half-received frames take more memory than the share of one address."""
@@ -75,11 +75,14 @@ class Hub:
     """One per event loop. `start` it before the first connection, `stop` it after the last."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, limits: Limits | None = None, turn: LoopTurn | None = None
+        self,
+        loop: asyncio.AbstractEventLoop,
+        limits: Limits | None = None,
+        iteration: LoopIteration | None = None,
     ) -> None:
-        """`turn` is that of the loop, if others have one already."""
+        """`iteration` is that of the loop, if others have one already."""
         self.loop = loop
-        self.turn = turn or LoopTurn(loop)
+        self.iteration = iteration or LoopIteration(loop)
         self.limits = limits or Limits()
         self.scratch = bytearray(SCRATCH_SIZE + GRAIN)
         self.scratch_view = memoryview(self.scratch)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from kcompat.net.loop_turn import LoopTurn
+    from kcompat.net.loop_iteration import LoopIteration
 
 FEW_CALLED_OFF: Final = 100
 """So many of the timers that are kept may be called off, or half of them; then those are thrown out."""
@@ -30,10 +30,10 @@ class LoopClock:
 
     __slots__ = ("_armed", "_armed_at", "_called_off", "_loop", "_numbers", "_timers", "call_soon")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, turn: LoopTurn | None = None) -> None:
-        """`turn` is that of the loop, if its sockets are served in one."""
+    def __init__(self, loop: asyncio.AbstractEventLoop, iteration: LoopIteration | None = None) -> None:
+        """`iteration` is that of the loop, if its sockets are served in one."""
         self._loop = loop
-        self.call_soon: Callable[[Callable[[], object]], object] = (turn or loop).call_soon
+        self.call_soon: Callable[[Callable[[], object]], object] = (iteration or loop).call_soon
         """Call a function in this loop iteration, behind the work that is under way (`Clock.call_soon`)."""
         self._timers: list[tuple[float, int, _Timer]] = []  # a heap, by the loop's time in seconds
         self._numbers = count()  # the order of those of one time

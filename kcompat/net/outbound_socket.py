@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-TURN_BUDGET: Final = MIB
-"""Bytes that one connection may receive per turn of the loop before others have theirs."""
+ITERATION_BUDGET: Final = MIB
+"""Bytes that one connection may receive per iteration of the event loop before others have theirs."""
 
 _UNDER_WAY: Final = (0, errno.EINPROGRESS, errno.EWOULDBLOCK)
 
@@ -144,7 +144,7 @@ class SocketConnection:
     # Frames in
 
     def _on_readable(self) -> None:
-        budget = TURN_BUDGET
+        budget = ITERATION_BUDGET
         try:
             while budget > 0 and self._socket is not None:
                 count, has_room = self._receive(self._socket)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kcompat.net.answers import FrameHandler
     from kcompat.net.limits import Limits
     from kcompat.net.listener import Listener
-    from kcompat.net.loop_turn import LoopTurn
+    from kcompat.net.loop_iteration import LoopIteration
 
 GRACE_S: Final = 1.0
 """Seconds that a stop waits for answers in flight."""
@@ -27,12 +27,12 @@ class Server:
         listeners: Iterable[Listener],
         handler: FrameHandler,
         limits: Limits | None = None,
-        turn: LoopTurn | None = None,
+        iteration: LoopIteration | None = None,
     ) -> None:
-        """`turn` is that of the running loop, if others have one already."""
+        """`iteration` is that of the running loop, if others have one already."""
         self.listeners = list(listeners)
         self._handler = handler
-        self.hub = Hub(asyncio.get_running_loop(), limits, turn)
+        self.hub = Hub(asyncio.get_running_loop(), limits, iteration)
 
     def start(self) -> None:
         """Begin to accept connections on all listeners."""

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-TURN_BUDGET: Final = MIB + 64 * KIB
-"""Bytes that one conversation may send per turn of the loop before others have theirs: an answer with as much
-as a follower asks for of a partition (`replica.fetch.max.bytes`), whole.
+ITERATION_BUDGET: Final = MIB + 64 * KIB
+"""Bytes that one conversation may send per iteration of the event loop: an answer with as much as a follower
+asks for of a partition (`replica.fetch.max.bytes`), whole.
 """
 
 
@@ -81,7 +81,7 @@ class Stream(Conversation):
         out = self._out
         assert out is not None
         try:
-            drained = out.send(self, TURN_BUDGET, self._hub.now)
+            drained = out.send(self, ITERATION_BUDGET, self._hub.now)
         except (OSError, TruncatedRangeError) as error:
             self._send_failed(error)
             return

@@ -113,7 +113,7 @@ class BrokerNode:
         parts = self.parts = Parts(
             storage, session, self._authorizer, self._lifetime, keeps_metadata=store.is_own
         )
-        self.server = Server(listeners, parts.dispatcher, limits_of(config), environment.turn)
+        self.server = Server(listeners, parts.dispatcher, limits_of(config), environment.iteration)
         feed.subscribe(lambda changed: setattr(self.server.hub, "limits", limits_of(changed)))
         told, self.served = await advertise(config, listeners, environment.host_name, is_alone=store.is_own)
         await parts.cluster.join(told)

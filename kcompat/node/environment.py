@@ -20,7 +20,7 @@ from kcompat.log.files import FILES
 from kcompat.net.admin_socket import AdminSocket
 from kcompat.net.host_name import host_name
 from kcompat.net.loop_clock import LoopClock
-from kcompat.net.loop_turn import LoopTurn
+from kcompat.net.loop_iteration import LoopIteration
 from kcompat.net.outbound_socket import SocketConnector
 from kcompat.net.plain_listener import bind
 from kcompat.node.layout import insist_on_no_member
@@ -81,16 +81,16 @@ class Environment(Struct, frozen=True):
     """The name at which other machines reach this one; the answer does not take long."""
     administration: Callable[[str, Mapping[str, Command]], Administration]
     """Makes the port for commands of the same machine: `administration(directory, commands)`."""
-    turn: LoopTurn | None = None
+    iteration: LoopIteration | None = None
     """The iteration of the event loop, where the clock knows of one."""
 
 
 def real_environment() -> Environment:
     """Return the environment of this process: its event loop, clock, files and network."""
     loop = asyncio.get_running_loop()
-    turn = LoopTurn(loop)
+    iteration = LoopIteration(loop)
     return Environment(
-        clock=LoopClock(loop, turn),
+        clock=LoopClock(loop, iteration),
         random=SystemRandom(),
         files=FILES,
         start_worker=ThreadWorker,
@@ -100,7 +100,7 @@ def real_environment() -> Environment:
         connect=SocketConnector(loop),
         host_name=host_name,
         administration=AdminSocket,
-        turn=turn,
+        iteration=iteration,
     )
 
 

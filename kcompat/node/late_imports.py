@@ -28,7 +28,7 @@ class LateImports:
         self._timer: Timer | None = None
 
     def start(self) -> None:
-        """Import one in each turn of the loop from now on."""
+        """Import one in each iteration of the event loop from now on."""
         self._import_in(0)
 
     def stop(self) -> None:

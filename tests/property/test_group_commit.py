@@ -112,7 +112,7 @@ class FlushedLog(RuleBasedStateMachine):
 
     @precondition(lambda self: self.threads.soon_due)
     @rule()
-    def end_the_turn(self) -> None:
+    def end_the_iteration(self) -> None:
         self.threads.soon_due.pop(0)()
 
     @precondition(lambda self: self.threads.works)

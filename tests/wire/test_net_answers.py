@@ -57,12 +57,12 @@ def busy_with(work, holds=0):
     return script
 
 
-async def turns(count=5):
+async def iterations(count=5):
     for _ in range(count):
         await asyncio.sleep(0)
 
 
-async def test_what_a_frame_completes_leaves_in_the_turn_that_served_it(request):
+async def test_what_a_frame_completes_leaves_in_the_iteration_that_served_it(request):
     if "portable" in request.node.name:
         return  # the loop itself watches the sockets there: its round is the turn
     loop, later, seen = asyncio.get_running_loop(), Later(), asyncio.Event()
@@ -95,7 +95,7 @@ async def test_pipelined_frames_are_handed_on_at_once_and_answered_in_request_or
         await handler.until_frames(4)
         later.promises[2].complete([framed(b"third")])
         later.promises[1].complete([framed(b"second")])
-        await turns()
+        await iterations()
         later.promises[0].complete([framed(b"first")])
         assert await peer.frames(4) == [b"first", b"second", b"now", b"third"]
 
@@ -116,7 +116,7 @@ async def test_a_blocking_frame_holds_back_those_behind_it():
         peer.ask(b"b1", b"now", b"b2", b"last")
         await handler.until_frames(1)
         peer.ask(b"even later")
-        await turns()
+        await iterations()
         assert handler.frames == [b"b1"]
         later.promises[0].complete([framed(b"one")])
         assert await peer.frames(2) == [b"one", b"now"]
@@ -156,7 +156,7 @@ async def test_another_request_ends_a_waiting_fetch_once(together):
         else:
             peer.ask(FETCH)
             await handler.until_frames(1)
-            await turns()
+            await iterations()
             assert later.interrupted == 0
             peer.ask(COMMIT)
             peer.ask(COMMIT)
@@ -169,7 +169,7 @@ async def test_a_fetch_does_not_end_a_waiting_fetch():
     async with serving(handler) as server, peer_of(server) as peer:
         peer.ask(FETCH + b"1", FETCH + b"2")
         await handler.until_frames(1)
-        await turns()
+        await iterations()
         assert (later.interrupted, len(handler.frames)) == (0, 1)
         later.promises[0].complete([framed(b"data")])
         assert await peer.frame() == b"data"
@@ -196,7 +196,7 @@ async def test_only_a_whole_frame_ends_a_waiting_fetch():
         await handler.until_frames(1)
         peer.send(framed(big)[:-1])
         await until(lambda: server.hub.memory.used > 900_000)
-        await turns()
+        await iterations()
         assert later.interrupted == 0
         peer.send(b"\0")
         assert await peer.frame() == b"interrupted " + FETCH
@@ -254,7 +254,7 @@ async def test_after_the_work_an_answer_may_wait_without_holding_others_back():
     async with serving(handler) as server, peer_of(server) as peer:
         peer.ask(b"busy", b"next")
         await handler.until_frames(1)
-        await turns()
+        await iterations()
         assert handler.frames == [b"busy"]
         work.complete(Waiting(commit, Mode.PIPELINED))
         await handler.until_frames(2)
@@ -311,7 +311,7 @@ async def test_too_many_pipelined_answers_stop_the_handing_on():
     async with serving(handler, Limits(max_pipelined=10)) as server, peer_of(server) as peer:
         peer.ask(*(b"p%d" % n for n in range(25)))
         await handler.until_frames(10)
-        await turns()
+        await iterations()
         assert len(handler.frames) == 10
         later.promises[0].complete([framed(b"0")])
         await handler.until_frames(11)
@@ -354,7 +354,7 @@ async def test_answers_for_a_peer_that_left_are_forgotten():
         await until(lambda: not server.hub.connections)
         for promise in later.promises:
             promise.complete([framed(b"too late")])
-        await turns()
+        await iterations()
         assert server.hub.closed == {"disconnected": 1}
 
 

@@ -121,7 +121,7 @@ class LogCleaner:
 
     def start(self) -> None:
         """Look for something to clean, and go on doing so every `log.cleaner.backoff.ms`."""
-        self._turn()
+        self._round()
 
     def stop(self) -> None:
         """Give up what is under way; nothing of it is in place."""
@@ -145,7 +145,7 @@ class LogCleaner:
             log.roll(self._clock.now_ms())
             self.uncleanable.pop((log.directory, log.topic_id), None)
         self._requests += requests
-        self._turn()
+        self._round()
         return [request.outcome for request in requests]
 
     def bytes_cleaned(self, log: Log) -> int:
@@ -157,7 +157,7 @@ class LogCleaner:
 
     # -- the rounds ------------------------------------------------------------------------------------------
 
-    def _turn(self) -> None:
+    def _round(self) -> None:
         """Hear what the runners did, start new ones, and come back, whatever goes wrong with one of them."""
         config = self._config()
         for cleaning in list(self._running.values()):
@@ -174,7 +174,7 @@ class LogCleaner:
             delay_ms = max(_POLL_MS, min(config.backoff_ms, _LONGEST_DELAY_MS))
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._clock.call_later(delay_ms, self._turn)
+        self._timer = self._clock.call_later(delay_ms, self._round)
 
     def _begin_next(self, config: CleanerConfig) -> bool:
         """Start on the log that needs it most; False if none does."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from kcompat.log.files import OpenFile
 
-END_OF_TURN, SYNCED = "end of the turn", "synced"
+END_OF_ITERATION, SYNCED = "end of the iteration", "synced"
 
 
 class CountingFiles(Files):
@@ -50,14 +50,14 @@ class CountingFiles(Files):
 
 
 class ContextByHand(LogContext):
-    """Does nothing by itself: `step` ends the turn of the loop, or the sync."""
+    """Does nothing by itself: `step` ends the iteration of the event loop, or the sync."""
 
     def __init__(self, path: str, files: Files) -> None:
         super().__init__(path, files)
         self.pending: deque[tuple[str, Callable[[], object]]] = deque()
 
     def soon(self, callback: Callable[[], object]) -> None:
-        self.pending.append((END_OF_TURN, callback))
+        self.pending.append((END_OF_ITERATION, callback))
 
     def sync(self, work: Callable[[], object], then: Callable[[], object]) -> None:
         def end() -> None:
@@ -104,17 +104,17 @@ def test_by_default_nothing_waits(tmp_path: Path) -> None:
 def test_an_append_waits_until_it_is_on_the_device(held: Held) -> None:
     result = held.append(3)
     assert (result.error, held.log.log_end_offset, held.log.durability.unsynced_from) == (0, 3, 0)
-    assert held.step() == END_OF_TURN
+    assert held.step() == END_OF_ITERATION
     assert ("file" in held.counting.synced, held.log.durability.unsynced_from) == (False, 0)
     assert held.step() == SYNCED
     assert (held.log.durability.unsynced_from, held.log.recovery_point, held.released) == (NONE_WAITS, 3, 1)
     assert not held.by_hand.pending
 
 
-def test_appends_of_one_turn_share_a_sync_and_those_during_it_the_next(held: Held) -> None:
+def test_appends_of_one_iteration_share_a_sync_and_those_during_it_the_next(held: Held) -> None:
     for _ in range(5):
         held.append()
-    assert held.step() == END_OF_TURN
+    assert held.step() == END_OF_ITERATION
     for _ in range(7):
         held.append()
     assert [name for name, _ in held.by_hand.pending] == [SYNCED], "one at a time"
@@ -219,7 +219,7 @@ def test_flush_ms_syncs_aside_and_holds_nothing(tmp_path: Path) -> None:
     assert not held.by_hand.pending
     held.log.durability.flush_if_due(held.log, 100)
     assert held.log.durability.unsynced_from == NONE_WAITS
-    assert [held.step(), held.step()] == [END_OF_TURN, SYNCED]
+    assert [held.step(), held.step()] == [END_OF_ITERATION, SYNCED]
     assert held.log.recovery_point == 1
     held.log.durability.flush_if_due(held.log, 300)
     assert not held.by_hand.pending, "all is there"

@@ -84,7 +84,7 @@ def conversation(script: Script | None = None, limits: Limits = USUAL) -> Collec
     return Collected(hub, script or Script())
 
 
-async def turns(count: int = 3) -> None:
+async def iterations(count: int = 3) -> None:
     for _ in range(count):
         await asyncio.sleep(0)
 
@@ -120,7 +120,7 @@ async def test_no_answer_is_sent_where_there_is_none() -> None:
 async def test_an_impossible_length_closes_behind_the_answers(length: bytes) -> None:
     talk = conversation(limits=Limits(max_frame=10))
     talk.feed(b"\0\0\0\3one" + length + b"and more of it")
-    await turns()
+    await iterations()
     assert (talk.sent, talk.events) == ([b"<one>"], ["hang up"])
     assert talk._hub.closed == {"bad frame length": 1}
 
@@ -132,10 +132,10 @@ async def test_answers_that_come_later_wait_their_turn() -> None:
     talk = conversation(script)
     talk.feed(b"\0\0\0\1a\0\0\0\1b\0\0\0\1c")
     second.complete([b"2"])
-    await turns()
+    await iterations()
     assert (script.frames, talk.sent) == ([b"a", b"b", b"c"], [])
     first.complete([b"1"])
-    await turns()
+    await iterations()
     assert talk.sent == [b"1", b"2", b"<c>"]
 
 
@@ -147,7 +147,7 @@ async def test_frames_behind_a_blocking_one_wait() -> None:
     talk.feed(b"\0\0\0\4join\0\0\0\4next")
     assert script.frames == [b"join"]
     promise.complete([b"joined"])
-    await turns()
+    await iterations()
     assert talk.sent == [b"joined", b"<next>"]
 
 
@@ -158,7 +158,7 @@ async def test_behind_one_that_is_worked_on_nothing_is_received() -> None:
     assert talk.feed(b"\0\0\0\4work") == b""
     assert talk.feed(b"\0\0\0\4next") == b"\0\0\0\4next"
     promise.complete([b"done"])
-    await turns()
+    await iterations()
     assert talk.events == ["resume"]
     assert talk.feed(b"\0\0\0\4next") == b""
     assert talk.sent == [b"done", b"<next>"]
@@ -185,7 +185,7 @@ async def test_the_end_ends_a_waiting_fetch_and_forgets_answers() -> None:
     talk.close("disconnected")
     talk.close("again")
     promise.complete([b"too late"])
-    await turns()
+    await iterations()
     assert (calls, talk.sent, talk.events) == (["ended"], [], ["hang up"])
     assert talk._hub.closed == {"disconnected": 1}
     assert talk._hub.memory.used == 0
@@ -197,10 +197,10 @@ async def test_close_is_obeyed_behind_earlier_answers() -> None:
     promise = Promise[Answer]()
     talk = conversation(Script(later=Waiting(promise, Mode.PIPELINED), close=CLOSE))
     talk.feed(b"\0\0\0\5later\0\0\0\5close\0\0\0\5never")
-    await turns()
+    await iterations()
     assert talk.events == []
     promise.complete([b"now"])
-    await turns()
+    await iterations()
     assert (talk.sent, talk.events) == ([b"now"], ["hang up"])
     assert talk._hub.closed == {"closed by the handler": 1}
 
@@ -229,7 +229,7 @@ async def test_an_exception_of_the_handler_closes_behind_the_answers(
     script.answers = {"one": None}
     talk = conversation(script)
     talk.feed(b"\0\0\0\3two\0\0\0\2\xff\xff\0\0\0\3two")
-    await turns()
+    await iterations()
     assert (talk.sent, talk.events) == ([b"<two>"], ["hang up"])
     assert talk._hub.closed == {"failed request": 1}
     assert "a request failed" in caplog.text
@@ -291,7 +291,7 @@ async def test_without_receive_memory_nothing_is_received_until_there_is_some() 
     assert rest != b""
     assert second.events == []
     first.feed(b"\0")
-    await turns()
+    await iterations()
     assert second.events == ["resume"]
     assert second.feed(rest) == b""
     assert [len(piece) for piece in first.sent + second.sent] == [500_002, 500_002]
@@ -307,7 +307,7 @@ async def test_too_many_answers_that_wait_stop_the_handing_on() -> None:
     talk.feed(b"\0\0\0\5later\0\0\0\1a\0\0\0\1b")
     assert script.frames == [b"later", b"a"]
     promise.complete([b"now"])
-    await turns()
+    await iterations()
     assert talk.sent == [b"now", b"<a>", b"<b>"]
 
 
@@ -318,10 +318,10 @@ async def test_finish_answers_what_is_in_flight() -> None:
     talk = conversation(script)
     talk.feed(b"\0\0\0\5later")
     talk.finish()
-    await turns()
+    await iterations()
     assert talk.feed(b"\0\0\0\3one") == b"\0\0\0\3one"
     promise.complete([b"now"])
-    await turns()
+    await iterations()
     assert (talk.sent, talk.events) == ([b"now"], ["hang up"])
     assert talk._hub.closed == {"stopped": 1}
 

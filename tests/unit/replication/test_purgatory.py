@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.net.loop_clock import LoopClock
-from kcompat.net.loop_turn import LoopTurn
+from kcompat.net.loop_iteration import LoopIteration
 from kcompat.replication.purgatory import Purgatory
 from support.virtual_clock import VirtualClock
 
@@ -108,15 +108,15 @@ async def test_the_first_is_answered_before_the_next_is_asked() -> None:
             return "expired"
 
     loop = asyncio.get_running_loop()
-    turn = LoopTurn(loop)
-    purgatory = Purgatory(LoopClock(loop, turn))
-    turn.begin()
+    iteration = LoopIteration(loop)
+    purgatory = Purgatory(LoopClock(loop, iteration))
+    iteration.begin()
     for name in ("b", "c"):
         waiting = purgatory.wait(Telling(name), ["a", "b", "c"], None)
-        waiting.promise.then(lambda name: turn.answer_soon(partial(told.append, f"{name} is answered")))
+        waiting.promise.then(lambda name: iteration.answer_soon(partial(told.append, f"{name} is answered")))
     for key in ("a", "b", "c"):
         purgatory.wake_soon(key)
-    turn.end()
+    iteration.end()
     assert told == [
         "b sees a",
         "b sees b",

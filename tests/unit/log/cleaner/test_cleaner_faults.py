@@ -149,7 +149,7 @@ def test_a_bug_in_a_cleaning_ends_that_one_alone(fixture: CleanerFixture) -> Non
     assert offsets(good) == [3]
 
 
-def test_a_fault_in_the_choice_of_a_log_is_not_the_last_turn(fixture: CleanerFixture) -> None:
+def test_a_fault_in_the_choice_of_a_log_is_not_the_last_round(fixture: CleanerFixture) -> None:
     fill(fixture.log("good"))
     start_runner, met = fixture.start_runner, list[CleanJob]()
 

@@ -1,8 +1,8 @@
-"""The end of a turn: what is done once the sockets that are ready have been served, before the loop goes on.
+"""Calls at the end of an iteration of the event loop, once all ready sockets have been served.
 
-The event loop does what it is given in its next round, and a round takes as long as half a small request. So
-what a request has set going leaves in the turn that served it: the answer to a fetch that waited for its
-record, the answer to a produce that waited for a follower's fetch.
+`loop.call_soon` runs a callback in the next iteration, and an iteration takes as long as half a small
+request. So the answers that a request causes leave in the iteration that served it: the answer to a fetch
+that waited for its record, the answer to a produce that waited for a follower's fetch.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 ROUNDS: Final = 3
 """Number of times that calls at the end of an iteration may add further ones.
 
-Later ones wait for the loop's next round: calls that call for each other keep no socket waiting for longer.
+Later ones wait for the next iteration: calls that add each other keep no socket waiting for longer.
 """
 
 
-class LoopTurn:
-    """The turn of an event loop. Whoever serves its sockets begins and ends it."""
+class LoopIteration:
+    """The current iteration of an event loop; the poller of its sockets begins and ends it."""
 
     __slots__ = ("_answers", "_calls", "_is_on", "_loop")
 
@@ -34,8 +34,9 @@ class LoopTurn:
         self._calls: list[Callable[[], object]] = []
 
     def call_soon(self, callback: Callable[[], object]) -> None:
-        """Run `callback` at the end of this turn, or in the loop's next round where none is on. Calls run in
-        order, and a fault in one is logged; from the loop's thread.
+        """Run `callback` at the end of this iteration, or of the next if no poll is under way.
+
+        Calls run in order, and a fault in one is logged. Call this from the loop's thread.
         """
         if self._is_on:
             self._calls.append(callback)
@@ -43,8 +44,9 @@ class LoopTurn:
             self._loop.call_soon(callback)
 
     def answer_soon(self, callback: Callable[[], object]) -> None:
-        """As `call_soon`, but no later than behind the call that is under way: a peer waits for what this
-        sends, and works while the calls that are left are made.
+        """Run `callback` as `call_soon` does, but right after the call that is under way.
+
+        The peer that waits for this answer then works while the remaining calls are made.
         """
         if self._is_on:
             self._answers.append(callback)
@@ -56,7 +58,7 @@ class LoopTurn:
         self._is_on = True
 
     def end(self) -> None:
-        """Run what was collected."""
+        """Run the collected calls."""
         for _ in range(ROUNDS):
             if not self._answers and not self._calls:
                 break
@@ -80,5 +82,5 @@ class LoopTurn:
 
 
 def _run(callback: Callable[[], object]) -> None:
-    with contained("a call at the end of a turn"):
+    with contained("a call at the end of an iteration"):
         callback()
