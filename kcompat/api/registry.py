@@ -18,7 +18,6 @@ from kcompat.net.answers import Mode
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
 
 if TYPE_CHECKING:
-    from kcompat.api.context import Services
     from kcompat.net.answers import Connection
 
 Handler = Callable[[Any, Any], Any]
@@ -72,7 +71,7 @@ def _handler(key: ApiKey) -> Handler:
     return handler
 
 
-def _produce_shortcut(services: Services, version: int, read: Reader) -> Shortcut | None:
+def _produce_shortcut(services: Any, version: int, read: Reader) -> Shortcut | None:
     module = importlib.import_module("kcompat.api.produce.repeated")
     shortcut: Shortcut | None = module.shortcut(services, version, read)
     return shortcut
@@ -84,7 +83,7 @@ def _served(
     since: int = 0,
     until: int | None = None,
     mode: Mode = Mode.BLOCKING,
-    shortcut: Callable[[Services, int, Reader], Shortcut | None] | None = None,
+    shortcut: Callable[[Any, int, Reader], Shortcut | None] | None = None,
 ) -> Served:
     return Served(
         key,
