@@ -274,7 +274,7 @@ class ShardRunner(Generic[S]):
     def _respond(self, pending: _Pending[Any], error: ErrorCode) -> None:
         response = pending.result.response
         if isinstance(response, Promise):
-            return  # whoever parked it answers it
+            return  # the shard answers the promise that it has parked
         if error == ErrorCode.NONE:
             self._answers.append(Answer(pending.promise, response))
         else:

@@ -253,7 +253,7 @@ class Runtime(Generic[S]):
         if self._slots.get(partition) is not slot:
             return  # unloaded meanwhile
         if outcome not in COMMITTED:
-            del self._slots[partition]  # for whoever leads it next, or for this broker when it does so again
+            del self._slots[partition]  # a later leader loads it anew, which may be this broker
             return
         try:
             slot.runner.shard.loaded(self._clock.now_ms())
@@ -303,4 +303,4 @@ class Runtime(Generic[S]):
 
 
 def _ignore(_error: ErrorCode) -> None:
-    """Drop the error of an operation whose response nobody waits for."""
+    """Drop the error of an operation without a response."""

@@ -18,7 +18,7 @@ EXPECTED_FOR_MS: Final = 1000
 
 
 class ExpectedMembers:
-    """Connections on which somebody has asked for a group, and not joined it since.
+    """Connections on which a client has asked for a group's coordinator, and not joined the group since.
 
     A client may join on another connection than the one it asks on, so any join is taken for that of the
     first who asked.

@@ -161,7 +161,7 @@ class Partition:
         self._synced()
         self.wake_deletions()
 
-    # -- who is in sync ----------------------------------------------------------------------------------
+    # -- replicas in sync --------------------------------------------------------------------------------
 
     def note_fetch(self, spec: FetchSpec, reader: PartitionReader, now_ms: int) -> None:
         """Note that a follower has everything below the offset that it fetches from. This precedes any

@@ -103,7 +103,7 @@ class TransactionCoordinator:
         self._look_later(self._expire_all, self.config.expiry_interval_ms)
 
     def stop(self) -> None:
-        """Answer NOT_COORDINATOR to all who wait, and serve nothing more."""
+        """Answer NOT_COORDINATOR to all requests that wait, and serve none any more."""
         for timer in self._timers.values():
             timer.cancel()
         self._markers.close()
@@ -124,13 +124,13 @@ class TransactionCoordinator:
             self._markers.forget(partition)
 
     def partition_of(self, transactional_id: str) -> int:
-        """The partition of `__transaction_state` that keeps the id."""
+        """Return the partition of `__transaction_state` that keeps the id."""
         return partition_for(transactional_id, self._partition_count())
 
     # --- the APIs
 
     def initialize(self, request: InitRequest) -> Promise[ProducerAnswer]:
-        """InitProducerId with a transactional id."""
+        """Handle InitProducerId with a transactional id."""
         if not request.transactional_id:
             return Promise.resolved(ProducerAnswer(ErrorCode.INVALID_REQUEST))
         if not 0 < request.timeout_ms <= self.config.max_timeout_ms:
@@ -143,7 +143,7 @@ class TransactionCoordinator:
     def add_partitions(
         self, name: str, producer: Producer, partitions: Collection[TopicPartition], client_version: int
     ) -> Promise[ErrorCode]:
-        """AddPartitionsToTxn and AddOffsetsToTxn: all of these, or none."""
+        """Handle AddPartitionsToTxn or AddOffsetsToTxn: add all of these partitions, or none."""
         if not name:
             return Promise.resolved(ErrorCode.INVALID_REQUEST)
         return self._write(
@@ -163,7 +163,7 @@ class TransactionCoordinator:
         )
 
     def end(self, request: EndRequest) -> Promise[ProducerAnswer]:
-        """EndTxn: answered once it is decided for good; the markers follow."""
+        """Handle EndTxn: the answer comes once the decision is committed; the markers follow."""
         if not request.transactional_id:
             return Promise.resolved(ProducerAnswer(ErrorCode.INVALID_REQUEST))
         return self._with_producer_id(
@@ -171,7 +171,7 @@ class TransactionCoordinator:
         )
 
     def describe(self, name: str) -> DescribedTransaction:
-        """DescribeTransactions of one id."""
+        """Handle DescribeTransactions of one id."""
         if not name:
             return DescribedTransaction(ErrorCode.INVALID_REQUEST)
         return self.runtime.read(

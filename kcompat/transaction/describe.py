@@ -37,7 +37,7 @@ class TransactionFilter(Struct, frozen=True):
     """Since the transaction began; one that never began is as old as can be."""
 
     def passes(self, transaction: Transaction, now_ms: int) -> bool:
-        """Whether one is asked for."""
+        """Return whether a transactional id passes the filter."""
         return (
             (not self.producer_ids or transaction.producer_id in self.producer_ids)
             and (self.states is None or transaction.state in self.states)
@@ -46,7 +46,7 @@ class TransactionFilter(Struct, frozen=True):
 
 
 def describe(shard: Transactions, name: str) -> DescribedTransaction:
-    """One id; TRANSACTIONAL_ID_NOT_FOUND where it is not known."""
+    """Return the description of one id; TRANSACTIONAL_ID_NOT_FOUND if it is unknown."""
     transaction = shard.transactions.committed(name)
     error = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND if transaction is None else ErrorCode.NONE
     return DescribedTransaction(error, transaction)

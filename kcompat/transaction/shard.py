@@ -50,22 +50,23 @@ class TransactionShard:
             self._prepared[name] = position.offset
 
     def replay_end_transaction(self, producer_id: int, committed: bool, offset: int) -> None:
-        """No transaction writes into `__transaction_state`."""
+        """Ignore a transaction marker: no transaction writes into `__transaction_state`."""
 
     def committed(self, offset: int) -> None:
-        """Records up to `offset` are committed."""
+        """Show readers the records up to `offset`, and write the markers of transactions decided in them."""
         self._timeline.commit(offset)
         if self._prepared and not self._timeline.is_loading:
             self._write_markers(offset)
 
     def loaded(self, now_ms: int) -> None:  # noqa: ARG002
-        """The log has been replayed: go on writing the markers of all that is decided."""
+        """Continue to write the markers of all decided transactions, after the log has been replayed."""
         self._timeline.loaded()
         self._write_markers(max(self._prepared.values(), default=-1))
 
     def _write_markers(self, offset: int) -> None:
-        """Have them written of what is decided by records up to `offset`, however late those are committed:
-        whoever asked for it may have been told that it took too long.
+        """Write the markers of transactions decided by records up to `offset`, however late they commit.
+
+        The producer may have got a timeout for its request to end the transaction.
         """
         for name in [name for name, place in self._prepared.items() if place <= offset]:
             del self._prepared[name]
@@ -74,7 +75,7 @@ class TransactionShard:
             self._decided(name, transaction)
 
     def unloaded(self) -> list[Answer]:
-        """The partition leaves this broker; nobody waits in it."""
+        """Return nothing: no request is parked here."""
         return []
 
     def check_invariants(self) -> None:

@@ -1,7 +1,7 @@
-"""One transactional id: its producer, and its transaction as far as it has come. Pure.
+"""The state of a transactional id: its producer and its transaction. Pure.
 
-Every change is a method that gives the value after it; nothing here knows of time, logs or markers. Kafka's
-counterpart: `TransactionMetadata`.
+Every change is a method that returns the new value; times are arguments, and there are no logs or markers.
+Kafka's counterpart: `TransactionMetadata`.
 """
 
 from __future__ import annotations
@@ -85,8 +85,9 @@ class Transaction(Struct, frozen=True):
     def decided(
         self, commits: bool, client_version: int, now_ms: int, next_producer_id: int = NO_PRODUCER_ID
     ) -> Transaction:
-        """The end of the transaction is decided. Since `transaction.version` 2 the epoch rises with it; where
-        it has no room left, `next_producer_id` follows.
+        """Return the transaction after its end is decided.
+
+        Since `transaction.version` 2 the epoch rises with it; `next_producer_id` follows the last epoch.
         """
         epoch = self.producer_epoch
         if client_version >= VERSION_2:
@@ -101,13 +102,13 @@ class Transaction(Struct, frozen=True):
         )
 
     def fenced(self, now_ms: int) -> Transaction:
-        """The transaction is aborted in an epoch that nobody is given: its producer writes no more."""
+        """Return the aborted transaction in an epoch that no client gets, which fences its producer."""
         return self._to(
             State.PREPARE_ABORT, producer_epoch=self._fencing_epoch, updated_ms=now_ms, client_version=0
         )
 
     def completed(self, now_ms: int) -> Transaction:
-        """All markers are written."""
+        """Return the transaction after all its markers are written."""
         follows = self.next_producer_id != NO_PRODUCER_ID
         return self._to(
             State.COMPLETE_COMMIT if self.state is State.PREPARE_COMMIT else State.COMPLETE_ABORT,

@@ -52,7 +52,7 @@ class TransactionVerifier:
         return bool(self._config.current.get("transaction.partition.verification.enable"))
 
     def ask(self, claim: Claim, partitions: Collection[TopicPartition]) -> Promise[Errors]:
-        """See `Verifier`. The errors are those that producers expect."""
+        """Add or verify partitions (`Verifier.ask`), with errors that producers understand."""
         leader = self._leader_for(claim.transactional_id)
         if leader == self._peers.broker_id:
             return self._ask_here(claim, partitions).map(partial(_told, claim))

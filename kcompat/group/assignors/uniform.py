@@ -45,7 +45,7 @@ def _assign_even(spec: GroupSpec) -> dict[str, dict[bytes, frozenset[int]]]:
             for index in sorted(indexes)
             if (topic_id, index) in unowned
         ]
-        # One more than the quota for whoever has it already, or for the last ones who can take it.
+        # One more than the quota goes to members that own it already, or to the last ones that can take it.
         takes_extra = extra > 0 and (len(mine) > quota or waiting <= extra)
         limit = quota + takes_extra
         extra -= takes_extra

@@ -81,7 +81,7 @@ class LocalLeader:
             case ListOffsetsRequest():
                 return self._list_offsets(request)
             case _:
-                return OffsetForLeaderEpochResponse()  # asked for nothing, by who thinks that a fetch waits
+                return OffsetForLeaderEpochResponse()  # an empty request, sent to end a fetch that waits
 
     def _fetch(self, request: FetchRequest) -> FetchResponse:
         asked = {

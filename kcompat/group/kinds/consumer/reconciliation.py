@@ -98,7 +98,7 @@ def _next(member: ConsumerMember, epoch: int, around: ConsumerStep) -> ConsumerM
         stays = {index: since for index, since in has.items() if index in wanted}
         goes = {index: since for index, since in has.items() if index not in wanted}
         missing = wanted - has.keys()
-        # What the member itself has been giving up is not in anybody's way.
+        # Partitions that the member itself is revoking do not block its target.
         ready = {i for i in missing if i in own_revoking or not around.is_held(topic_id, i)}
         waits |= len(ready) < len(missing)
         for found, partitions in ((kept, stays), (revoking, goes)):

@@ -89,7 +89,7 @@ def go_on(transition: GroupTransition, request: StreamsHeartbeatRequest) -> Stre
     return _with_news(transition, group, request, before, reconciled, answer)
 
 
-# --- who it is
+# --- the group and the member
 
 
 def _group(

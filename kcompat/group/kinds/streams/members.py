@@ -118,7 +118,7 @@ class StreamsMembers(ModernGroup[StreamsMember, Tasks]):
     def subscribed_names(self) -> Iterable[str]:
         return self._required
 
-    # --- who has a task, or has yet to give it up
+    # --- members by the tasks that they have or have yet to revoke
 
     def is_active(self, task: Task) -> bool:
         """Return whether any member has this active task."""
