@@ -18,6 +18,7 @@ from kcompat.group.kinds.classic.members import ClassicState
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.control import ControlType, EndTransactionMarker
 from support.coordinator_state import kept_of_groups
+from support.default_settings import with_defaults
 from support.group_coordinators import GROUP, GroupFixture
 from support.group_machine import GroupMachine, SlowLogMachine
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 TOPIC_PARTITIONS = [("topic", index) for index in range(6)]
 INSTANCES = ("s1", "s2")
 SESSION_MS, REBALANCE_MS, RETENTION_MS = 10_000, 15_000, 1_000_000_000
-CONFIG = settings(
+CONFIG = with_defaults(
     GroupCoordinatorConfig,
     max_size=4,
     offsets_retention_ms=RETENTION_MS,

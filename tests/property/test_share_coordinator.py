@@ -19,6 +19,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import StateBatch, combine
 from kcompat.share.coordinator.shard import ShareCoordinatorConfig
 from kcompat.share.persister import StateWrite
+from support.default_settings import with_defaults
 from support.group_machine import SlowLogMachine
 from support.share_coordinators import KEY, TOPIC, ShareCoordinatorFixture
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 OFFSETS = 30
 PRUNE_MS, COLD_MS = 1_000, 3_000
-CONFIG = settings(
+CONFIG = with_defaults(
     ShareCoordinatorConfig,
     updates_per_snapshot=3,
     prune_interval_ms=PRUNE_MS,

@@ -20,6 +20,7 @@ from kcompat.transaction.coordinator import TransactionCoordinatorConfig
 from kcompat.transaction.requests import EndRequest, InitRequest, Producer
 from support.coordinator_state import kept_of_transactions, replayed_transactions
 from support.decisions import Decisions
+from support.default_settings import with_defaults
 from support.group_machine import SlowLogMachine
 from support.transaction_coordinators import PARTITIONS, TransactionFixture
 
@@ -32,7 +33,7 @@ NAMES = ("one", "two")
 PLACES = (("t", 0), ("t", 1), ("__consumer_offsets", 3))
 TIMEOUT_MS = 5_000
 RETENTION_MS = 1_000_000
-CONFIG = settings(
+CONFIG = with_defaults(
     TransactionCoordinatorConfig,
     abort_interval_ms=1_000,
     expiry_interval_ms=RETENTION_MS,
