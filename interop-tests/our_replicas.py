@@ -15,8 +15,7 @@ from kcompat.api.dispatcher import Dispatcher
 from kcompat.api.registry import SERVED
 from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.cluster.znodes import BrokerRegistration, broker_path, encode_broker
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.config.topic import topic_config
 from kcompat.log.files import FILES
 from kcompat.log.manager import LogManager

@@ -29,8 +29,7 @@ from kcompat.cluster.control_requests import (
 from kcompat.cluster.image import BrokerInfo, PartitionInfo
 from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.cluster.znodes import BrokerRegistration, broker_path, encode_broker
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.net.loop_clock import LoopClock
 from kcompat.net.outbound_socket import SocketConnector
 from kcompat.net.plain_listener import bind

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.control_requests import BrokerPort
     from kcompat.cluster.image import ImageHolder
     from kcompat.cluster.quorum import MetadataQuorum
-    from kcompat.config.broker import BrokerConfig
-    from kcompat.config.feed import ConfigFeed
+    from kcompat.config.broker import BrokerConfig, ConfigFeed
     from kcompat.controller.decisions import Decisions
     from kcompat.controller.producer_ids import ProducerIds
     from kcompat.coordinator.ports import Verifier

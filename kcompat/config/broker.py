@@ -1,4 +1,4 @@
-"""`BrokerConfig`: the broker's configuration as one immutable, typed snapshot."""
+"""The broker's configuration as immutable, typed snapshots, and the feed that has the current one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kcompat.config.table import BROKER_KEYS, DYNAMIC_ONLY_KEYS, broker_key, bro
 from kcompat.config.unenforced import refusal_of, refuse_unenforced
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from os import PathLike
 
     from kcompat.config.types import Value
@@ -187,6 +187,29 @@ class BrokerConfig(BrokerKeys):
         return (
             self.string("inter.broker.listener.name") or self.string("security.inter.broker.protocol")
         ).upper()
+
+
+class ConfigFeed:
+    """The current configuration of a broker and its subscribers.
+
+    `current` is replaced as a whole when dynamic configs change, so a value is read from it at each use.
+    """
+
+    __slots__ = ("_listeners", "current")
+
+    def __init__(self, config: BrokerConfig) -> None:
+        self.current = config
+        self._listeners: list[Callable[[BrokerConfig], object]] = []
+
+    def subscribe(self, listener: Callable[[BrokerConfig], object]) -> None:
+        """Call `listener(config)` each time `current` has been replaced."""
+        self._listeners.append(listener)
+
+    def replace(self, config: BrokerConfig) -> None:
+        """Make `config` the current configuration and call the listeners in the order they subscribed."""
+        self.current = config
+        for listener in self._listeners:
+            listener(config)
 
 
 def as_log_dirs(directory: str | PathLike[str]) -> str:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock, Timer
     from kcompat.cluster.control_requests import BrokerPort, ControlRequest, Reply
     from kcompat.cluster.metadata_cache import MetadataCache
-    from kcompat.config.feed import ConfigFeed
+    from kcompat.config.broker import ConfigFeed
     from kcompat.controller.brokers import DetectFailures
     from kcompat.controller.controllership import Controllership
     from kcompat.controller.state import ControllerState, Decision, Event, RegisteredBroker

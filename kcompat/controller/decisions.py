@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from kcompat.cluster.znodes import ProducerIdBlock
-    from kcompat.config.feed import ConfigFeed
+    from kcompat.config.broker import ConfigFeed
     from kcompat.controller.features import UpdateFeatures
     from kcompat.controller.isr_changes import AlterPartition, IsrAnswers
     from kcompat.controller.shutdown import StillLed

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.cluster.znodes import ProducerIdBlock
-    from kcompat.config.feed import ConfigFeed
+    from kcompat.config.broker import ConfigFeed
     from kcompat.controller.values import TopicSpec
     from kcompat.peer.remote_controller import RemoteController
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.cluster.feature_levels import HIGHEST_LEVELS
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.config.fixed_size import fit_to_size
 from kcompat.config.kraft import insist_on_one_node
 from kcompat.config.listeners import check_supported
@@ -34,7 +34,6 @@ from kcompat.security.authorizer import AllowEverything
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from kcompat.config.broker import BrokerConfig
     from kcompat.log.cleaner.watch import Progress
     from kcompat.node.environment import Environment
     from kcompat.node.listeners import ServedListener

@@ -28,7 +28,7 @@ from kcompat.replication.strays import StrayReplicas
 if TYPE_CHECKING:
     from kcompat.cluster.control_requests import BrokerPort
     from kcompat.cluster.znodes import BrokerRegistration
-    from kcompat.config.feed import ConfigFeed
+    from kcompat.config.broker import ConfigFeed
     from kcompat.controller.state import RegisteredBroker
     from kcompat.node.environment import Environment
     from kcompat.node.lifetime import Lifetime

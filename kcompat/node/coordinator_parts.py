@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.metadata_cache import MetadataCache
-    from kcompat.config.feed import ConfigFeed
+    from kcompat.config.broker import ConfigFeed
     from kcompat.node.cluster_parts import ClusterParts
     from kcompat.node.environment import Environment
     from kcompat.node.lifetime import Lifetime

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.control_requests import BrokerPort
     from kcompat.cluster.metadata_cache import MetadataCache
-    from kcompat.config.feed import ConfigFeed
+    from kcompat.config.broker import ConfigFeed
     from kcompat.controller.state import RegisteredBroker
     from kcompat.node.environment import Environment
     from kcompat.replication.leading.isr_proposals import ControllerPort

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kcompat.cluster.metadata_cache import MetadataCache
-    from kcompat.config.feed import ConfigFeed
+    from kcompat.config.broker import ConfigFeed
     from kcompat.node.environment import Environment
     from kcompat.peer.peers import Peers
     from kcompat.promise import Promise

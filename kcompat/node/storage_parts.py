@@ -16,7 +16,7 @@ from kcompat.replication.storage_config import cleaner_config, log_config
 from kcompat.replication.waiting.fetch_session import FetchSessions
 
 if TYPE_CHECKING:
-    from kcompat.config.feed import ConfigFeed
+    from kcompat.config.broker import ConfigFeed
     from kcompat.log.log import Log
     from kcompat.node.environment import Environment
     from kcompat.node.lifetime import Lifetime

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Clock
     from kcompat.cluster.image import BrokerInfo, ClusterImage
-    from kcompat.config.broker import BrokerConfig
-    from kcompat.config.feed import ConfigFeed
+    from kcompat.config.broker import BrokerConfig, ConfigFeed
     from kcompat.net.outbound import Connect
 
 ANSWER_OVERHEAD: Final = 16 * MIB

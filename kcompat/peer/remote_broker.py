@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock, Timer
     from kcompat.cluster.control_requests import Answered, ControlRequest
     from kcompat.cluster.image import BrokerInfo
-    from kcompat.config.feed import ConfigFeed
+    from kcompat.config.broker import ConfigFeed
     from kcompat.peer.peers import Peers
     from kcompat.protocol.message import Message
 

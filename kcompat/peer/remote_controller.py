@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Clock, Timer
     from kcompat.cluster.image import ClusterImage
-    from kcompat.config.feed import ConfigFeed
+    from kcompat.config.broker import ConfigFeed
     from kcompat.peer.client import PeerClient
     from kcompat.peer.peers import ImageSource, Peers
     from kcompat.protocol.message import Message

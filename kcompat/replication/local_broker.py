@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         UpdatedPartition,
     )
     from kcompat.cluster.metadata_cache import MetadataCache
-    from kcompat.config.feed import ConfigFeed
+    from kcompat.config.broker import ConfigFeed
     from kcompat.config.topic import TopicConfig
     from kcompat.log.manager import LogManager
     from kcompat.replication.partition import Partition

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kcompat.clock import Clock
-    from kcompat.config.feed import ConfigFeed
+    from kcompat.config.broker import ConfigFeed
     from kcompat.topics import TopicPartition
     from kcompat.transaction.markers import Marker
     from kcompat.transaction.requests import Errors

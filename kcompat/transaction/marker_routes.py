@@ -14,7 +14,7 @@ from kcompat.transaction.transaction import by_topic
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kcompat.config.feed import ConfigFeed
+    from kcompat.config.broker import ConfigFeed
     from kcompat.peer.peers import ImageSource, Peers
     from kcompat.topics import TopicPartition
     from kcompat.transaction.markers import Marker

@@ -22,7 +22,7 @@ from kcompat.transaction.transaction import by_topic
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from kcompat.config.feed import ConfigFeed
+    from kcompat.config.broker import ConfigFeed
     from kcompat.coordinator.ports import Claim
     from kcompat.peer.peers import ImageSource, Peers
     from kcompat.topics import TopicPartition

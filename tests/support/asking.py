@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kcompat.api.context import Cluster, Coordinators, RequestContext, Server, Services, Storage
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.promise import Promise
 from kcompat.security.authorizer import AllowEverything
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcompat.config.broker import BrokerConfig
     from kcompat.protocol.message import Message
     from kcompat.security.authorizer import Resource
     from kcompat.security.operations import Operation, ResourceType

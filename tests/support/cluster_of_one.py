@@ -26,8 +26,7 @@ from kcompat.cluster.znodes import (
     partition_path,
     partition_state_path,
 )
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.config.fixed_size import fit_to_size
 from kcompat.controller import loading
 from kcompat.promise import Promise

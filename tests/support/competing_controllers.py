@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kcompat.cluster import znodes
 from kcompat.cluster.control_requests import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
 from kcompat.cluster.metadata_cache import MetadataCache
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.controller import loading
 from kcompat.controller.controller import Controller
 from kcompat.controller.controller_election import RETRY_MS, ControllerElection

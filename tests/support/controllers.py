@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.registration import Forgetful, Registration
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.controller import loading
 from kcompat.controller.controller import Controller
 from kcompat.controller.controller_election import ControllerElection

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.cluster.control_requests import AssignedPartition, LeaderAndIsr, Reply
 from kcompat.cluster.metadata_cache import MetadataCache
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.replication.local_broker import LocalBroker
 from kcompat.replication.replica_manager import ReplicaManager
 

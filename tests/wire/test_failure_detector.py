@@ -13,8 +13,7 @@ import pytest
 
 from kcompat.cluster.image import BrokerInfo
 from kcompat.cluster.metadata_cache import MetadataCache
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.controller.state import RegisteredBroker
 from kcompat.net.loop_clock import LoopClock
 from kcompat.net.outbound_socket import SocketConnector

@@ -9,8 +9,7 @@ from kcompat.cluster import znodes
 from kcompat.cluster.control_requests import LeaderAndIsr, UpdateMetadata
 from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.cluster.registration import Forgetful, Registration
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.controller import controllership, loading
 from kcompat.controller.brokers import BrokersSeen, FailuresDetected
 from kcompat.controller.controller import Controller

@@ -10,8 +10,7 @@ import pytest
 
 from kcompat.cluster import znodes
 from kcompat.cluster.payloads import DamagedZnodeError
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.controller import controllership, loading
 from kcompat.controller.controller import Controller
 from kcompat.controller.controller_election import RETRY_MS, ControllerElection

@@ -6,8 +6,7 @@ import pytest
 
 from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
 from kcompat.cluster.metadata_cache import MetadataCache
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.node.coordinator_parts import CoordinatorTopics
 from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.cluster.image import BrokerInfo
 from kcompat.cluster.metadata_cache import MetadataCache
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.controller.state import RegisteredBroker
 from kcompat.net.hub import Hub
 from kcompat.peer.failure_detector import FailureDetector

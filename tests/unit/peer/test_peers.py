@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from kcompat.cluster.image import BrokerInfo
 from kcompat.cluster.metadata_cache import MetadataCache
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.net.hub import Hub
 from kcompat.peer.errors import PeerError, PeerFault
 from kcompat.peer.peers import Peers

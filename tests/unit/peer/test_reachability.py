@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from kcompat.cluster.control_requests import UpdateMetadata
 from kcompat.cluster.image import BrokerInfo
 from kcompat.cluster.metadata_cache import MetadataCache
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.net.hub import Hub
 from kcompat.peer.peers import Peers
 from kcompat.peer.reachability import DOUBT_MS, Reachability

@@ -20,8 +20,7 @@ from kcompat.cluster.control_requests import (
 )
 from kcompat.cluster.image import BrokerInfo
 from kcompat.cluster.metadata_cache import MetadataCache
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.net.answers import CLOSE
 from kcompat.net.hub import Hub
 from kcompat.peer import stop_replica

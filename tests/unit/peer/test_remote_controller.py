@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from kcompat.cluster.image import BrokerInfo
 from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.cluster.znodes import ProducerIdBlock
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.net.answers import CLOSE
 from kcompat.net.hub import Hub
 from kcompat.peer.errors import PeerFault

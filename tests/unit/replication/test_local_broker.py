@@ -22,8 +22,7 @@ from kcompat.cluster.control_requests import (
 )
 from kcompat.cluster.image import BrokerInfo, PartitionInfo
 from kcompat.cluster.metadata_cache import MetadataCache
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.log.checkpoints import parse_partition_metadata
 from kcompat.log.config import LogConfig
 from kcompat.log.errors import StorageError

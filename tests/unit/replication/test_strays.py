@@ -14,8 +14,7 @@ from kcompat.cluster.image import PartitionInfo
 from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.cluster.znodes import BrokerRegistration, TopicAssignment, encode_topic, topic_path
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.log.config import LogConfig
 from kcompat.log.files import Files
 from kcompat.protocol.uuids import ZERO_UUID

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster.control_requests import Role
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.log.append import WITHOUT_PROOF
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode, error_of

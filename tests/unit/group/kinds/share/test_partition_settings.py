@@ -7,8 +7,7 @@ import pytest
 from kcompat.cluster.config_entities import GROUPS
 from kcompat.cluster.image import ClusterImage
 from kcompat.cluster.metadata_cache import MetadataCache
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.group.kinds.share.partition_settings import SharePartitionSettings
 from kcompat.replication.listing import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kcompat.replication.reading import READ_COMMITTED, READ_UNCOMMITTED

@@ -1,9 +1,8 @@
-"""Whoever asks knows the configuration in force, and whoever wants to hear of another does."""
+"""The feed of a broker's current configuration."""
 
 from __future__ import annotations
 
-from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
+from kcompat.config.broker import BrokerConfig, ConfigFeed
 
 
 def test_subscribers_hear_of_another_configuration_when_it_is_in_force() -> None:
