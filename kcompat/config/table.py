@@ -13,18 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcompat.config.keys import ConfigKey, Scope
 from kcompat.config.rows import (
     broker,
-    consumer,
     groups,
+    kafka_4_3,
     log,
     metadata,
     network,
     remote,
     replication,
     security,
-    share,
-    streams,
     topic,
-    transactions,
 )
 from kcompat.config.types import ConfigType
 from kcompat.config.validators import Range
@@ -38,10 +35,10 @@ SECTIONS: tuple[tuple[str, tuple[ConfigKey, ...]], ...] = (
     ("Logs, retention and compaction", log.ROWS),
     ("Replication and quotas", replication.ROWS),
     ("Groups, offsets and transactions", groups.ROWS),
-    ("Consumer groups of KIP-848", consumer.ROWS),
-    ("Share groups", share.ROWS),
-    ("Streams groups", streams.ROWS),
-    ("Transactions of Kafka 4.3", transactions.ROWS),
+    ("Consumer groups of KIP-848", kafka_4_3.CONSUMER_GROUPS),
+    ("Share groups", kafka_4_3.SHARE_GROUPS),
+    ("Streams groups", kafka_4_3.STREAMS_GROUPS),
+    ("Transactions of Kafka 4.3", kafka_4_3.TRANSACTIONS),
     ("Security", security.ROWS),
     ("ZooKeeper and KRaft", metadata.ROWS),
     ("Tiered storage", remote.ROWS),

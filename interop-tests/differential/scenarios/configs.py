@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from differential.catalogue import scenario
-from kcompat.config.rows import consumer, share, streams, transactions
+from kcompat.config.rows import kafka_4_3
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ def describe_broker(play: Play, version: int) -> None:
 def describe_all_settings_of_a_broker(play: Play, version: int) -> None:
     def comparable(answer: Any) -> None:
         rows = answer.results[0].configs
-        newer = (*consumer.ROWS, *share.ROWS, *streams.ROWS, *transactions.ROWS)
-        left_out = STARTED_WITH | {key.name for key in newer}
+        left_out = STARTED_WITH | {key.name for key in kafka_4_3.ROWS}
         answer.results[0].configs = [row for row in rows if row.name not in left_out]
 
     resource = {"resource_type": BROKER, "resource_name": "1", "configuration_keys": None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.config.rows import consumer, share, streams, transactions
+from kcompat.config.rows import kafka_4_3
 from kcompat.protocol.errors import ErrorCode
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
@@ -52,7 +52,7 @@ def test_every_version_is_answered(fixture: ConfigFixture, version: int) -> None
     fixture.replace((TOPIC, "t1", {"retention.ms": "5"}))
     topic, broker = fixture.describe((TOPIC, "t1", None), (BROKER, "1", []), version=version)
     assert len(topic.configs) == 36
-    newer = {key.name for key in (*consumer.ROWS, *share.ROWS, *streams.ROWS, *transactions.ROWS)}
+    newer = {key.name for key in kafka_4_3.ROWS}
     assert len([row for row in broker.configs if row.name not in newer]) == 316
     defaults = {row.name for row in topic.configs if row.is_default}
     assert len(defaults) == (35 if version == 0 else 0)

@@ -10,7 +10,7 @@ import pytest
 from kcompat.config.attributes import BrokerKeys
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.keys import Effect
-from kcompat.config.rows import consumer, share, streams, transactions
+from kcompat.config.rows import kafka_4_3
 from kcompat.config.table import (
     BROKER_KEYS,
     DYNAMIC_ONLY_KEYS,
@@ -34,7 +34,7 @@ OTHER_DEFAULTS = {
 
 
 def test_the_broker_keys_are_those_of_kafka() -> None:
-    newer = {key.name for key in (*consumer.ROWS, *share.ROWS, *streams.ROWS, *transactions.ROWS)}
+    newer = {key.name for key in kafka_4_3.ROWS}
     assert [row[0] for row in KAFKA["broker"]] == [name for name in BROKER_KEYS if name not in newer]
 
 

@@ -1,4 +1,4 @@
-"""Share groups: the keys that Kafka 4.3 has for them beyond those of 3.9."""
+"""Keys that Kafka 4.3 has beyond those of 3.9, for groups and transactions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from kcompat.config.keys import ConfigKey, Importance, no_effect
 from kcompat.config.types import ConfigType
 from kcompat.config.validators import EachOneOf, Range
 
+BOOLEAN = ConfigType.BOOLEAN
 STRING = ConfigType.STRING
 LIST = ConfigType.LIST
 INT = ConfigType.INT
@@ -13,16 +14,28 @@ SHORT = ConfigType.SHORT
 HIGH = Importance.HIGH
 LOW = Importance.LOW
 
-ASSIGNORS = ("simple", "org.apache.kafka.coordinator.group.assignor.SimpleAssignor")
+SHARE_ASSIGNORS = ("simple", "org.apache.kafka.coordinator.group.assignor.SimpleAssignor")
 """The server-side assignor of share groups, by name and by class."""
 
 # fmt: off
-ROWS: tuple[ConfigKey, ...] = (
+CONSUMER_GROUPS: tuple[ConfigKey, ...] = (
+    ConfigKey("group.consumer.regex.refresh.interval.ms", INT, "600000",
+              "How often the topics are looked up that the patterns of a group match. New topics are found "
+              "sooner; what its members may describe may have changed without that.",
+              validator=Range(10_000), internal=True),
+    *no_effect(
+        "one event loop does the work; there are no thread pools to size",
+        ConfigKey("group.coordinator.background.threads", INT, "2",
+                  "Threads that look up patterns and make assignments.", HIGH, Range(1)),
+    ),
+)
+
+SHARE_GROUPS: tuple[ConfigKey, ...] = (
     ConfigKey("group.share.assignment.interval.ms", INT, "1000",
               "How long a target assignment of a share group lasts at least.", validator=Range(0)),
     ConfigKey("group.share.assignors", LIST, "simple",
               "The server-side assignor of share groups, the only one there is.",
-              validator=EachOneOf(ASSIGNORS)),
+              validator=EachOneOf(SHARE_ASSIGNORS)),
     ConfigKey("group.share.initialize.retry.interval.ms", INT, "30000",
               "How long the share coordinator is waited for before it is asked again.", LOW, Range(1),
               internal=True),
@@ -95,3 +108,47 @@ ROWS: tuple[ConfigKey, ...] = (
                   "What keeps the state of share partitions.", internal=True),
     ),
 )
+
+STREAMS_GROUPS: tuple[ConfigKey, ...] = (
+    ConfigKey("group.streams.assignment.interval.ms", INT, "1000",
+              "How long a target assignment of a streams group lasts at least.", validator=Range(0)),
+    ConfigKey("group.streams.heartbeat.interval.ms", INT, "5000", "Heartbeat interval given to members.",
+              validator=Range(1)),
+    ConfigKey("group.streams.initial.rebalance.delay.ms", INT, "3000",
+              "How long a streams group without members waits for more after the first has come.",
+              validator=Range(0)),
+    ConfigKey("group.streams.max.assignment.interval.ms", INT, "15000",
+              "Longest time that a streams group may have a target assignment last at least.",
+              validator=Range(0)),
+    ConfigKey("group.streams.max.heartbeat.interval.ms", INT, "15000",
+              "Longest heartbeat interval that a streams group may set for itself.", validator=Range(1)),
+    ConfigKey("group.streams.max.session.timeout.ms", INT, "60000",
+              "Longest session timeout that a streams group may set for itself.", validator=Range(1)),
+    ConfigKey("group.streams.max.size", INT, "2147483647", "Members a streams group may have.",
+              validator=Range(1)),
+    ConfigKey("group.streams.max.standby.replicas", INT, "2",
+              "Most standby replicas that a streams group may set for itself.", validator=Range(0)),
+    ConfigKey("group.streams.min.assignment.interval.ms", INT, "0",
+              "Shortest time that a streams group may have a target assignment last at least.",
+              validator=Range(0)),
+    ConfigKey("group.streams.min.heartbeat.interval.ms", INT, "5000",
+              "Shortest heartbeat interval that a streams group may set for itself.", validator=Range(1)),
+    ConfigKey("group.streams.min.session.timeout.ms", INT, "45000",
+              "Shortest session timeout that a streams group may set for itself.", validator=Range(1)),
+    ConfigKey("group.streams.num.standby.replicas", INT, "0",
+              "Standby replicas of each task that keeps state.", validator=Range(0)),
+    ConfigKey("group.streams.session.timeout.ms", INT, "45000", "Session timeout of members.",
+              validator=Range(1)),
+)
+
+TRANSACTIONS: tuple[ConfigKey, ...] = (
+    *no_effect(
+        "no stable version of InitProducerId can ask for it",
+        ConfigKey("transaction.two.phase.commit.enable", BOOLEAN, "false",
+                  "Whether producers may have transactions without a timeout, which others decide.",
+                  LOW),
+    ),
+)
+
+ROWS: tuple[ConfigKey, ...] = (*CONSUMER_GROUPS, *SHARE_GROUPS, *STREAMS_GROUPS, *TRANSACTIONS)
+"""All of the keys in this module."""
