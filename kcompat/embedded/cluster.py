@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kcompat.embedded.running import START_TIMEOUT_S, STOP_TIMEOUT_S, Embedded, starting
 from kcompat.embedded.settings import check_port, read_settings
 from kcompat.errors import UsageError
-from kcompat.net.bound_socket import HeldPort
+from kcompat.net.sockets import HeldPort
 from kcompat.node.cluster import ClusterNodes
 from kcompat.node.environment import real_environment
 from kcompat.node.spread import spread

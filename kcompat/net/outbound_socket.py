@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.faults import contained
 from kcompat.net.frame_reader import SCRATCH_SIZE, BadFrameError, FrameReader
-from kcompat.net.hang_up import hang_up
 from kcompat.net.name_lookup import look_up
 from kcompat.net.outbound import Ending
 from kcompat.net.sizes import MIB
+from kcompat.net.sockets import hang_up
 
 if TYPE_CHECKING:
     import asyncio

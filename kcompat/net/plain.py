@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, Final
 
-from kcompat.net.hang_up import hang_up
+from kcompat.net.sockets import hang_up
 from kcompat.net.stream import Stream
 
 if TYPE_CHECKING:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat import capabilities
 from kcompat.descriptors import explained
-from kcompat.net.bound_socket import bound
-from kcompat.net.hang_up import hang_up
 from kcompat.net.listener import ListenerError
 from kcompat.net.loop_poller import LoopPoller
 from kcompat.net.loopback import LOCALHOST, bind_localhost
 from kcompat.net.plain import PlainConnection
+from kcompat.net.sockets import bound, hang_up
 
 if TYPE_CHECKING:
     import asyncio

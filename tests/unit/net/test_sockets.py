@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat import capabilities
-from kcompat.net.bound_socket import HeldPort, bound
 from kcompat.net.listener import ListenerError
+from kcompat.net.sockets import HeldPort, bound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

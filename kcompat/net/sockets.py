@@ -1,17 +1,19 @@
-"""TCP sockets bound to an address: those that listeners listen on, and those that only hold a port."""
+"""TCP sockets: binding one to an address to listen on it or to hold its port, and closing a connected one."""
 
 from __future__ import annotations
 
 import os
 import socket
+from contextlib import suppress
 
 from kcompat import capabilities
 from kcompat.net.listener import ListenerError
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A non-blocking socket bound to the first address of `host`, IPv4 first as clients try that first too;
-    no host means all addresses, port 0 one of the system's choice. OSError passes through.
+    """Return a non-blocking socket bound to the first address of `host`; IPv4 comes first, as with clients.
+
+    An empty host means all addresses, port 0 a port of the system's choice. OSError passes through.
     """
     if not host:
         family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
@@ -24,9 +26,9 @@ def bound(host: str, port: int) -> socket.socket:
 class HeldPort:
     """A port of the system's choice for listeners that come and go.
 
-    On Linux a socket that never listens keeps it from being given to anybody else, above all as the source
-    of a connection, while nobody listens on it; whoever binds to it by its number can listen, as a socket
-    with SO_REUSEADDR. Elsewhere a second socket could not be bound to it: there it is chosen, and not kept.
+    On Linux a bound socket that never listens keeps the system from giving the port away, above all as the
+    source of a connection. A listener can still bind to the port by its number, with SO_REUSEADDR. Elsewhere
+    a second socket could not be bound to the port: it is chosen there, and not kept.
     """
 
     def __init__(self, host: str) -> None:
@@ -40,8 +42,18 @@ class HeldPort:
             self.release()
 
     def release(self) -> None:
-        """Let the system give it to others."""
+        """Let the system give the port to other sockets."""
         self._socket.close()
+
+
+def hang_up(sock: socket.socket) -> None:
+    """Close a socket for all processes that hold it.
+
+    A forked child may hold it too, and the peer would wait until that child ends.
+    """
+    with suppress(OSError):  # the peer has left
+        sock.shutdown(socket.SHUT_RDWR)
+    sock.close()
 
 
 def _bound_to(family: int, address: object) -> socket.socket:
