@@ -1,10 +1,12 @@
 """Holes in a log: offsets that a power cut took from the end of a segment, while the next segment stayed.
- Kafka keeps such a hole, also in a replica that leads later: what
-the cluster acknowledged would be gone there. In a log that is compacted, offsets may be missing for good: the
-hole stays if this replica leads, and goes if it follows, whoever made it, as the leader has what is missing.
 
-Until one of that is known, `Log.hole` says where the hole is. The log is not taken for sound before: it ends
-uncleanly, its recovery point lies below the hole, and the next run finds it again.
+Kafka keeps such a hole, also in a replica that leads later: records that the cluster acknowledged would be
+missing there. Here a log that is not compacted is cut at the hole before its replica leads or follows. In a
+compacted log the cleaner may have removed the offsets for good: the hole stays if the replica leads, and the
+log is cut at the hole if the replica follows, because the leader has the missing records.
+
+Until the replica leads or follows, `Log.hole` is the offset of the hole. The log ends uncleanly until then
+and its recovery point is below the hole, so the next start finds the hole again.
 """
 
 from __future__ import annotations
@@ -19,15 +21,17 @@ logger = logging.getLogger(__name__)
 
 
 def cut_if_lost(log: Log, *, compacted_to: int) -> None:
-    """End a log at its hole, if that is no work of the cleaner, which was through it up to `compacted_to`.
-    Raises StorageError.
+    """Cut a log at its hole, unless the cleaner may have made the hole.
+
+    The cleaner may have made any hole in a compacted log, and one below `compacted_to`, the offset up to
+    which it has been through the log. Raises StorageError.
     """
     if log.hole is not None and log.hole >= compacted_to and not log.config.compacts:
         cut_to_follow(log)
 
 
 def cut_to_follow(log: Log) -> None:
-    """End a log at its hole: what came after can be had again. Raises StorageError."""
+    """Cut a log at its hole, if it has one: the leader has the records after it. Raises StorageError."""
     if log.hole is not None:
         logger.warning(
             "%s is cut from offset %d to offset %d: the offsets that follow there are missing",
