@@ -12,7 +12,7 @@ from support.places import REPOSITORY
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGES = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md")])
+PAGES = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("tests/*.md")])
 TREES = [
     name for name in ("kcompat", "tests", "docs", "interop-tests", "bench") if (REPOSITORY / name).is_dir()
 ]
