@@ -98,7 +98,7 @@ def shared(cluster: VirtualCluster) -> Iterator[SharePartition]:
         for partition in node.parts.storage.replicas:
             if partition.topic == "stable" and partition.is_leader:
                 of = partition.topic_id, partition.index
-                found = node.parts.sharing.partitions.lead(SHARERS, of)
+                found = node.parts.coordinators.sharing.partitions.lead(SHARERS, of)
                 if isinstance(found, LedSharePartition) and found.machine and found.machine.start_offset:
                     yield found.machine
 
