@@ -1,4 +1,4 @@
-"""Authorization of the APIs that describe groups with assignments by the broker."""
+"""Rows and authorization of ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def described_groups(
 ) -> list[Row]:
     """Return a row for each group; those that the client may not describe come first, as on a Kafka broker.
 
-    The empty id names no group: INVALID_GROUP_ID. UNSUPPORTED_VERSION where the kind is not served.
+    The row of an empty group id has INVALID_GROUP_ID. Without `is_served` every row has UNSUPPORTED_VERSION.
     """
 
     def refused(group_id: str, error: ErrorCode) -> Row:

@@ -1,11 +1,12 @@
-"""OffsetForLeaderEpoch (key 23), versions 0-4: where an epoch ended, so that a reader can find where logs
-part (KIP-101, KIP-320).
+"""OffsetForLeaderEpoch (key 23), versions 0-4: return the end offset of a leader epoch. With it a follower or
+consumer finds where its log or position diverges from the leader's log (KIP-101, KIP-320).
 
 Behaviour
-- Brokers (CLUSTER_ACTION) may ask about every topic, clients about those that they may describe.
+- Brokers (CLUSTER_ACTION) may query every topic, clients the topics that they may DESCRIBE.
 
 Version notes
-- 1: the epoch found. 2: the current leader epoch, fenced. 3: a replica id (-1 = consumer). 4: flexible.
+- 1: the response has the epoch found. 2: the request has the current leader epoch, which is fenced.
+- 3: the request has a replica id (-1 for a consumer). 4: flexible.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ PartitionAnswer = OffsetForLeaderEpochResponse.EpochEndOffset
 
 
 def handle(context: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
-    """Look each epoch up in the leader's epoch cache."""
+    """Return the end offset of each epoch, from the epoch cache of the partition's leader."""
     response = OffsetForLeaderEpochResponse()
     may_all = context.may(Operation.CLUSTER_ACTION, CLUSTER)
     for topic in request.topics:

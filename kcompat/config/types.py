@@ -9,7 +9,7 @@ from kcompat.config.errors import InvalidValueError
 from kcompat.config.java_text import is_word, parse_double, parse_integer, split_list, trim
 
 Value = bool | int | float | str | list[str] | None
-"""A parsed value; which of these a key has, its `ConfigType` says."""
+"""A parsed value; the `ConfigType` of its key determines which of these types it has."""
 
 
 class ConfigType(IntEnum):
@@ -36,10 +36,9 @@ _INTEGER_BITS = {ConfigType.SHORT: 16, ConfigType.INT: 32, ConfigType.LONG: 64}
 
 
 def parse_value(name: str, kind: ConfigType, text: str) -> Value:
-    """The value that `text` stands for (`ConfigDef.parseType`).
+    """Parse the text of a value of type `kind` (`ConfigDef.parseType`).
 
-    Raises:
-        InvalidValueError: the text is not of the type, in Kafka's words.
+    Raises InvalidValueError, with Kafka's message, if the text is not of this type.
     """
     trimmed = trim(text)
     try:
@@ -59,7 +58,7 @@ def parse_value(name: str, kind: ConfigType, text: str) -> Value:
 
 
 def format_value(value: Value) -> str | None:
-    """A value as Kafka writes it, so that parsing gives it back."""
+    """Return the text that Kafka writes for a value; `parse_value` parses it to the same value."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -72,7 +71,7 @@ def format_value(value: Value) -> str | None:
 
 
 def _format_double(value: float) -> str:
-    """Java's `Double.toString`: plain from 0.001 to 10 million, else one digit, a fraction and E."""
+    """Format a number as Java's `Double.toString`: plain from 0.001 to 10 million, else as in "1.5E7"."""
     if value != value or value in (float("inf"), float("-inf")):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
     if value == 0 or 1e-3 <= abs(value) < 1e7:

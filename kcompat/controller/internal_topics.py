@@ -36,14 +36,14 @@ FACTOR_KEYS: Final = {
 
 
 class EnsureTopics(Struct, frozen=True):
-    """Event: create the missing ones of these topics, as the broker configuration says."""
+    """Event: create the topics in `names` that do not exist, as the broker's `config` specifies them."""
 
     names: Sequence[str]
     config: BrokerConfig
     random: Random
 
     def decide(self, state: ControllerState) -> Decision[dict[str, ErrorCode]]:
-        """Decide as CreateTopics does; a topic that exists already is no error."""
+        """Create the topics as `CreateTopics` does, and return NONE for each that exists already."""
         specs = [spec_of_automatic_topic(name, self.config) for name in self.names]
         made = CreateTopics(specs, False, self.config, self.random).decide(state)
         return Decision(made.state, _errors(made.answer), made.writes, made.requests)
@@ -59,7 +59,7 @@ def _errors(results: Iterable[TopicResult]) -> dict[str, ErrorCode]:
 
 
 def spec_of_automatic_topic(name: str, config: BrokerConfig) -> TopicSpec:
-    """Return the specification of a topic from the broker's configuration."""
+    """Return the partitions, replicas and configs with which a broker creates the topic `name` for itself."""
     if name == CONSUMER_OFFSETS:
         return _offsets(config)
     if name == TRANSACTION_STATE:

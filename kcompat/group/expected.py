@@ -1,8 +1,8 @@
-"""Members that are about to join: who asks where a group is coordinated mostly joins it next.
+"""Clients that are about to join a group: after FindCoordinator a client mostly joins the group next.
 
-Where `group.initial.rebalance.delay.ms` is 0, the first member of a group need not wait, unless others are
-known to be on their way. They would miss the first generation by a few milliseconds, and its members hear of
-the next one with their heartbeats alone, seconds later.
+With `group.initial.rebalance.delay.ms` at 0 the first generation starts at once, unless more members are
+expected. Members that miss it by a few milliseconds wait seconds for the next generation, because the first
+one's members learn of a rebalance only with their next heartbeats.
 """
 
 from __future__ import annotations
@@ -14,24 +14,27 @@ if TYPE_CHECKING:
     from kcompat.net.answers import Connection
 
 EXPECTED_FOR_MS: Final = 1000
-"""From the question to the join. Clients take up to some 150 ms for that; tools that ask never join."""
+"""Milliseconds after FindCoordinator in which the client is expected to join.
+
+Clients take up to some 150 ms to join. Tools that send FindCoordinator never join.
+"""
 
 
 class ExpectedMembers:
-    """Connections on which a client has asked for a group's coordinator, and not joined the group since.
+    """Connections that have sent FindCoordinator for a group whose clients have not joined the group since.
 
-    A client may join on another connection than the one it asks on, so any join is taken for that of the
-    first who asked.
+    A client may join on another connection than the one that sent FindCoordinator. So each join counts for
+    the connection that has waited longest.
     """
 
     def __init__(self) -> None:
         self._asked: dict[str, dict[Connection, int]] = {}
         """Time in ms of each connection's FindCoordinator, by group, the latest last."""
         self._group_of: dict[Connection, str] = {}
-        """The group that each connection has asked about last."""
+        """The group of each connection's last FindCoordinator."""
 
     def note_question(self, connection: Connection, group_id: str, now_ms: int) -> None:
-        """Note that the client of a connection has asked for the coordinator of a group."""
+        """Note that a connection has sent FindCoordinator for a group."""
         before = self._group_of.get(connection)
         if before == group_id:
             return
@@ -43,13 +46,13 @@ class ExpectedMembers:
             connection.when_closed(partial(self._closed, connection))
 
     def note_join(self, group_id: str) -> None:
-        """Note that a new member has joined the group."""
+        """Note that a new member has joined the group, so that one member less is expected."""
         asked = self._asked.get(group_id)
         if asked is not None:
             self._drop(next(iter(asked)))
 
     def any_for(self, group_id: str, now_ms: int) -> bool:
-        """Return whether more members are expected."""
+        """Return whether any client is expected to join the group."""
         asked = self._asked.get(group_id)
         return asked is not None and next(reversed(asked.values())) >= now_ms - EXPECTED_FOR_MS
 

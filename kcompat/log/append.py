@@ -31,20 +31,20 @@ class AppendResult(msgspec.Struct, frozen=True, gc=False):
 
 
 class AppendTerms(msgspec.Struct, frozen=True, gc=False):
-    """The terms on which an append is checked: who numbers the batches, and which proof it needs."""
+    """Terms of an append: whether its batch has sequence numbers, and how its transaction is verified."""
 
     is_client: bool = True
     """Whether the batch has sequence numbers of a producer; batches of a coordinator have none."""
     proof: VerificationGuard | None = None
-    """Guard of the verification that added the partition to the transaction; None without one."""
+    """Guard of the verification that the partition is in the transaction (KIP-890); None without one."""
     needs_proof: bool = True
     """Whether a transaction may begin in this partition only with a proof."""
     transaction_version: int = 0
-    """`transaction.version` of the producer whose transaction a marker ends: with 2 the marker's epoch is
-    above that of the records.
+    """`transaction.version` of the producer whose transaction a marker ends. With 2 the marker's epoch is
+    higher than the epoch of the records.
     """
     marker: EndTransactionMarker | None = None
-    """The marker in the batch, where this broker made it; None where it has to be read from the batch."""
+    """The marker in the batch, if this broker made it; None if it has to be read from the batch."""
 
 
 BY_CLIENT: Final = AppendTerms()

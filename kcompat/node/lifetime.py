@@ -1,4 +1,4 @@
-"""The started parts of a broker, which end in the opposite order."""
+"""The started parts of a broker, and their end in the opposite order."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 class Lifetime:
-    """The parts that were started, each with the way to stop it and the way to abandon it."""
+    """The started parts of a broker, each with a function that stops it and one that abandons it."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[Callable[[], object], Callable[[], object] | None]] = []
 
     def began(self, stop: Callable[[], object], abandon: Callable[[], object] | None = None) -> None:
-        """Note that a part was started. `stop`, which may be a coroutine function, ends it in peace.
+        """Note that a part was started. `stop`, which may be a coroutine function, ends it cleanly.
 
-        `abandon` ends it as kill -9 would: nothing more is written, and no peer is told. A part needs none if
-        it ends with a part that has one.
+        `abandon` ends it as kill -9 would: it writes nothing more and notifies no peer. A part needs no
+        `abandon` if it ends together with a part that has one.
         """
         self._parts.append((stop, abandon))
 
@@ -43,7 +43,7 @@ class Lifetime:
             raise fault
 
     def abandon(self) -> None:
-        """Abandon the parts, the last one first: the end as by kill -9."""
+        """Abandon the parts, the last one first: end them as kill -9 would."""
         while self._parts:
             _, abandon = self._parts.pop()
             if abandon is not None:

@@ -48,12 +48,12 @@ class FieldPlan:
 
     @property
     def default_is_empty(self) -> bool:
-        """Whether the default is the empty value of its type, by which a value can be told from it."""
+        """Whether the default is false or empty, so that a value's truth tells whether it is the default."""
         return self.default is False or self.default in ([], "", b"")
 
     @property
     def min_size(self) -> int:
-        """The fewest bytes the field takes, array or not."""
+        """The fewest bytes that the field takes on the wire; for an array, its length prefix."""
         if self.array or (self.kind in ("bytes", "records")):
             return 1 if self.compact else 4
         if self.kind == "string":
@@ -62,7 +62,7 @@ class FieldPlan:
 
     @property
     def element_min_size(self) -> int:
-        """The fewest bytes one element of the array takes (or the field itself, if it is none)."""
+        """The fewest bytes that one element takes: of the array, or the field itself if it is no array."""
         if self.element is not None:
             return self.element.min_size
         if self.kind == "string":
@@ -96,12 +96,12 @@ class StructPlan:
 
     @property
     def min_size(self) -> int:
-        """The fewest bytes the struct takes; never 0, so that it bounds a count."""
+        """The fewest bytes that the struct takes; never 0, so that the bytes left bound an array's length."""
         return max(1, sum(field.min_size for field in self.ordered) + self.flexible)
 
 
 def plan_message(cls: type[Declaration], version: int) -> StructPlan:
-    """Resolve a message at a version; ValueError if the message has no such version."""
+    """Resolve a message at a version. Raises ValueError if the message has no such version."""
     if version not in cls.versions:
         raise ValueError(f"{cls.__name__} has no version {version}")
     return _plan_struct(cls, version, version in cls.flexible)
@@ -121,7 +121,9 @@ class _Declared:
 
 @cache
 def _declared_fields(cls: type[msgspec.Struct]) -> list[_Declared]:
-    """The fields of a class. Nearly all the time of planning goes into reading its annotations."""
+    """Return the declared fields of a class. Reading annotations is nearly all the cost of a plan, so the
+    result is cached.
+    """
     hints = inspect.get_annotations(cls, eval_str=True)
     defaults = zip(cls.__struct_fields__, cls.__struct_defaults__, strict=True)
     return [_declared(name, hints[name], default) for name, default in defaults]
@@ -149,7 +151,7 @@ def _plan_struct(cls: type[msgspec.Struct], version: int, flexible: bool) -> Str
 def _plan_field(declared: _Declared, version: int, flexible: bool) -> FieldPlan:
     wire = declared.wire
     present = version in version_range(wire.versions)
-    # What a version lacks is not followed: a struct may be declared for other versions only.
+    # A struct that this version lacks is not resolved: it may be declared for other versions only.
     is_struct = wire.kind == "struct" and present
     return FieldPlan(
         name=declared.name,

@@ -1,8 +1,8 @@
 """Delayed requests: requests that wait for an event of a partition.
 
-A waiter names the keys it waits on and has a deadline. Events wake the waiters of a key; nothing polls. A
-waiter that raises fails its own promise and is removed; its waker does not see the exception. Kafka's
-counterpart: `DelayedOperationPurgatory`; the event loop's timers replace its timing wheel.
+A waiter names the keys it waits on and has a deadline. An event on a key wakes its waiters; nothing polls. A
+waiter that raises fails its own promise and is removed; the caller of `wake` does not see the exception.
+Kafka's counterpart: `DelayedOperationPurgatory`; the event loop's timers replace its timing wheel.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Delayed(Generic[Result]):
             self.promise.complete(result)
 
     def expire(self) -> None:
-        """Complete the waiter unready: its deadline has passed, or its connection has another request."""
+        """Complete an unready waiter: at its deadline, or when its connection sends a new request."""
         if self.promise.done:
             return
         self._leave()
@@ -97,8 +97,9 @@ class Purgatory:
     def wait(
         self, waiter: Waiter[Result], keys: Iterable[Hashable], timeout_ms: float | None
     ) -> Delayed[Result]:
-        """Park a waiter that is known to be unready, until an event on one of `keys` or `timeout_ms`
-        (None: for as long as it takes).
+        """Park a waiter that is not ready, until an event on one of `keys` makes it ready or it times out.
+
+        With None as `timeout_ms` it has no deadline.
         """
         delayed = Delayed(self, waiter, tuple(keys))
         for key in delayed._keys:
@@ -118,8 +119,8 @@ class Purgatory:
     def wake_soon(self, key: Hashable) -> None:
         """Check the waiters of `key` after the current event.
 
-        The request that caused the event is answered first, and a burst of events checks once. Each waiter is
-        checked by its own call, so the first answer leaves before the next is made.
+        The request that caused the event is answered first, and several events in a row cause one check. Each
+        waiter is checked in its own callback, so its answer is sent before the next waiter is checked.
         """
         if key in self._waiting:
             if not self._woken:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class TopicLog:
-    """Partitions of one internal topic on this broker, by index. Coordinators keep the timeouts."""
+    """Partitions of one internal topic on this broker, by index; timeouts are the coordinators' part."""
 
     def __init__(self, replicas: ReplicaManager, topic: str) -> None:
         self._replicas = replicas
@@ -37,8 +37,8 @@ class TopicLog:
     ) -> None:
         """Call `load(partition, leader_epoch)` when this broker comes to lead a partition.
 
-        Call `unload(partition, leader_epoch)` when it leads it no more, with None when it is deleted: a
-        partition of the same name may begin at epoch 0 again.
+        Call `unload(partition, leader_epoch)` when this broker stops leading the partition. The epoch is None
+        if the partition was deleted: a partition of the same name may begin at epoch 0 again.
         """
 
         def follow(partition: Partition) -> None:
@@ -53,7 +53,9 @@ class TopicLog:
     def begin_verification(
         self, partition: int, producer_id: int, epoch: int, now_ms: int, *, adds: bool
     ) -> VerificationGuard | ErrorCode:
-        """Begin a verification, as `Partition` does, for records of a coordinator, which have no sequence."""
+        """Begin to verify that a partition is in a transaction (`Partition.begin_verification`), for records
+        of a coordinator, which have no sequence numbers.
+        """
         found = self._replicas.get(self.topic, partition)
         if found is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -76,7 +78,7 @@ class TopicLog:
         return result.error, result.last_offset
 
     def when_committed(self, partition: int, offset: int) -> Promise[ErrorCode]:
-        """Promise NONE once the high watermark is past `offset`, or the error that prevents it."""
+        """Promise NONE once the high watermark is above `offset`, or the error that prevents it."""
         found = self._replicas.get(self.topic, partition)
         if found is None:
             return Promise.resolved(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -89,9 +91,10 @@ class TopicLog:
         return waiting.promise.map(lambda errors: errors[0])
 
     def still_leads(self, partition: int, timeout_ms: float) -> Promise[ErrorCode]:
-        """Promise NONE once it is certain that no other broker led the partition at this time, or the error.
+        """Promise NONE once it is certain that no other broker led the partition when this was called.
 
-        Without another replica in sync this is certain at once.
+        The promise gives an error if this broker does not lead, or if this is not certain within
+        `timeout_ms`. Without another in-sync replica it is certain at once. See `LeadershipCheck`.
         """
         found = self._replicas.get(self.topic, partition)
         leader = None if found is None else found.state
@@ -107,9 +110,9 @@ class TopicLog:
         return waiting.promise
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        """Return bytes from the batch that holds `offset` on, empty at the log end.
+        """Return the log's bytes from the batch that contains `offset`; empty at the log end.
 
-        The first batch is whole, whatever its size; the last may be cut short. Raises StorageError.
+        The first batch is whole, even above `max_bytes`; the last may be truncated. Raises StorageError.
         """
         found = self._replicas.get(self.topic, partition)
         if found is None or offset >= found.log.log_end_offset:
@@ -125,23 +128,23 @@ class TopicLog:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if found is None else found.delete_records_before(offset)[0]
 
     def start_offset(self, partition: int) -> int:
-        """Return the log start offset, 0 without a replica."""
+        """Return the log start offset; 0 if this broker has no replica."""
         found = self._replicas.get(self.topic, partition)
         return 0 if found is None else found.log.log_start_offset
 
     def end_offset(self, partition: int) -> int:
-        """Return the log end offset, 0 without a replica."""
+        """Return the log end offset; 0 if this broker has no replica."""
         found = self._replicas.get(self.topic, partition)
         return 0 if found is None else found.log.log_end_offset
 
 
 class LeadershipCheck:
-    """Waiter for `awaited` fetches of each follower of `leader`, by broker id.
+    """Waiter until each in-sync follower has sent its number of fetches in `awaited`, by broker id.
 
     A leader that was cut off does not know that another one was elected. Records that it writes are not
     acknowledged, but a coordinator's memory may be out of date. Only an in-sync follower can have been
-    elected, so all of them are answered at once and have to fetch again. Raft calls this a read index;
-    Kafka's coordinators have no such check.
+    elected. So the leader answers their waiting fetches at once, and each has to fetch again. Raft calls this
+    a read index; Kafka's coordinators have no such check.
     """
 
     __slots__ = ("_awaited", "_leader")
@@ -151,7 +154,7 @@ class LeadershipCheck:
         self._awaited = awaited
 
     def try_complete(self, key: Hashable) -> ErrorCode | None:
-        """Return NONE once all have fetched, NOT_LEADER_OR_FOLLOWER once this leader's epoch is over."""
+        """Return NONE once all have fetched, NOT_LEADER_OR_FOLLOWER once the leader's epoch is over."""
         assert isinstance(key, Partition)
         if key.state is not self._leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER

@@ -1,4 +1,4 @@
-"""Protocols by which share partitions reach the rest of the broker."""
+"""Ports of share partitions: what they need of the rest of the broker, as `typing.Protocol` classes."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ class Replicas(Protocol):
     """The partitions of this broker."""
 
     def find(self, topic: str, index: int) -> Partition | ErrorCode:
-        """Find a partition, or return the error for a client that looks for it here."""
+        """Return a partition, or the error that a request for it gets if this broker cannot serve it."""
 
 
 class PeerPort(Protocol):
-    """Another broker, as `PeerClient` is one."""
+    """Client to another broker; `PeerClient` implements it."""
 
     def call(self, request: Message, timeout_ms: float) -> Promise[Any]:
         """Return a promise of the response to a request; it fails with `PeerError`."""
 
 
 class PeersPort(Protocol):
-    """The other brokers."""
+    """Clients to the other brokers."""
 
     def of(self, broker_id: int, purpose: str) -> PeerPort:
         """Return the client to a broker for one purpose."""

@@ -1,12 +1,12 @@
-"""The metadata store of the brokers of one process: a tree in memory, each transaction durable before it is
-seen.
+"""The metadata store of the brokers of one process: a tree in memory, whose transactions become durable
+before a reader sees them.
 
 `ProcessStore` holds the tree and its journal; `ProcessStore.session()` gives each broker its own
 `MetadataStore`. Sessions end when they are closed or made to expire, or when the process ends: opening the
-store again removes the ephemeral nodes it finds. Sessions of clients that came by a port are in the journal
-and outlive the process, if the server of the port takes them over (`take_over_sessions`).
+store again removes the ephemeral nodes it finds. The journal also keeps the sessions of network clients.
+These outlive the process if the ZooKeeper server takes them over (`take_over_sessions`).
 
-Transactions that come while the journal is busy are made durable together, with one wait for the disk.
+Transactions that are submitted while the journal is busy become durable together, with one wait for the disk.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ class Journal(Protocol):
     """The port that makes transactions durable."""
 
     def load(self) -> Tree:
-        """The tree as last written; `StoreUnavailableError` says why it cannot be read."""
+        """Return the tree as last written. Raises StoreUnavailableError if it cannot be read."""
 
     async def write(self, zxid: int, staged: Staged) -> None:
-        """Make what the transactions up to `zxid` change durable, or raise `StoreUnavailableError` and leave
-        the journal as it was.
+        """Make `staged`, the changes of the transactions up to `zxid`, durable.
+
+        Raises StoreUnavailableError if that fails; the journal is then as it was.
         """
 
     def close(self) -> None:
@@ -48,7 +49,7 @@ class Journal(Protocol):
 
 
 class _MemoryJournal:
-    """A journal that keeps nothing: the store ends with the process."""
+    """A journal that writes nothing, so that the store is lost with the process."""
 
     def load(self) -> Tree:
         return Tree()
@@ -78,7 +79,7 @@ class _Waiting:
             self._future.set_result((zxid, result))
 
     def fail(self, error: Exception) -> None:
-        """Settle with an error, unless the caller has been cancelled."""
+        """Fail the caller's future with an error, unless it was cancelled."""
         if not self._future.done():
             self._future.set_exception(error)
 
@@ -89,7 +90,10 @@ class ProcessStore:
     is_own = True
 
     def __init__(self, journal: Journal, wall_ms: Callable[[], int]) -> None:
-        """Load the tree, or close the journal and raise why not; `wall_ms` gives ms since the epoch."""
+        """Load the tree; if that fails, close the journal and raise its error.
+
+        `wall_ms` returns the wall-clock time in ms since the Unix epoch.
+        """
         self._journal = journal
         self._wall_ms = wall_ms
         try:
@@ -112,7 +116,7 @@ class ProcessStore:
 
     @property
     def tree(self) -> Tree:
-        """The nodes, to be read only."""
+        """The tree of all nodes; callers must not change it."""
         return self._tree
 
     def take_over_sessions(self) -> Mapping[int, StoredSession]:
@@ -123,7 +127,7 @@ class ProcessStore:
         return self._tree.sessions
 
     def subscribe(self, listener: Callable[[NodeChange], object]) -> Watch:
-        """Report every change, once it is durable, before any call that it lets go on is answered."""
+        """Call `listener` with every change once it is durable, before its caller gets the result."""
         return self._listeners.add(None, listener)
 
     async def session(self) -> ProcessSession:
@@ -148,8 +152,10 @@ class ProcessStore:
         return results
 
     async def transact(self, session_id: int, work: Callable[[TreeTransaction], T]) -> tuple[int, T]:
-        """Run `work` on one transaction of a session: checked, made durable, applied, reported. Its id, and
-        what `work` returned; what it raises drops the transaction and is raised here.
+        """Run `work` on one transaction of a session; return the transaction's id and the result of `work`.
+
+        The transaction is checked, made durable, applied to the tree and reported to watches, in this order.
+        An exception that `work` raises drops the transaction and is raised here.
 
         Transactions run in the order of these calls. A caller that is cancelled stops waiting; the
         transaction still runs to its end.
@@ -157,7 +163,7 @@ class ProcessStore:
         return await self.submit(session_id, work)
 
     def submit(self, session_id: int, work: Callable[[TreeTransaction], T]) -> asyncio.Future[tuple[int, T]]:
-        """Stage a transaction now; the future gives its id and the result of `work` once it is durable."""
+        """Queue a transaction; the future gives its id and the result of `work` once it is durable."""
         future: asyncio.Future[tuple[int, T]] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(session_id, work, future))
         if self._writer is None:

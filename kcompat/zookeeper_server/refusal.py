@@ -1,4 +1,4 @@
-"""Errors, and the codes with which the server refuses requests."""
+"""ZooKeeper's error codes for the exceptions that a request of a client may raise."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class RefusedError(Exception):
-    """Refusal of a request with a code; nothing has changed."""
+    """The server refuses a request with an error code; the store is unchanged."""
 
     def __init__(self, code: Code) -> None:
         super().__init__(code.name)
@@ -38,5 +38,5 @@ _CODES: Final[Mapping[type[Exception], Code]] = {
 
 
 def code_of(error: Exception) -> Code:
-    """Return the code for an error; an unknown error is a fault of the server."""
+    """Return ZooKeeper's error code for an exception; SYSTEM_ERROR for an unknown one."""
     return error.code if isinstance(error, RefusedError) else _CODES.get(type(error), Code.SYSTEM_ERROR)

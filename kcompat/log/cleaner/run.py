@@ -1,7 +1,7 @@
-"""One cleaning from beginning to end: read the newest keys, copy what stays (Kafka's Cleaner.doClean).
+"""One cleaning of a log: find each key's newest offset, copy the records to keep (Kafka's Cleaner.doClean).
 
-A generator over the file port, so that it can run in another process, or in small steps in this one. It only
-reads the log and writes `.cleaned` files; whoever runs it puts them in their place.
+The cleaning is a generator over the file port, so that it can run in another process, or in small steps in
+this one. It only reads the log and writes `.cleaned` files; its caller swaps them in for the old segments.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _STEP_BYTES: Final = 256 * 1024
 
 
 def run(job: CleanJob, files: Files, monotonic_s: Callable[[], float]) -> Steps:
-    """Do the job. Yields reports, and between them after some work the seconds to wait, mostly 0.0.
+    """Clean a log. Yields reports, and after each step of work the seconds to wait before the next step.
 
-    Faults are reports too, and the last thing that is heard.
+    The last report is `Finished`, or `Damaged` or `Failed` after a fault. Without a rate limit waits are 0.0.
     """
     try:
         yield from _Run(job, files, monotonic_s).run()
@@ -75,7 +75,7 @@ class _Run:
         yield Finished(end_offset, self._tally)
 
     def _read_aborted(self) -> list[AbortedTransaction]:
-        """All aborted transactions of the log: one with data here may end in any later segment."""
+        """Return all aborted transactions of the log: one with data here may end in any later segment."""
         found: list[AbortedTransaction] = []
         for name in self._files.list(self._job.directory):
             if name.endswith(TXN_INDEX):
@@ -88,7 +88,7 @@ class _Run:
     # -- the newest offset of every key -------------------------------------------------------------------
 
     def _build_map(self, aborted: list[AbortedTransaction]) -> Steps:
-        """Fill the map from the first dirty offset up to the end, or until it is full."""
+        """Fill the map of each key's newest offset, from the first dirty offset on, until it is full."""
         job, newest = self._job, self._map
         transactions = TransactionWalk()
         transactions.expect(aborted)
@@ -107,7 +107,10 @@ class _Run:
             newest.latest = max(newest.latest, end - 1)  # offsets may be missing at the end (KAFKA-8764)
 
     def _put(self, batch: memoryview, transactions: TransactionWalk) -> bool:
-        """Put one batch into the map, unless it is of aborted data; False where it may not fit."""
+        """Put the keys of a batch into the map of newest offsets; return False if they may not fit.
+
+        Batches of aborted transactions and control batches are skipped.
+        """
         newest, first_dirty = self._map, self._job.first_dirty_offset
         max_message_bytes = self._job.rules.max_message_bytes
         if batch[MAGIC_AT] < MAGIC:
@@ -124,7 +127,7 @@ class _Run:
             newest.latest = max(newest.latest, last_offset)
         return fits
 
-    # -- what stays ---------------------------------------------------------------------------------------
+    # -- the records to keep ------------------------------------------------------------------------------
 
     def _clean_part(
         self, part: SegmentPart, batches: BatchCleaner, transactions: TransactionWalk, output: CleanedSegment
@@ -156,12 +159,15 @@ class _Run:
             yield from self._pay(reader.position - before + output.size - size)
 
     def _open(self, part: SegmentPart) -> SegmentReader:
-        """The segment as it was when the job was made."""
+        """Open the log file of a segment, up to its size when the job was made."""
         name = segment_name(part.base_offset, LOG)
         return SegmentReader(self._files.open_existing(f"{self._job.directory}/{name}"), name, part.size)
 
     def _pay(self, size: int) -> Iterator[float]:
-        """After every `_STEP_BYTES`, yield how many seconds to wait: more than 0 only where a rate is set."""
+        """Count `size` bytes read or written; after each `_STEP_BYTES` yield the seconds to wait.
+
+        The wait keeps to the rate limit of the job.
+        """
         self._unpaid += size
         if self._unpaid >= _STEP_BYTES:
             wait_s = self._throttle.wait_s(self._unpaid, self._monotonic_s())

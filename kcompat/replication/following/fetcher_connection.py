@@ -1,4 +1,4 @@
-"""The driver of one fetcher: sends its requests to the leader, and wakes it after its pauses."""
+"""The driver of one fetcher: sends its requests to the leader, and runs it again when a pause ends."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class LeaderPort(Protocol):
     """A connection to another broker."""
 
     def ask(self, key: ApiKey, make: Callable[[int], Message], timeout_ms: int) -> Promise[Message]:
-        """Send a request, made for a version that both sides have, and promise its response.
+        """Send the request `make(version)`, in a version that both brokers support, and promise its response.
 
-        The promise fails if the broker cannot be reached, or does not answer in time.
+        The promise fails if the broker cannot be reached or does not respond within `timeout_ms`.
         """
 
     def disconnect(self) -> None:
-        """Close the connection until the next call; pending requests fail."""
+        """Close the connection, and fail pending requests; the next `ask` connects again."""
 
 
 class FetcherConnection:
@@ -56,12 +56,12 @@ class FetcherConnection:
         self._timeout_ms = timeout_ms
         self._under_way: Message | None = None
         self._is_cut_short = False
-        """Whether a request was sent that ends the fetch that waits at the leader."""
+        """Whether a request that ends the fetch waiting at the leader has been sent and not answered."""
         self._timer: Timer | None = None
         self._is_closed = False
 
     def go_on_soon(self) -> None:
-        """Send the next request after the current event, so that it covers all that the event brings."""
+        """Send the next request after the current event, so that it covers every partition the event adds."""
         self._set_timer(0)
 
     def close(self) -> None:
@@ -88,7 +88,7 @@ class FetcherConnection:
         self._is_cut_short = False
 
     def _go_on(self) -> None:
-        """Send the next request, if there is one, and set a timer for the first pause that ends."""
+        """Send the fetcher's next request, if it has one, and set a timer for the next end of a pause."""
         now_ms = self._clock.now_ms()
         request = self.fetcher.next(now_ms)
         due_ms = self.fetcher.due_ms()
@@ -117,7 +117,7 @@ class FetcherConnection:
 
 
 def _fitted(request: Message, version: int) -> Message:
-    """Return the request as this version carries it: the follower's id has another field since v15."""
+    """Adapt a request to a version: Fetch has the follower's id in another field before version 15."""
     if isinstance(request, FetchRequest):
         if version < FIRST_WITH_REPLICA_STATE:
             request.replica_id = request.replica_state.replica_id

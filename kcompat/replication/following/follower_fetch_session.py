@@ -1,6 +1,6 @@
-"""The follower's side of a fetch session (KIP-227): it names to a leader only what has changed. Pure.
+"""The follower's side of a fetch session (KIP-227): a request names only the partitions that changed. Pure.
 
-The cost of a request depends on the partitions that changed since the last one, not on those that are
+The cost of a request depends on the partitions that changed since the last request, not on all that are
 followed. Kafka's counterpart: `FetchSessionHandler`.
 """
 
@@ -37,7 +37,7 @@ class PartitionFetch(Struct, frozen=True, gc=False):
 
 
 class FollowerFetchSession:
-    """The partitions that are fetched from one leader, and the state of the session that the leader has."""
+    """The partitions that a follower fetches from one leader, and the id and epoch of its fetch session."""
 
     def __init__(self) -> None:
         self._id = NO_SESSION
@@ -65,7 +65,7 @@ class FollowerFetchSession:
         return bool(self._wanted) or (self._epoch != INITIAL_EPOCH and bool(self.sent))
 
     def want(self, key: TopicPartition, fetch: PartitionFetch) -> None:
-        """Fetch this partition from now on, or with other fields."""
+        """Fetch a partition from now on; a partition that is fetched already gets the new fields."""
         self._wanted[key] = fetch
         self._changed[key] = None
 
@@ -113,10 +113,9 @@ class FollowerFetchSession:
         request.forgotten_topics_data = list(forgotten.values())
 
     def answered(self, response: FetchResponse) -> bool:
-        """Continue as the leader's response says.
+        """Move the session to its next epoch, or begin a new one, as the leader's response requires.
 
-        Returns False if the leader did not take the request as part of the session: the next one names
-        everything.
+        Returns False if the leader refused the request; the next request then names every partition.
         """
         if response.error_code:
             is_gone = response.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -140,10 +139,10 @@ class FollowerFetchSession:
 
 
 def keep_requested(request: FetchRequest) -> None:
-    """Remove requested partitions from the forgotten ones, in versions that name topics without their ids.
+    """Remove requested partitions from the forgotten ones, for versions that name topics without their ids.
 
-    A topic that was deleted and created again has an old and a new partition of the same name, and leaders
-    forget last.
+    A topic that was deleted and created again has an old and a new partition of the same name. Leaders
+    process forgotten partitions last, so they would drop the new partition.
     """
     fetch = {(topic.topic, row.partition) for topic in request.topics for row in topic.partitions}
     for gone in request.forgotten_topics_data:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def fence(transition: GroupTransition, group: StreamsMembers, member: StreamsMember) -> None:
-    """Remove a member: its tasks are free, and the group needs another target assignment."""
+    """Remove a member: free its tasks, and raise the group epoch so that a new target is computed."""
     RECORDS.bury_member(transition, group.group_id, member.member_id)
     metadata_hash = group.header.metadata_hash
     RECORDS.write_epoch_on(transition, group.group_id, group.group_epoch + 1, metadata_hash, group.basis)
@@ -31,7 +31,7 @@ def fence(transition: GroupTransition, group: StreamsMembers, member: StreamsMem
 
 
 def keep_alive(transition: GroupTransition, group_id: str, member_id: str) -> None:
-    """Restart a member's session: it is removed unless it gives a sign of life within its session timeout."""
+    """Restart a member's session: a member that sends no request within its session timeout is removed."""
     timeout_ms = settings_of(
         transition.shard.image(), transition.shard.config.streams, group_id
     ).session_timeout_ms
@@ -39,7 +39,10 @@ def keep_alive(transition: GroupTransition, group_id: str, member_id: str) -> No
 
 
 def watch_revocation(transition: GroupTransition, group_id: str, member: StreamsMember) -> None:
-    """Give a member its rebalance timeout to revoke tasks, or cancel the timer if it has."""
+    """Start the timer in which a member has to revoke tasks, or cancel it if none are left to revoke.
+
+    The timer lasts for the member's rebalance timeout; a member that exceeds it is removed.
+    """
     key, epoch = revocation_key(group_id, member.member_id), member.member_epoch
     if member.state is StreamsMemberState.UNREVOKED_TASKS:
         timeout_ms = member.rebalance_timeout_ms
@@ -51,14 +54,14 @@ def watch_revocation(transition: GroupTransition, group_id: str, member: Streams
 
 
 def cancel_all(transition: GroupTransition, group_id: str, member_ids: Iterable[str]) -> None:
-    """Cancel all timers of the group."""
+    """Cancel the timers of a group and of its members `member_ids`."""
     for member_id in member_ids:
         _cancel(transition, group_id, member_id)
     transition.shard.timers.cancel(delay_key(group_id))
 
 
 def delay_key(group_id: str) -> tuple[str, str]:
-    """Return the key of the timer of a group whose first target waits for more members."""
+    """Return the key of the timer that delays the first target assignment until more members have joined."""
     return ("first target", group_id)
 
 

@@ -1,4 +1,4 @@
-"""The topology of a streams application, as members report it and the log keeps it.
+"""The topology of a streams application, as members report it and `__consumer_offsets` keeps it.
 
 Two topologies are equal if a member with one may be in the group of the other. Kafka's counterpart:
 `StreamsTopology`.
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 UNDECIDED = 0
-"""Number of partitions or replicas of a topic that the application does not decide."""
+"""Number of partitions or replicas of a topic where the application leaves it to the broker."""
 
 
 class TopicInfo(Struct, frozen=True):
-    """A topic that the coordinator creates for the application. A changelog has no number of partitions."""
+    """A repartition or changelog topic that the coordinator creates for the application.
+
+    `partitions` of a changelog topic is UNDECIDED: it has as many as its subtopology has tasks.
+    """
 
     name: str
     partitions: int = UNDECIDED
@@ -35,7 +38,9 @@ class CopartitionGroup(Struct, frozen=True):
 
 
 class Subtopology(Struct, frozen=True):
-    """A part of the application whose tasks need no other part; a task reads one partition of each source."""
+    """A part of the application that shares no state with other parts. Each of its tasks reads one partition
+    of each source topic.
+    """
 
     subtopology_id: str
     source_topics: tuple[str, ...] = ()
@@ -53,7 +58,7 @@ class Subtopology(Struct, frozen=True):
 
 
 class Topology(Struct, frozen=True):
-    """The subtopologies by id, in the order of the request."""
+    """The subtopologies of an application by id, in the order of the heartbeat that declared them."""
 
     epoch: int
     subtopologies: Mapping[str, Subtopology]
