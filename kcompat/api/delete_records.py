@@ -1,13 +1,13 @@
 """DeleteRecords (key 21), versions 0-2: move a partition's log start forward (KIP-107).
 
 Behaviour
-- Offset -1 means the high watermark. Only topics whose cleanup policy has `delete` (POLICY_VIOLATION
-  otherwise), and no internal ones (INVALID_TOPIC_EXCEPTION).
+- Offset -1 means the high watermark. A topic whose cleanup policy lacks `delete` is refused with
+  POLICY_VIOLATION, an internal topic with INVALID_TOPIC_EXCEPTION.
 - A partition named twice counts once, with the offset named last.
-- The answer waits until the logs of all followers start there, too, if their brokers are alive; after the
-  request's timeout a partition is answered with REQUEST_TIMED_OUT.
-- The answer is durable: a kill right after it does not bring the records back (a difference: Kafka may undo
-  it for a minute).
+- The response waits until the logs of all followers on live brokers start at the offset, too. After the
+  request's timeout the other partitions get REQUEST_TIMED_OUT.
+- The new log start is durable before the response: a kill does not bring the records back. In Kafka it may,
+  for a minute.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PartitionAnswer = DeleteRecordsResponse.DeleteRecordsPartitionResult
 def handle(
     context: RequestContext, request: DeleteRecordsRequest
 ) -> DeleteRecordsResponse | Promise[DeleteRecordsResponse]:
-    """Advance each log start, and wait for the followers."""
+    """Advance the log start of each partition, and wait for the followers."""
     response = DeleteRecordsResponse()
     waiting: dict[Partition, tuple[int, PartitionAnswer]] = {}
     for topic in request.topics:
@@ -60,7 +60,7 @@ def handle(
 
 
 def _find(context: RequestContext, topic: str, index: int) -> Partition | ErrorCode:
-    """The partition, or why its records cannot be deleted."""
+    """Return a partition, or the error that keeps its records from being deleted."""
     partition = context.services.storage.replicas.find(topic, index)
     if partition != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_internal(topic):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -76,7 +76,7 @@ def _wait(
     def settle(partition: Partition, error: ErrorCode) -> None:
         answer = waiting[partition][1]
         answer.error_code = error
-        if error != ErrorCode.REQUEST_TIMED_OUT:  # which leaves the low watermark of before the wait
+        if error != ErrorCode.REQUEST_TIMED_OUT:  # a timeout keeps the low watermark from before the wait
             answer.low_watermark = -1 if error else partition.low_watermark
 
     required = {partition: offset for partition, (offset, _) in waiting.items()}

@@ -1,7 +1,8 @@
-"""DeleteShareGroupState (key 86), version 0: share partitions are forgotten (KIP-932).
+"""DeleteShareGroupState (key 86), version 0: delete the state of share partitions (KIP-932).
 
 Behaviour
-- Asked by group coordinators; the rest is in `share_state`. One that is not known is forgotten already.
+- Group coordinators send the request. `share_state` has the rules that all five APIs have in common.
+- Deleting an unknown share partition succeeds.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Answer = DeleteShareGroupStateResponse.PartitionResult
 def handle(
     context: RequestContext, request: DeleteShareGroupStateRequest
 ) -> Promise[DeleteShareGroupStateResponse]:
-    """Forget each share partition."""
+    """Delete the state of each share partition."""
     coordinator = context.services.coordinators.share_coordinator
     answered = answer_each(context, request, lambda key, _: coordinator.delete(key), _WORDING)
     return answered.map(DeleteShareGroupStateResponse)

@@ -1,10 +1,11 @@
-"""ListPartitionReassignments (key 46), version 0 (KIP-455): which partitions are on the move.
+"""ListPartitionReassignments (key 46), version 0 (KIP-455): list the partitions that are being reassigned.
 
 Behaviour
-- For those asked for, or all if the topics are null: the replicas, with those that come and those that go.
-  Others, also unknown ones, are left out.
-- NOT_CONTROLLER at another broker. A client that may not DESCRIBE the cluster is given back what it named,
-  without replicas.
+- Each requested partition that is being reassigned is listed with its replicas, those that are being added
+  and those that are being removed. Null topics request all partitions. Other partitions, also unknown ones,
+  are left out.
+- A broker that is not the controller answers NOT_CONTROLLER.
+- A client that may not DESCRIBE the cluster gets the partitions that it requested, without replicas.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Answer = ListPartitionReassignmentsResponse.OngoingPartitionReassignment
 def handle(
     context: RequestContext, request: ListPartitionReassignmentsRequest
 ) -> ListPartitionReassignmentsResponse | Promise[ListPartitionReassignmentsResponse]:
-    """Have the controller of this process look."""
+    """Return the reassignments that the controller in this process knows."""
     if not context.may(Operation.DESCRIBE, CLUSTER):
         named = [
             TopicAnswer(topic.name, [Answer(index) for index in topic.partition_indexes])

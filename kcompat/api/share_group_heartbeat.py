@@ -1,11 +1,11 @@
-"""ShareGroupHeartbeat (key 76), version 1: a member of a share group (KIP-932) goes on.
+"""ShareGroupHeartbeat (key 76), version 1: join, stay in, or leave a share group (KIP-932).
 
 Behaviour
-- A member joins with epoch 0 and the topics that it wants, and is answered at once with its epoch. It makes
-  its own id, of at most 36 characters. Epoch -1 leaves.
-- Share partitions that nobody of the group has had yet are begun first: a later heartbeat tells of them.
-- Topics that a member names it must be allowed to describe.
-- UNSUPPORTED_VERSION where the cluster has no share groups. Version 0 was in early access.
+- A member joins with epoch 0 and its topics, and gets its epoch at once. It chooses its own id, of at most 36
+  characters. Epoch -1 leaves the group.
+- A share partition that is new to the group is initialized first: a later heartbeat assigns it.
+- A member must be allowed to DESCRIBE the topics that it names.
+- A cluster without share groups answers UNSUPPORTED_VERSION. Version 0 was early access and is not served.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def handle(
     context: RequestContext, request: ShareGroupHeartbeatRequest
 ) -> ShareGroupHeartbeatResponse | Promise[ShareGroupHeartbeatResponse]:
-    """Take the heartbeat, and tell the member what follows."""
+    """Process a member's heartbeat, and return its epoch and assignment."""
     if not serves_share_groups(context.services):
         return ShareGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     if not context.may(Operation.READ, Resource.group(request.group_id)):

@@ -1,14 +1,16 @@
 """UpdateFeatures (key 57), versions 0-2 (KIP-584, KIP-778).
 
 Behaviour
-- Each update is checked by itself; INVALID_REQUEST with Kafka's reason (`kcompat.controller.features`) where
-  the level is not to be had.
-- Answered when the new levels are in force at this broker, and so in its ApiVersions; others follow.
-- NOT_CONTROLLER for the whole, at another broker.
+- Each update is checked by itself. A level that cannot be set gets INVALID_REQUEST with Kafka's message
+  (`kcompat.controller.features`).
+- The response waits until the new levels are in force at this broker, and so in its ApiVersions. Other
+  brokers follow later.
+- A broker that is not the controller answers NOT_CONTROLLER for the whole request.
 
 Version notes
-- 0: a downgrade is allowed or not. 1: the kind of change; may be only validated.
-- 2: nothing is done unless all can be; the answer has the first error in place of one for each feature.
+- 0: an update says whether it may be a downgrade. 1: it has a kind of change; a request can ask for
+  validation only.
+- 2: the updates are made all or none, and the response has only the first error.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ _Row = UpdateFeaturesResponse.UpdatableFeatureResult
 def handle(
     context: RequestContext, request: UpdateFeaturesRequest
 ) -> UpdateFeaturesResponse | Promise[UpdateFeaturesResponse]:
-    """Have the controller of this process decide."""
+    """Update the features through the controller in this process."""
     if not context.may(Operation.ALTER, CLUSTER):
         return _refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     version = context.api_version

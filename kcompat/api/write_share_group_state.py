@@ -1,11 +1,12 @@
-"""WriteShareGroupState (key 85), versions 0-1: share partitions have delivered more (KIP-932).
+"""WriteShareGroupState (key 85), versions 0-1: store the delivery state of share partitions (KIP-932).
 
 Behaviour
-- Asked by leaders of partitions before they confirm an acknowledgement; the rest is in `share_state`.
+- Leaders of partitions send the request before they confirm an acknowledgement. `share_state` has the rules
+  that all five APIs have in common.
 - Older leader epochs and state epochs are fenced; an epoch of -1 is not checked.
 
 Version notes
-- 1: how many records after the start are done with (KIP-1226).
+- 1: the number of records after the start offset whose delivery is complete (KIP-1226).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Answer = WriteShareGroupStateResponse.PartitionResult
 def handle(
     context: RequestContext, request: WriteShareGroupStateRequest
 ) -> Promise[WriteShareGroupStateResponse]:
-    """Store what each share partition has delivered."""
+    """Store the delivery state of each share partition."""
     coordinator = context.services.coordinators.share_coordinator
 
     def ask(key: SharePartitionKey, row: WriteShareGroupStateRequest.PartitionData) -> Promise[Outcome]:

@@ -59,8 +59,9 @@ for a new connection.
 
 
 class GroupCoordinator:
-    """All groups of one broker, of every kind. Partitions of `__consumer_offsets` come and go with `load` and
-    `unload`.
+    """All groups that one broker coordinates, of every kind.
+
+    `load` adds a partition of `__consumer_offsets` with its groups, `unload` removes it.
     """
 
     def __init__(
@@ -90,11 +91,11 @@ class GroupCoordinator:
     # --- life
 
     def start(self) -> None:
-        """Begin to look for expired offsets every `offsets.retention.check.interval.ms`."""
+        """Delete expired offsets every `offsets.retention.check.interval.ms` from now on."""
         self._expiry = self._clock.call_later(self.config.retention_check_interval_ms, self._expire_all)
 
     def stop(self) -> None:
-        """Answer NOT_COORDINATOR to all requests that wait, and serve none any more."""
+        """Answer NOT_COORDINATOR to all waiting requests and to all later ones."""
         if self._expiry is not None:
             self._expiry.cancel()
         self.runtime.close()
@@ -104,7 +105,10 @@ class GroupCoordinator:
         self.runtime.load(partition, leader_epoch)
 
     def unload(self, partition: int, leader_epoch: int | None) -> None:
-        """Unload a partition of `__consumer_offsets` that this broker leads no more; None if deleted."""
+        """Unload a partition of `__consumer_offsets` that this broker no longer leads.
+
+        `leader_epoch` is None if the partition was deleted.
+        """
         self.runtime.unload(partition, leader_epoch)
 
     def partition_of(self, group_id: str) -> int:
@@ -134,7 +138,7 @@ class GroupCoordinator:
         self.runtime.read(self.partition_of(group_id), query, _itself)
 
     def join(self, request: JoinRequest) -> Promise[JoinAnswer]:
-        """Handle JoinGroup: the answer comes when the group has formed its next generation."""
+        """Handle JoinGroup; the response follows when the group has formed its next generation."""
 
         def failed(error: ErrorCode) -> JoinAnswer:
             return JoinAnswer(group_error(error), member_id=request.member_id)
@@ -144,7 +148,7 @@ class GroupCoordinator:
         return self.write(request.group_id, lambda transition: by_kind.join(transition, request), failed)
 
     def sync(self, request: SyncRequest) -> Promise[SyncAnswer]:
-        """Handle SyncGroup: the answer comes when the leader has assigned partitions."""
+        """Handle SyncGroup; the response follows when the group's leader has assigned partitions."""
 
         def failed(error: ErrorCode) -> SyncAnswer:
             if error == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
@@ -233,10 +237,10 @@ class GroupCoordinator:
     def fetch(
         self, asker: FetchingMember, partitions: Iterable[TopicPartition] | None, require_stable: bool
     ) -> Promise[FetchAnswer]:
-        """Handle OffsetFetch of one group; None asks for every partition that has an offset.
+        """Handle OffsetFetch of one group; `partitions` None means every partition that has an offset.
 
-        Stable offsets are returned once it is certain that no other coordinator has newer ones: a transaction
-        that starts from old ones would process records twice.
+        With `require_stable` the response waits until it is certain that no other coordinator has newer
+        offsets: a transaction that starts from old offsets would process records twice.
         """
         partition = self.partition_of(asker.group_id)
 
@@ -262,7 +266,7 @@ class GroupCoordinator:
         )
 
     def describe(self, group_id: str) -> DescribedGroup:
-        """Handle DescribeGroups of one group: GROUP_ID_NOT_FOUND and the state Dead if there is none."""
+        """Handle DescribeGroups of one group; an unknown group has GROUP_ID_NOT_FOUND and the state Dead."""
         return self.runtime.read(
             self.partition_of(group_id),
             lambda shard, _: describe.describe(shard, group_id),
@@ -272,13 +276,13 @@ class GroupCoordinator:
     def list_groups(
         self, states: AbstractSet[str], types: AbstractSet[str]
     ) -> tuple[ErrorCode, list[ListedGroup]]:
-        """Handle ListGroups over the partitions of this broker, filtered by lower-case states and types."""
+        """Handle ListGroups for the groups of this broker; filter by `states` and `types`, in lower case."""
         error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if self.runtime.is_loading else ErrorCode.NONE
         shards = (shard for _, shard in self.runtime.active())
         return error, [group for shard in shards for group in describe.list_groups(shard, states, types)]
 
     def delete(self, group_id: str) -> Promise[ErrorCode]:
-        """Handle DeleteGroups of one group."""
+        """Handle DeleteGroups of one group; the state of its share partitions is deleted first."""
 
         def forgotten(error: ErrorCode) -> Promise[ErrorCode]:
             if error:
@@ -313,7 +317,7 @@ class GroupCoordinator:
         )
 
     def topics_made(self) -> None:
-        """Note that there are new topics, which patterns may match."""
+        """Note that topics were created, so that groups match their topic patterns again."""
         now_ms = self._clock.now_ms()
         for _, shard in self.runtime.active():
             shard.topics_made_ms = now_ms
@@ -324,10 +328,10 @@ class GroupCoordinator:
             self._forget(partition, lambda transition: removal.forget_topics(transition, gone))
 
     def forget_share_partitions(self, topic_ids: Collection[bytes]) -> None:
-        """Delete what share groups have of topics that no longer exist."""
+        """Delete the share partitions, in every share group, of topics that no longer exist."""
         self.runtime.run_everywhere(lambda transition: administration.forget_topics(transition, topic_ids))
 
-    # --- of any group
+    # --- operations on a group of any kind
 
     def write(
         self,
@@ -335,11 +339,11 @@ class GroupCoordinator:
         decide: Callable[[GroupTransition], T | Promise[T]],
         failed: Callable[[ErrorCode], T],
     ) -> Promise[T]:
-        """Run an operation on the shard of a group; `failed` makes a response of a runtime error."""
+        """Run a writing operation on the shard of a group; `failed` turns a runtime error into a response."""
         return self.runtime.run(self.partition_of(group_id), decide, failed)
 
     def read(self, group_id: str, query: Callable[[Groups], T], failed: Callable[[ErrorCode], T]) -> T:
-        """Query the shard of a group at once."""
+        """Run a query on the shard of a group now; `failed` turns a runtime error into a response."""
         return self.runtime.read(self.partition_of(group_id), lambda shard, _: query(shard), failed)
 
     # --- inside
@@ -372,7 +376,7 @@ def _itself(error: ErrorCode) -> ErrorCode:
 
 
 def _given_up(_error: ErrorCode) -> bool:
-    """Ignore failed housekeeping: the next round finds what is left."""
+    """Ignore a failed expiration: the next one deletes the offsets that remain."""
     return True
 
 

@@ -1,4 +1,4 @@
-"""Requests to groups, and their answers, free of protocol versions."""
+"""Requests to groups and their responses, independent of protocol versions."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ def _everything(_topic: str) -> bool:
 
 
 class JoinRequest(Struct, frozen=True):
-    """A client's request to be in a group's next generation, and its terms.
+    """A client's JoinGroup request: to be a member of the group's next generation.
 
-    `protocols` are (name, metadata) in order of preference. `needs_member_id` asks new dynamic members to
-    come back with the id they were given (KIP-394, JoinGroup v4+); `can_skip_assignment` is KIP-814 (v9+).
+    `protocols` are (name, metadata) in order of preference. With `needs_member_id` a new dynamic member is
+    given an id and has to join again with it (KIP-394, JoinGroup v4+). With `can_skip_assignment` its client
+    supports KIP-814 (v9+).
     """
 
     group_id: str
@@ -42,11 +43,11 @@ class JoinRequest(Struct, frozen=True):
     needs_member_id: bool = False
     can_skip_assignment: bool = False
     may_describe: Callable[[str], bool] = _everything
-    """Returns whether a pattern may match a topic: a join can have the patterns of its group matched."""
+    """Returns whether the client may DESCRIBE a topic, so that patterns of the group may match it."""
 
 
 class JoinedMember(Struct, frozen=True):
-    """A member in the answer to the leader of a generation."""
+    """A member as JoinGroup's response shows it to the leader of a generation."""
 
     member_id: str
     instance_id: str | None
@@ -54,7 +55,7 @@ class JoinedMember(Struct, frozen=True):
 
 
 class JoinAnswer(Struct, frozen=True):
-    """The generation a member is in; only the leader gets the members."""
+    """Response to JoinGroup: the generation that a member is in. Only the leader gets `members`."""
 
     error: ErrorCode = ErrorCode.NONE
     member_id: str = UNKNOWN_MEMBER
@@ -67,9 +68,9 @@ class JoinAnswer(Struct, frozen=True):
 
 
 class SyncRequest(Struct, frozen=True):
-    """A member's request for its assignment; the leader's request carries the assignments of all.
+    """A member's SyncGroup request for its assignment; the leader's request carries all assignments.
 
-    The protocol's type and name are checked if they are given.
+    `protocol_type` and `protocol_name` are checked against the group's unless they are None.
     """
 
     group_id: str
@@ -82,7 +83,7 @@ class SyncRequest(Struct, frozen=True):
 
 
 class SyncAnswer(Struct, frozen=True):
-    """A member's assignment."""
+    """Response to SyncGroup: a member's assignment."""
 
     error: ErrorCode = ErrorCode.NONE
     protocol_type: str | None = None
@@ -98,14 +99,14 @@ class MemberIdentity(Struct, frozen=True):
 
 
 class LeaveAnswer(Struct, frozen=True):
-    """The error of the whole request, and of each member."""
+    """Response to LeaveGroup: the error of the whole request, and of each member."""
 
     error: ErrorCode = ErrorCode.NONE
     members: tuple[tuple[MemberIdentity, ErrorCode], ...] = ()
 
 
 class OffsetToCommit(Struct, frozen=True):
-    """A partition of a commit. `commit_timestamp` (ms) is the client's in OffsetCommit v1, else -1."""
+    """The offset to commit of a partition. `commit_timestamp` is in ms, and -1 except in OffsetCommit v1."""
 
     topic: str
     partition: int
@@ -116,11 +117,11 @@ class OffsetToCommit(Struct, frozen=True):
 
 
 class CommitRequest(Struct, frozen=True):
-    """A commit of offsets. `retention_ms` is the client's (v2 to v4), -1 for the broker's. In a transaction
-    they count once that commits.
+    """A request to commit offsets; in a transaction they take effect when the transaction commits.
 
-    `generation` is the member epoch of a member of a consumer group; `knows_epochs` says whether the client
-    can be one (OffsetCommit v9+).
+    `retention_ms` is the client's retention (OffsetCommit v2 to v4); -1 means the broker's. `generation` is
+    the member epoch if the client is a member of a consumer group. `knows_epochs` says whether the client's
+    version of OffsetCommit supports such members (v9+).
     """
 
     group_id: str
@@ -134,7 +135,7 @@ class CommitRequest(Struct, frozen=True):
 
 
 class FetchingMember(Struct, frozen=True):
-    """The client that fetches offsets of a group, as a consumer group's member or not (OffsetFetch v9+)."""
+    """The sender of an OffsetFetch: a member of a consumer group (v9+), or any client (`member_id` None)."""
 
     group_id: str
     member_id: str | None = None
@@ -151,7 +152,7 @@ class FetchedOffset(Struct, frozen=True):
 
 
 class FetchAnswer(Struct, frozen=True):
-    """The error of the whole group, or the offset of each partition asked for."""
+    """Response to OffsetFetch for one group: its error, or the offset of each requested partition."""
 
     error: ErrorCode = ErrorCode.NONE
     offsets: dict[TopicPartition, FetchedOffset] = {}
@@ -169,7 +170,7 @@ class DescribedMember(Struct, frozen=True):
 
 
 class DescribedGroup(Struct, frozen=True):
-    """A group as DescribeGroups shows it; `state` is empty when this broker cannot say."""
+    """A group as DescribeGroups shows it; `state` is empty if this broker does not know it."""
 
     group_id: str
     error: ErrorCode = ErrorCode.NONE

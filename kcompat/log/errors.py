@@ -9,13 +9,13 @@ from kcompat.descriptors import limit_named
 from kcompat.errors import StartError
 
 OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-"""Faults that pass: no room on the volume, and no room for one more open file."""
+"""Error numbers of temporary faults: the volume is full, or no file can be opened for the moment."""
 
 
 class StorageError(Exception):
-    """The operating system refused a read or a write below `directory`, or that is out of service.
+    """The operating system refused a read or a write below `directory`, or that directory is offline.
 
-    A client is told KAFKA_STORAGE_ERROR.
+    Clients get KAFKA_STORAGE_ERROR.
     """
 
     def __init__(self, directory: str, cause: OSError | str) -> None:
@@ -27,7 +27,7 @@ class StorageError(Exception):
 
     @property
     def passes(self) -> bool:
-        """Whether the same may succeed a little later."""
+        """Whether the fault is temporary, so that the same read or write may succeed later."""
         return isinstance(self.cause, OSError) and self.cause.errno in OUT_OF_SPACE
 
 

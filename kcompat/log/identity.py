@@ -1,4 +1,4 @@
-"""Whose log directories these are, before anything is opened: what their `meta.properties` say."""
+"""The broker and cluster that own log directories, read from `meta.properties` before any log is opened."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """The broker and the cluster that wrote a log directory; None for what it does not say."""
+    """Ids of the broker and the cluster that wrote a log directory; None for an id that is not stored."""
 
     broker_id: int | None = None
     cluster_id: str | None = None
@@ -40,7 +40,7 @@ def stored_identity(directories: Iterable[str], files: Files = FILES) -> Identit
 
 
 def store_identity(directories: Iterable[str], identity: Identity, files: Files = FILES) -> None:
-    """Write the `meta.properties` of new log directories, which are made if need be. Raises OSError."""
+    """Write `meta.properties` to new log directories, creating those that do not exist. Raises OSError."""
     known = {"broker.id": identity.broker_id, "cluster.id": identity.cluster_id}
     properties = {"version": "0"} | {key: str(value) for key, value in known.items() if value is not None}
     for directory in directories:

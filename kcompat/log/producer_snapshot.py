@@ -2,8 +2,8 @@
 
 Big-endian: int16 version 1, uint32 CRC-32C of all bytes after it, int32 count, then per producer: int64 id,
 int16 epoch, int32 last sequence, int64 last offset, int32 offset delta, int64 timestamp, int32 coordinator
-epoch, int64 first offset of the open transaction; -1 for what there is not. Only the newest batch of each
-producer is kept.
+epoch, int64 first offset of the open transaction. A value of -1 means none. A snapshot keeps only the newest
+batch of each producer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CRC_END: Final = 6
 
 
 def encode_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
-    """The content of a snapshot file."""
+    """Encode the content of a snapshot file."""
     rows = []
     for entry in entries:
         delta = entry.batches[-1].offset_delta if entry.batches else 0
@@ -40,7 +40,7 @@ def encode_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
 
 
 def decode_snapshot(data: bytes) -> list[ProducerEntry]:
-    """The producers in a snapshot file. Raises CheckpointDamaged, also for an unknown version."""
+    """Return the producers in a snapshot file. Raises CheckpointDamaged, also for an unknown version."""
     if len(data) < _HEAD.size:
         raise CheckpointDamaged(f"{len(data)} bytes are too few")
     version, crc, count = _HEAD.unpack_from(data)

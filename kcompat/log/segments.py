@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Segments:
-    """At least one segment; the last one is `active`, the only one that is written to."""
+    """The segments of a log, at least one; the last one is `active`, the only one that is written to."""
 
     __slots__ = ("_bases", "_segments", "active")
 
@@ -43,11 +43,11 @@ class Segments:
         return sum(segment.size for segment in self._segments)
 
     def from_offset(self, offset: int) -> list[Segment]:
-        """The segments from the one that may hold `offset` on."""
+        """Return the segments from the one that may contain `offset` to the active one."""
         return self._segments[max(bisect_right(self._bases, offset) - 1, 0) :]
 
     def next_base_offset(self, segment: Segment) -> int | None:
-        """Base offset of the segment after this one; None for the active one."""
+        """Return the base offset of the segment after `segment`; None for the active segment."""
         at = bisect_right(self._bases, segment.base_offset)
         return self._bases[at] if at < len(self._bases) else None
 
@@ -59,14 +59,12 @@ class Segments:
         self.active = segment
 
     def replace(self, segments: list[Segment], replacement: Segment) -> None:
-        """Put an empty segment in the place of the last ones; it becomes active."""
+        """Replace `segments`, the last ones, with an empty segment, which becomes active."""
         del self._segments[-len(segments) :], self._bases[-len(segments) :]
         self.push(replacement)
 
     def put_in_place_of(self, segments: list[Segment], replacement: Segment) -> None:
-        """Put one segment in the place of neighbours that begin where it does; the active one is not among
-        them.
-        """
+        """Replace neighbouring `segments`, without the active one, with a segment of the same base offset."""
         at = bisect_right(self._bases, replacement.base_offset) - 1
         assert self._segments[at : at + len(segments)] == segments, "the segments are here, side by side"
         assert self.active is not segments[-1], "the active segment is not replaced"
@@ -74,14 +72,16 @@ class Segments:
         self._bases[at : at + len(segments)] = [replacement.base_offset]
 
     def take_front(self, count: int) -> list[Segment]:
-        """Remove the oldest segments; at least one stays."""
+        """Remove and return the `count` oldest segments; at least one segment has to remain."""
         assert count < len(self._segments), "a log has at least one segment"
         taken = self._segments[:count]
         del self._segments[:count], self._bases[:count]
         return taken
 
     def take_above(self, offset: int) -> list[Segment]:
-        """Remove the segments whose base offset is above `offset`; the one before becomes active."""
+        """Remove and return the segments with a base offset above `offset`; the last one before them becomes
+        active.
+        """
         keep = bisect_right(self._bases, offset)
         assert keep > 0, "a log has at least one segment"
         taken = self._segments[keep:]

@@ -1,8 +1,9 @@
 """Calls at the end of an iteration of the event loop, once all ready sockets have been served.
 
 `loop.call_soon` runs a callback in the next iteration, and an iteration takes as long as half a small
-request. So the answers that a request causes leave in the iteration that served it: the answer to a fetch
-that waited for its record, the answer to a produce that waited for a follower's fetch.
+request. A `LoopIteration` runs callbacks in the iteration that served the request. So the responses that the
+request causes leave in this iteration: to a fetch that waited for the record, or to a produce that waited for
+a follower's fetch.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROUNDS: Final = 3
-"""Number of times that calls at the end of an iteration may add further ones.
+"""Most rounds of calls at the end of an iteration; each round runs the calls that the round before added.
 
-Later ones wait for the next iteration: calls that add each other keep no socket waiting for longer.
+Calls of later rounds wait for the next iteration, so that calls that add calls do not delay ready sockets.
 """
 
 
@@ -44,9 +45,9 @@ class LoopIteration:
             self._loop.call_soon(callback)
 
     def answer_soon(self, callback: Callable[[], object]) -> None:
-        """Run `callback` as `call_soon` does, but right after the call that is under way.
+        """Run `callback`, which sends a response, right after the current call and before all other calls.
 
-        The peer that waits for this answer then works while the remaining calls are made.
+        The peer that waits for the response then works while the remaining calls run.
         """
         if self._is_on:
             self._answers.append(callback)
@@ -54,11 +55,11 @@ class LoopIteration:
             self._loop.call_soon(callback)
 
     def begin(self) -> None:
-        """Collect calls until `end`."""
+        """Begin an iteration: collect calls until `end`."""
         self._is_on = True
 
     def end(self) -> None:
-        """Run the collected calls."""
+        """End the iteration: run the collected calls."""
         for _ in range(ROUNDS):
             if not self._answers and not self._calls:
                 break

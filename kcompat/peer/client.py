@@ -1,9 +1,9 @@
-"""Client to another broker: many requests in flight on one connection, which is made when one is needed.
+"""Client to another broker: many requests in flight on one connection, which the first request opens.
 
-A request without a connection waits for the next attempt, and fails with it if that fails. So a caller that
-retries at once is kept to the pace of the attempts: the first at once, the next after 50 ms, then twice as
-long each time, up to a second. A request that is not answered in time takes its connection with it: later
-requests cannot be answered before it. Kafka's counterparts: `NetworkClient`, `InterBrokerSendThread`.
+Without a connection, requests wait for the next attempt to connect, and fail if that attempt fails. So a
+caller that retries at once is no faster than the attempts: the first is immediate, the next follows after
+50 ms, and each pause doubles, up to a second. A request that gets no response in time closes its connection,
+since responses come in order. Kafka's counterparts: `NetworkClient`, `InterBrokerSendThread`.
 """
 
 from __future__ import annotations
@@ -64,8 +64,10 @@ class PeerClient:
         settings: Callable[[], PeerSettings],
         ports: tuple[Connect, Clock, Random],
     ) -> None:
-        """`name` names the peer in the log. `address` and `settings` are read at each attempt; the address is
-        None while it is unknown.
+        """Make a client without a connection. `name` stands for the peer in log messages.
+
+        `address` and `settings` are called at each attempt to connect; `address` returns None while the
+        address is unknown.
         """
         self.name = name
         self._client_id = client_id
@@ -98,8 +100,9 @@ class PeerClient:
     def ask(
         self, key: ApiKey, make: Callable[[int], Message], timeout_ms: float, newest: int = ANY_VERSION
     ) -> Promise[Any]:
-        """Send a request that is made once its version is known: `make(version)`. It is no newer
-        than `newest`.
+        """Send the request `make(version)` and promise its response, as `call` does.
+
+        The version is the newest one that both sides have, and at most `newest`.
         """
         call = _Call(self, key, make, newest)
         if self.is_closed:
@@ -116,15 +119,16 @@ class PeerClient:
     def stay_connected(
         self, lost: Callable[[PeerFault], object], found: Callable[[], object] = lambda: None
     ) -> None:
-        """Connect now, and again whenever the connection is lost, until `close`. `found` is called at each
-        connection, `lost` at each loss and each failed attempt; so the end of the peer's process is reported
-        when it happens.
+        """Connect now, and again whenever the connection is lost, until `close`.
+
+        Calls `found` at each connection, and `lost` at each loss and each failed attempt. So the end of the
+        peer's process is reported when it happens.
         """
         self._lost, self._found = lost, found
         self._seek()
 
     def disconnect(self) -> None:
-        """Drop the connection and its calls, and reconnect to the address known then."""
+        """Close the connection and fail its calls; connect to the current address if calls still wait."""
         exchange = self._exchange
         self._forget_exchange()
         if exchange is not None:
@@ -137,7 +141,7 @@ class PeerClient:
             self._seek()
 
     def close(self) -> None:
-        """Close the client: waiting calls fail, and later ones too."""
+        """Close the client: pending calls fail, and so does each later call."""
         self.is_closed = True
         self._lost = self._found = None
         self._miss_waiting(PeerFault.ABANDONED)
@@ -158,7 +162,7 @@ class PeerClient:
             self._failed_setups, settings.setup_timeout_ms, settings.setup_timeout_max_ms, self._random
         )
         self._exchange = Exchange(self, self._client_id, settings.release)
-        # As long again for the peer to say what it serves: one that is stopped is connected to by its system.
+        # ApiVersions has as much time again: the system of a stopped process still accepts connections.
         self._setup = self._clock.call_later(2 * timeout_ms, self._give_up)
         self._exchange.open(
             self._connect,
@@ -186,9 +190,7 @@ class PeerClient:
             if self._exchange is exchange:
                 exchange.send(call)
             else:
-                call.miss(
-                    PeerFault.ABANDONED
-                )  # the connection has been ended by the caller of an earlier one
+                call.miss(PeerFault.ABANDONED)  # the callback of an earlier call has closed the connection
 
     def over(self, fault: PeerFault) -> None:
         exchange = self._exchange
@@ -207,7 +209,7 @@ class PeerClient:
         self.is_ready = False
 
     def _failed(self, fault: PeerFault, *, at_once: bool = False) -> None:
-        """Pause before the next attempt, unless the connection was a good one, and tell who waits."""
+        """Fail the waiting calls, and pause before the next attempt unless `at_once`."""
         self._last_fault = fault
         if not at_once:
             if not self._failures:
@@ -247,13 +249,13 @@ class PeerClient:
             self._setup = None
 
     def answered(self) -> None:
-        """Note that a request was answered: the connection is a good one."""
+        """Note that the connection has carried a response, so that its end causes no pause."""
         if self._exchange is not None:
             self._exchange.is_proven = True
 
 
 class _Call:
-    """An `exchange.Call` of a client: a request with its promise and its timer."""
+    """A request of a client with its promise and its timer; implements `exchange.Call`."""
 
     __slots__ = ("_client", "key", "make", "newest", "promise", "timer")
 

@@ -1,4 +1,4 @@
-"""Identity, policies, metrics: one row per key of Kafka 3.9."""
+"""Configuration keys of a broker's identity, policies and metrics: one row per key of Kafka 3.9."""
 
 from __future__ import annotations
 

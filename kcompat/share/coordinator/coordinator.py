@@ -1,4 +1,4 @@
-"""The share coordinator: requests of leaders of share partitions and of group coordinators.
+"""The share coordinator: it stores the state of share partitions for their leaders and group coordinators.
 
 Each method handles one request for one share partition, on the shard that keeps it. Kafka's counterpart:
 `ShareCoordinatorService`.
@@ -68,11 +68,11 @@ class PrunableLog(CoordinatorLog, Protocol):
 
 
 class ShareCoordinator:
-    """The share partitions that one broker coordinates (as `Persister`, for those that it does).
+    """The share partitions that one broker coordinates; a `Persister` for these share partitions.
 
-    `state_partitions()` tells how many partitions `__share_group_state` has, `partition_count(topic_id)` how
-    many a topic has (0: there is none), `is_enabled()` whether the cluster has share groups
-    (`share.version`). Partitions come and go with `load` and `unload`.
+    `state_partitions()` returns how many partitions `__share_group_state` has; `partition_count(topic_id)`
+    returns that of a topic, 0 if the topic does not exist; `is_enabled()` returns whether the cluster has
+    share groups (`share.version`). `load` adds a partition of `__share_group_state`, `unload` removes it.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class ShareCoordinator:
         self._every("snapshot", self.config.cold_snapshot_interval_ms, self._snapshot_cold)
 
     def stop(self) -> None:
-        """Answer NOT_COORDINATOR to all requests that wait, and serve none any more."""
+        """Answer NOT_COORDINATOR to all waiting requests and to all later ones."""
         for timer in self._timers.values():
             timer.cancel()
         self.runtime.close()
@@ -120,8 +120,9 @@ class ShareCoordinator:
         self.runtime.load(partition, leader_epoch)
 
     def unload(self, partition: int, leader_epoch: int | None) -> None:
-        """Unload a partition of `__share_group_state` that this broker leads no more; None when it is
-        deleted.
+        """Unload a partition of `__share_group_state` that this broker no longer leads.
+
+        `leader_epoch` is None if the partition was deleted.
         """
         self._pruned.pop(partition, None)
         self.runtime.unload(partition, leader_epoch)
@@ -130,10 +131,10 @@ class ShareCoordinator:
         """Return the partition of `__share_group_state` that keeps the share partition."""
         return partition_for(key.coordinator_key, self._state_partitions())
 
-    # --- what is asked
+    # --- requests
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Promise[Outcome]:
-        """InitializeShareGroupState of one share partition."""
+        """Handle InitializeShareGroupState of one share partition."""
 
         def decide(transition: Transition[ShareShard]) -> Outcome:
             return operations.initialize(transition, key, state_epoch, start_offset)
@@ -141,7 +142,7 @@ class ShareCoordinator:
         return self._write(key, decide, lambda error: Outcome(error, _unable("initialize", error)))
 
     def read(self, key: SharePartitionKey, leader_epoch: int) -> Promise[StateRead]:
-        """ReadShareGroupState of one share partition."""
+        """Handle ReadShareGroupState of one share partition."""
 
         def decide(transition: Transition[ShareShard]) -> StateRead:
             return operations.read(transition, key, leader_epoch)
@@ -149,7 +150,7 @@ class ShareCoordinator:
         return self._write(key, decide, lambda error: StateRead(error, _unable("read", error)))
 
     def write(self, key: SharePartitionKey, write: StateWrite) -> Promise[Outcome]:
-        """WriteShareGroupState of one share partition."""
+        """Handle WriteShareGroupState of one share partition."""
 
         def decide(transition: Transition[ShareShard]) -> Outcome:
             return operations.write(transition, key, write)
@@ -157,7 +158,7 @@ class ShareCoordinator:
         return self._write(key, decide, lambda error: Outcome(error, _unable("write", error)))
 
     def delete(self, key: SharePartitionKey) -> Promise[Outcome]:
-        """DeleteShareGroupState of one share partition."""
+        """Handle DeleteShareGroupState of one share partition."""
 
         def decide(transition: Transition[ShareShard]) -> Outcome:
             return operations.delete(transition, key)

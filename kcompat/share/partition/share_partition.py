@@ -32,15 +32,18 @@ class DamagedStateError(Exception):
 
 
 class SharePartition:
-    """Records of a partition for a share group: still to be fetched, in flight, and finished.
+    """State of a partition's records for a share group: not yet fetched, in flight, or finished.
 
-    Locks end only when `expire` is called, which is due at `lock_ends_ms`.
+    The caller has to call `expire` at `lock_ends_ms`; acquisition locks end only then.
     """
 
     def __init__(
         self, state_epoch: int, leader_epoch: int, start_offset: int, stored: Iterable[StateBatch]
     ) -> None:
-        """`stored` is the stored state of the records from `start_offset` on. Raises DamagedStateError."""
+        """Restore a share partition from `stored`, the stored state of the records from `start_offset` on.
+
+        Raises DamagedStateError.
+        """
         self.state_epoch = state_epoch
         self.leader_epoch = leader_epoch
         self.lock_ends_ms: int | None = None
@@ -54,12 +57,12 @@ class SharePartition:
 
     @property
     def end_offset(self) -> int:
-        """Offset from which on no record has been fetched."""
+        """Offset after the last record that has been fetched."""
         return self._window.end_offset
 
     @property
     def next_fetch_offset(self) -> int:
-        """Offset of the first record that can be acquired, from which to read next."""
+        """Offset of the first record that can be acquired, where the next read begins."""
         return self._window.next_fetch_offset()
 
     def can_acquire(self, limits: ShareLimits) -> bool:
@@ -75,7 +78,7 @@ class SharePartition:
         limits: ShareLimits,
         now_ms: int,
     ) -> list[Acquired]:
-        """Acquire fetched records for a member, and archive those of aborted transactions."""
+        """Acquire fetched records for a member, and archive the records of aborted transactions."""
         acquired = Acquisition(self._window, wish, limits, now_ms).run(fetched)
         if acquired:
             self._locked_until(now_ms + limits.record_lock_duration_ms)
@@ -91,7 +94,7 @@ class SharePartition:
     ) -> Change | Outcome:
         """Begin a member's acknowledgements, or return why they are refused."""
         begun = Acknowledging(self._window, member_id, limits, now_ms).run(said)
-        if self.lock_ends_ms is not None:  # a renewed lock may end before those made when they lasted longer
+        if self.lock_ends_ms is not None:  # a renewed lock may end first if the lock duration was shortened
             self._locked_until(now_ms + limits.record_lock_duration_ms)
         return begun
 
@@ -100,14 +103,14 @@ class SharePartition:
         return release(self._window, member_id, limits)
 
     def settle(self, change: Change, limits: ShareLimits, now_ms: int, *, is_stored: bool) -> None:
-        """Apply the result of a write to a change: keep the change, or take it back."""
+        """Keep a change if its write was stored, else take the change back."""
         settle(self._window, change, limits, now_ms, is_stored=is_stored)
         for span in change.spans:
             if span.state is RecordState.ACQUIRED:
                 self._locked_until(span.locked_until_ms)
 
     def expire(self, limits: ShareLimits, now_ms: int) -> list[StateBatch]:
-        """Release the records whose locks have ended; return the change to store, which counts already."""
+        """Release the records whose locks have ended; return the change to store, already in force here."""
         stored, self.lock_ends_ms = expire(self._window, limits, now_ms)
         return stored
 
@@ -128,7 +131,7 @@ class SharePartition:
         )
 
     def spans(self) -> Iterator[Span]:
-        """Return the records in flight, in order, as ranges of records that are alike."""
+        """Return the records in flight, in order, as ranges of records in the same state."""
         return self._window.spans()
 
     def _locked_until(self, end_ms: int) -> None:
@@ -136,7 +139,7 @@ class SharePartition:
             self.lock_ends_ms = end_ms
 
     def check_invariants(self) -> None:
-        """Assert what must always hold."""
+        """Assert the invariants of the window, and that `lock_ends_ms` is not after the end of any lock."""
         self._window.check_invariants()
         for span in self._window.spans():
             if span.state is RecordState.ACQUIRED:
@@ -145,7 +148,7 @@ class SharePartition:
 
 
 def _restored(start_offset: int, stored: Iterable[StateBatch]) -> list[InFlightBatch]:
-    """Return the batches in flight when the former leader was lost, and the gaps between them."""
+    """Return the batches in flight as stored by the former leader, and the gaps between them."""
     batches: list[InFlightBatch] = []
     behind = start_offset
     for each in stored:

@@ -1,7 +1,7 @@
-"""Reconciliation of a member with its target: revoke first, then take what others have revoked. Pure.
+"""Reconciliation of a streams member with its target assignment: revoke tasks, then take free tasks. Pure.
 
-An active task must be revoked by its present owner first, and a process has a task once, in one role. Kafka's
-counterpart: `streams.CurrentAssignmentBuilder`.
+A member gets an active task only after its present owner has revoked it. A process has each task at most
+once, in one role. Kafka's counterpart: `streams.CurrentAssignmentBuilder`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class TaskHolders(Protocol):
-    """Members by the task that they have, or have yet to give up."""
+    """The tasks that members of a group have or have yet to revoke, and the processes of these members."""
 
     def is_active(self, task: Task) -> bool:
         """Return whether any member has this active task."""
@@ -49,7 +49,7 @@ class StreamsStep(Struct, frozen=True):
 
 
 def reconcile(member: StreamsMember, around: StreamsStep) -> StreamsMember | Refusal:
-    """Return the member after its next step."""
+    """Return the member after its next step towards its target, or the refusal of its heartbeat."""
     match member.state:
         case StreamsMemberState.STABLE:
             if member.member_epoch == around.target_epoch:
@@ -72,14 +72,18 @@ def reconcile(member: StreamsMember, around: StreamsStep) -> StreamsMember | Ref
 
 
 def _still_has(revoking: HeldTasks, around: StreamsStep) -> bool:
-    """Return whether the member has yet to revoke any of these. A member that reports nothing has revoked
-    nothing.
+    """Return whether the member has yet to revoke any of the tasks in `revoking`.
+
+    A member that reports no tasks has revoked nothing.
     """
     return around.reported is None or around.reported.has_any_of(revoking)
 
 
 def _next(member: StreamsMember, epoch: int, around: StreamsStep) -> StreamsMember:
-    """Go as far towards the target as other members allow; with tasks to revoke, stay in `epoch`."""
+    """Return the member with every target task that is free, at the target epoch.
+
+    A member that has tasks to revoke keeps `epoch` and gets no task.
+    """
     has, target, holders, process_id = member.assigned, around.target, around.holders, member.process_id
 
     def is_free_for_active(task: Task) -> bool:
@@ -105,9 +109,9 @@ def _next(member: StreamsMember, epoch: int, around: StreamsStep) -> StreamsMemb
 
 
 class _Step(Struct, frozen=True):
-    """The next step for the tasks of one role: those that stay, that go, and that can be added.
+    """The next step for a member's tasks of one role: tasks to keep, to revoke, and to take now.
 
-    `waits`: other tasks of the target cannot be added yet.
+    `waits` says whether the target has tasks that other members have yet to give up.
     """
 
     kept: dict[str, frozenset[int]]
