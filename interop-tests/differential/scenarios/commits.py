@@ -47,6 +47,7 @@ def commits_without_a_group(play: Play, version: int) -> None:
         play.call(COMMIT, version, group_id=group, topics=committing(name))
     play.call(COMMIT, version, group_id="", topics=committing(topic))
     play.call(COMMIT, version, group_id=group, topics=[])
+    play.do(ApiKey.DELETE_GROUPS, 0, groups_names=[""])  # other scenarios ask for it
 
 
 @scenario(COMMIT)
