@@ -66,7 +66,7 @@ class SharePartition:
         return self._window.next_fetch_offset()
 
     def can_acquire(self, limits: ShareLimits) -> bool:
-        """Whether a read can acquire records: some are available again, or there is room for new ones."""
+        """Return whether a read can acquire records: records released again, or new ones within `limits`."""
         window = self._window
         return window.next_fetch_offset() != window.end_offset or window.in_flight < limits.max_record_locks
 
