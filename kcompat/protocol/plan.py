@@ -53,7 +53,7 @@ class FieldPlan:
 
     @property
     def min_size(self) -> int:
-        """The fewest bytes that the field takes on the wire; for an array, its length prefix."""
+        """The fewest bytes that the field takes; of an array, a string or bytes, only the length prefix."""
         if self.array or (self.kind in ("bytes", "records")):
             return 1 if self.compact else 4
         if self.kind == "string":
