@@ -1,1 +1,3 @@
-"""The Kafka APIs: one handler module per key, the registry of what is served, and the dispatcher."""
+"""The Kafka APIs: one handler module for each API key, the registry of served versions, and the
+dispatcher.
+"""

@@ -1,12 +1,12 @@
 """AddOffsetsToTxn (key 25), versions 0-4.
 
 Behaviour
-- Adds the partition of `__consumer_offsets` that keeps a group to a transaction, before TxnOffsetCommit.
-- A topic that is missing is as good as there: the partition is the one that the group will have.
+- Adds a group's partition of `__consumer_offsets` to a transaction, before TxnOffsetCommit.
+- If `__consumer_offsets` does not exist, the partition that the group will have is added.
 
 Version notes
-- 2: PRODUCER_FENCED (KIP-588); before, INVALID_PRODUCER_EPOCH. 4: TRANSACTION_ABORTABLE (KIP-890). Clients
-  with `transaction.version` 2 do not ask: TxnOffsetCommit adds the partition.
+- 2: PRODUCER_FENCED (KIP-588); older versions get INVALID_PRODUCER_EPOCH. 4: TRANSACTION_ABORTABLE (KIP-890).
+  Clients with `transaction.version` 2 do not send the request, because TxnOffsetCommit adds the partition.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def handle(
     context: RequestContext, request: AddOffsetsToTxnRequest
 ) -> AddOffsetsToTxnResponse | Promise[AddOffsetsToTxnResponse]:
-    """Add a group's partition."""
+    """Add the group's partition of `__consumer_offsets` to the transaction."""
     if not context.may(Operation.WRITE, Resource.transactional_id(request.transactional_id)):
         return AddOffsetsToTxnResponse(error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if not context.may(Operation.READ, Resource.group(request.group_id)):

@@ -1,15 +1,15 @@
 """AddPartitionsToTxn (key 24), versions 0-5.
 
 Behaviour
-- All partitions of a transaction are added, or none: where one is refused the others are answered
+- Adds all partitions of a transaction, or none: if one partition is refused, the others get
   OPERATION_NOT_ATTEMPTED.
-- Topics need WRITE, internal ones are refused.
+- The client needs WRITE on each topic; internal topics are refused.
 
 Version notes
-- 2: PRODUCER_FENCED (KIP-588); before, INVALID_PRODUCER_EPOCH.
-- 4: from brokers, for several transactions, and perhaps only to be told whether partitions are in them; needs
-  CLUSTER_ACTION (KIP-890).
-- 5: from brokers whose clients add partitions by writing (`transaction.version` 2).
+- 2: PRODUCER_FENCED (KIP-588); older versions get INVALID_PRODUCER_EPOCH.
+- 4: brokers send the request, for several transactions; with `verify_only` it changes nothing and returns
+  which partitions are in a transaction. The broker needs CLUSTER_ACTION (KIP-890).
+- 5: brokers send it for clients that add partitions by writing to them (`transaction.version` 2).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Answer = AddPartitionsToTxnResponse.AddPartitionsToTxnResult
 def handle(
     context: RequestContext, request: AddPartitionsToTxnRequest
 ) -> AddPartitionsToTxnResponse | Promise[AddPartitionsToTxnResponse]:
-    """Add partitions, or say which are in."""
+    """Add partitions to transactions, or verify that they are in them."""
     if context.api_version < FIRST_OF_BROKERS:
         asked = Asked(
             request.v3_and_below_transactional_id,

@@ -1,9 +1,9 @@
 """AllocateProducerIds (key 67), version 0 (KIP-730): a broker takes a block of producer ids.
 
 Behaviour
-- Only brokers may ask, and only the controller decides: NOT_CONTROLLER elsewhere.
-- BROKER_ID_NOT_REGISTERED, or STALE_BROKER_EPOCH for a broker that has registered anew since.
-- No id comes twice while the cluster lives.
+- Only brokers may send the request, and only the controller decides; other brokers answer NOT_CONTROLLER.
+- A broker that is not registered gets BROKER_ID_NOT_REGISTERED, and a former registration STALE_BROKER_EPOCH.
+- The cluster never allocates a producer id twice.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def handle(
     context: RequestContext, request: AllocateProducerIdsRequest
 ) -> AllocateProducerIdsResponse | Promise[AllocateProducerIdsResponse]:
-    """Have the controller of this process decide."""
+    """Allocate a block through the controller in this process."""
     if not context.may(Operation.CLUSTER_ACTION, CLUSTER):
         return AllocateProducerIdsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     return context.services.cluster.decisions.allocate_block(request.broker_id, request.broker_epoch).map(

@@ -1,8 +1,8 @@
 """AlterClientQuotas (key 49), versions 0-1: quotas set and removed (KIP-546).
 
 Behaviour
-- Quotas are not enforced, so none is stored: each entry is refused with INVALID_REQUEST and this reason. A
-  quota that was accepted and had no effect would be worse.
+- This broker does not enforce quotas and stores none, because a quota that is accepted without effect would
+  mislead. Each entry is refused with INVALID_REQUEST and this reason.
 
 Version notes
 - 1: flexible.
@@ -27,7 +27,7 @@ _Entity = AlterClientQuotasResponse.EntityData
 
 
 def handle(context: RequestContext, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
-    """Refuse each entry."""
+    """Refuse each entry, as quotas are not enforced."""
     error, message = ErrorCode.INVALID_REQUEST, NOT_ENFORCED
     if not context.may(Operation.ALTER_CONFIGS, CLUSTER):
         error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED

@@ -1,9 +1,9 @@
 """AlterConfigs (key 33), versions 0-2: replaces the dynamic configs of topics, groups and brokers as a whole.
 
 Behaviour
-- What the request does not name goes back to its default. Newer clients use IncrementalAlterConfigs instead.
-- Each resource succeeds or fails for itself; with `validate_only` nothing is stored.
-- A resource that is named twice is refused both times (INVALID_REQUEST); Kafka gives no answer at all.
+- A key that the request does not name goes back to its default. Newer clients use IncrementalAlterConfigs.
+- Each resource succeeds or fails by itself; with `validate_only` nothing is stored.
+- A resource that is named twice is refused both times (INVALID_REQUEST). Kafka sends no response at all.
 
 Version notes
 - 1: no change. 2: flexible.
@@ -25,7 +25,7 @@ Answer = AlterConfigsResponse.AlterConfigsResourceResponse
 
 
 def handle(context: RequestContext, request: AlterConfigsRequest) -> Promise[AlterConfigsResponse]:
-    """Change every resource; the answer comes when all that succeeds is stored."""
+    """Replace the configs of each resource; promise the response once all accepted changes are stored."""
     resources = [
         AlteredResource(
             resource.resource_type,

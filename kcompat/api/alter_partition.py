@@ -1,16 +1,17 @@
-"""AlterPartition (key 56), versions 0-3 (KIP-497): a leader asks the controller for another ISR.
+"""AlterPartition (key 56), versions 0-3 (KIP-497): a leader proposes another ISR to the controller.
 
 Behaviour
-- Only brokers may ask, and only the controller decides: NOT_CONTROLLER elsewhere.
-- STALE_BROKER_EPOCH for a broker that has registered anew since, or is not registered.
-- Each partition is decided by itself: what is in force already is accepted again, an older leader epoch is
-  FENCED_LEADER_EPOCH, an older partition epoch INVALID_UPDATE_VERSION, newer ones NOT_CONTROLLER.
-- A broker that is gone or shuts down gets into no ISR. So does one that has bounced, where the request says
-  which epoch of it caught up (KIP-903).
+- Only brokers may send the request, and only the controller decides; other brokers answer NOT_CONTROLLER.
+- A broker that is not registered, or has registered again since, gets STALE_BROKER_EPOCH.
+- Each partition is decided by itself. An ISR that is in force already is accepted again. An older leader
+  epoch gets FENCED_LEADER_EPOCH, an older partition epoch INVALID_UPDATE_VERSION, and newer epochs get
+  NOT_CONTROLLER.
+- A broker that is not live or is shutting down cannot join an ISR. Neither can a broker that has restarted
+  since the broker epoch in the request (KIP-903).
 
 Version notes
-- 1: the recovery state (KIP-704). 2: topics by id, and INELIGIBLE_REPLICA, where older leaders are told
-  OPERATION_NOT_ATTEMPTED (KIP-841). 3: the broker epochs of the members (KIP-903).
+- 1: the recovery state (KIP-704). 2: topics by id, and INELIGIBLE_REPLICA, for which older versions get
+  OPERATION_NOT_ATTEMPTED (KIP-841). 3: the broker epochs of the ISR members (KIP-903).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ Answer = AlterPartitionResponse.PartitionData
 def handle(
     context: RequestContext, request: AlterPartitionRequest
 ) -> AlterPartitionResponse | Promise[AlterPartitionResponse]:
-    """Have the controller of this process decide."""
+    """Have the controller in this process decide on the proposed ISRs."""
     if not context.may(Operation.CLUSTER_ACTION, CLUSTER):
         return AlterPartitionResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     version = context.api_version
@@ -46,7 +47,7 @@ def handle(
 
 
 def event_of(request: AlterPartitionRequest, version: int) -> AlterPartition:
-    """The request of this version, as the controller decides on it."""
+    """Return the controller's event for a request of this version."""
     proposals = [
         ProposedIsr(
             topic.topic_name if version < FIRST_WITH_TOPIC_IDS else topic.topic_id,
@@ -65,7 +66,7 @@ def event_of(request: AlterPartitionRequest, version: int) -> AlterPartition:
 
 
 def response_of(answers: IsrAnswers) -> AlterPartitionResponse:
-    """Return the response with the controller's decisions, row by row."""
+    """Return the response with the controller's decision on each partition."""
     topics: dict[str | bytes, TopicAnswer] = {}
     for row in answers.rows:
         if row.topic not in topics:

@@ -1,17 +1,18 @@
 """AlterPartitionReassignments (key 45), versions 0-1 (KIP-455): partitions move to other replicas.
 
 Behaviour
-- Each partition begins or fails by itself. The answer comes when the move has begun; it goes on for as long
-  as the new replicas take to get in sync.
-- Null replicas call a move off; NO_REASSIGNMENT_IN_PROGRESS where there is none. A new move takes the place
-  of the one under way.
-- INVALID_REPLICA_ASSIGNMENT for no, repeated or negative ids, for new replicas whose brokers are not live,
-  and where no replica in sync would be left. (Kafka would go on in the last case, and lose the partition.)
-- NOT_CONTROLLER for the whole, at another broker. A client that may not ALTER the cluster has its error in
-  every row as well.
+- Each move begins or fails by itself. The response is sent when the moves have begun; a move lasts until the
+  new replicas are in sync.
+- Null replicas cancel a move, or get NO_REASSIGNMENT_IN_PROGRESS without a move. A new move replaces the one
+  under way.
+- INVALID_REPLICA_ASSIGNMENT refuses an empty list, repeated or negative ids, new replicas whose brokers are
+  not live, and a move that would leave no replica in sync. (Kafka accepts the last and loses the partition.)
+- Brokers that are not the controller answer NOT_CONTROLLER for the whole request. A client that may not ALTER
+  the cluster has the error in every row as well.
 
 Version notes
-- 1: the client may insist on the number of replicas (KIP-860), else INVALID_REPLICATION_FACTOR.
+- 1: the client may require that the number of replicas stays the same (KIP-860), else
+  INVALID_REPLICATION_FACTOR.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Answer = AlterPartitionReassignmentsResponse.ReassignablePartitionResponse
 def handle(
     context: RequestContext, request: AlterPartitionReassignmentsRequest
 ) -> AlterPartitionReassignmentsResponse | Promise[AlterPartitionReassignmentsResponse]:
-    """Have the controller of this process begin the moves."""
+    """Begin the moves through the controller in this process."""
     wanted = {
         (topic.name, row.partition_index): None if row.replicas is None else tuple(row.replicas)
         for topic in request.topics

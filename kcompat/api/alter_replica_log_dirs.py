@@ -1,15 +1,15 @@
-"""AlterReplicaLogDirs (key 34), versions 0-2: replicas of this broker move to other log directories of it
+"""AlterReplicaLogDirs (key 34), versions 0-2: replicas of this broker move to another log directory
 (KIP-113).
 
 Behaviour
-- The answer comes as soon as a move has begun. DescribeLogDirs shows how far it is; to ask for the directory
-  where the replica is ends it.
-- For a replica that is not here the directory is remembered, for the case that it comes, and answered
-  REPLICA_NOT_AVAILABLE; UNKNOWN_TOPIC_OR_PARTITION where nobody has the partition.
-- LOG_DIR_NOT_FOUND: no such directory. KAFKA_STORAGE_ERROR: that directory, or the replica's, has failed; or
-  any has, and a copy would have to be made, as one may be there. INVALID_TOPIC_EXCEPTION: the name of the
-  topic is too long for that of a copy.
-- A partition that is named in two directories goes to the last of them.
+- The response is sent as soon as the moves have begun. DescribeLogDirs shows the progress. A request that
+  names the replica's present directory cancels its move.
+- If this broker has no replica of the partition, it remembers the directory for a later replica and answers
+  REPLICA_NOT_AVAILABLE. A partition that no broker has gets UNKNOWN_TOPIC_OR_PARTITION.
+- LOG_DIR_NOT_FOUND: the directory does not exist. KAFKA_STORAGE_ERROR: the directory or the replica's present
+  one has failed; or any directory has failed and the move needs a copy, which may be in the failed one.
+  INVALID_TOPIC_EXCEPTION: the topic name is too long for the directory name of a copy.
+- A partition that is named with two directories moves to the last one.
 
 Version notes
 - 2: flexible.
@@ -35,7 +35,7 @@ PartitionAnswer = AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult
 
 
 def handle(context: RequestContext, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
-    """Begin, redirect and end moves."""
+    """Begin, redirect or cancel the move of each replica."""
     is_allowed = context.may(Operation.ALTER, CLUSTER)
     wanted = {
         (topic.name, index): directory.path

@@ -1,9 +1,9 @@
-"""AlterShareGroupOffsets (key 91), version 0: share partitions begin anew elsewhere (KIP-932).
+"""AlterShareGroupOffsets (key 91), version 0: share partitions restart at other offsets (KIP-932).
 
 Behaviour
-- Needs READ on the group and on each topic. The group must have no members; one that does not exist comes to
-  be.
-- Each partition has its own error; what is known of those that were altered is forgotten.
+- The client needs READ on the group and on each topic. The group must have no members; a missing group is
+  created.
+- Each partition has its own error. The delivery state of each altered partition is deleted.
 """
 
 from __future__ import annotations

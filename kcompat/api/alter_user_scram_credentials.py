@@ -1,10 +1,10 @@
-"""AlterUserScramCredentials (key 51), version 0: SCRAM credentials set and deleted (KIP-554).
+"""AlterUserScramCredentials (key 51), version 0: SCRAM credentials are set and deleted (KIP-554).
 
 Behaviour
-- Each user is answered once, with the first error that its deletions and upsertions have.
-- No user has credentials, so one that is to be deleted is RESOURCE_NOT_FOUND.
-- A credential is checked as on a Kafka broker (`ScramControlManager`). One that Kafka would store is refused
-  with SECURITY_DISABLED: no listener offers SASL, so nobody could use it.
+- Each user has one result: the first error of the user's deletions and upsertions.
+- No user has credentials, so each deletion gets RESOURCE_NOT_FOUND.
+- An upsertion is checked as on a Kafka broker (`ScramControlManager`). If Kafka would store it, it is refused
+  with SECURITY_DISABLED: no listener offers SASL, so the credential would be useless.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""ApiVersions (key 18), versions 0-5: what the broker serves, straight from the registry (KIP-35, KIP-511).
+"""ApiVersions (key 18), versions 0-5: lists the versions in the registry (KIP-35, KIP-511).
 
 Behaviour
-- A version above ours is answered in version 0 with UNSUPPORTED_VERSION and our range of this one API, so
-  that the client can ask again; nothing of such a request is parsed beyond its header. The dispatcher calls
+- A request above version 5 is answered in version 0 with UNSUPPORTED_VERSION and the served versions of
+  ApiVersions, so that the client can retry. Only the header of such a request is parsed; the dispatcher calls
   `unsupported` for it.
-- From 3 on the client names its software; a name or version with odd characters, or of more than 128, is
-  refused with INVALID_REQUEST.
-- From 3 on features are listed (KIP-584): the levels this broker supports, those that are finalized, and the
-  epoch of these. Clients before version 4 cannot read a supported level of 0, so they are not told of
-  features that have one (KAFKA-17492).
-- Version 5 may name the cluster and node the client believes in (KIP-1242); they are not checked.
+- From version 3 on the client names its software. A name or version with illegal characters, or longer than
+  128, is refused with INVALID_REQUEST.
+- From version 3 on the response lists features (KIP-584): the supported levels, the finalized levels, and the
+  epoch of the finalized ones. Clients before version 4 cannot read a supported level of 0, so features with
+  that level are left out for them (KAFKA-17492).
+- Version 5 may name the cluster and the node that the client expects (KIP-1242); they are not checked.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _Finalized = ApiVersionsResponse.FinalizedFeatureKey
 
 
 def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
-    """List every API and its versions."""
+    """List the served versions of every API, and the features."""
     if context.api_version >= FIRST_WITH_SOFTWARE:
         for text in (request.client_software_name, request.client_software_version):
             if len(text) > MAX_SOFTWARE_LENGTH or not _SOFTWARE.fullmatch(text):
@@ -52,7 +52,7 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
 
 
 def unsupported(served: tuple[Served, ...]) -> ApiVersionsResponse:
-    """The version 0 body for a client that speaks a newer ApiVersions than ours."""
+    """Return the version 0 response for a client that uses an unknown version of ApiVersions."""
     mine = tuple(api for api in served if api.key == ApiKey.API_VERSIONS)
     return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=_rows(mine))
 

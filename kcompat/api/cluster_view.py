@@ -1,5 +1,5 @@
-"""Brokers, partitions and leaders as responses show them to a client: Metadata and its relatives, and the
-current leader in Fetch and Produce (KIP-951).
+"""Brokers, partitions and leaders as responses show them: in Metadata and related APIs, and as the current
+leader in Fetch and Produce (KIP-951).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Endpoint = tuple[int, str, int, str | None]
 
 
 def reachable_brokers(context: RequestContext) -> dict[int, tuple[str, int]]:
-    """Host and port by id of the live brokers that have the listener the client came in by.
+    """Return host and port, by broker id, of the live brokers that have the client's listener.
 
-    A broker that is alone, and whose `advertised.listeners` is unset, names the address at which the client
-    reached it. One of several must not: the others show its registration, and a client that is told now the
-    one and now the other takes the broker for moved. librdkafka then breaks off its connection, with all that
-    is under way there.
+    A single broker without `advertised.listeners` returns the address at which the client reached it. One of
+    several brokers must not do so: the others return its registered address, and a client that gets both
+    addresses in turn takes the broker for moved. librdkafka then closes its connection and loses the requests
+    under way.
     """
     services, listener = context.services, context.listener
     image = services.cluster.metadata.image
@@ -48,8 +48,8 @@ def reachable_brokers(context: RequestContext) -> dict[int, tuple[str, int]]:
 
 
 def listed_brokers(context: RequestContext, reachable: Mapping[int, tuple[str, int]]) -> list[Endpoint]:
-    """Return the brokers that a client is told of: its `reachable_brokers`, and after them those that are
-    presumed dead and have its listener.
+    """Return the brokers to list to a client: its `reachable_brokers`, then the brokers that are presumed
+    dead and have the client's listener.
     """
     image, listener = context.services.cluster.metadata.image, context.listener
     live = [(each, *at, image.brokers[each].rack) for each, at in reachable.items()]
@@ -70,10 +70,10 @@ def cluster_operations(context: RequestContext) -> int:
 
 
 def absence_error(name: str, image: ClusterImage) -> ErrorCode:
-    """Why a topic of this name is not shown.
+    """Return the error for a topic name that is not in the image.
 
-    UNKNOWN_TOPIC_OR_PARTITION, from a broker that knows no topics yet, would have librdkafka give up a topic
-    that it writes to; LEADER_NOT_AVAILABLE makes every client ask again.
+    A broker without a metadata update must not return UNKNOWN_TOPIC_OR_PARTITION: librdkafka would give up a
+    topic that it writes to. LEADER_NOT_AVAILABLE makes every client retry.
     """
     if name_problem(name):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -85,21 +85,23 @@ def absence_error(name: str, image: ClusterImage) -> ErrorCode:
 def leader_error(
     partition: PartitionInfo, brokers: Mapping[int, BrokerInfo], reachable: AbstractSet[int]
 ) -> ErrorCode:
-    """NONE, or why a client cannot talk to the leader: there is none, or it lacks the client's listener."""
+    """Return NONE, or the error of a partition without a leader or whose leader lacks the client's
+    listener.
+    """
     if partition.leader in reachable:
         return ErrorCode.NONE
     return ErrorCode.LISTENER_NOT_FOUND if partition.leader in brokers else ErrorCode.LEADER_NOT_AVAILABLE
 
 
 def offline_replicas(partition: PartitionInfo, reachable: AbstractSet[int]) -> list[int]:
-    """The replicas that the client cannot reach, and those that the controller says are offline."""
+    """Return the replicas that the client cannot reach, or that are offline according to the controller."""
     offline = partition.offline
     return [replica for replica in partition.replicas if replica not in reachable or replica in offline]
 
 
 def current_leader(context: RequestContext, topic: str, index: int) -> tuple[int, int]:
-    """Return the leader of a partition and its epoch (KIP-951): of the replica here, else of the metadata
-    image; -1 where neither has the partition.
+    """Return the leader of a partition and its epoch (KIP-951), from the local replica or else from the
+    metadata image; -1 for both if neither has the partition.
     """
     partition = context.services.storage.replicas.find(topic, index)
     if not isinstance(partition, ErrorCode):
@@ -109,7 +111,7 @@ def current_leader(context: RequestContext, topic: str, index: int) -> tuple[int
 
 
 def endpoints(context: RequestContext, leaders: Iterable[int]) -> list[Endpoint]:
-    """Return the addresses of those of these brokers that the client can reach."""
+    """Return the addresses of the given leaders that the client can reach."""
     reachable, brokers = reachable_brokers(context), context.services.cluster.metadata.image.brokers
     return [
         (leader, *reachable[leader], brokers[leader].rack)

@@ -1,4 +1,4 @@
-"""The rows of OffsetCommit and TxnOffsetCommit: which of them can be committed, and the answer to each."""
+"""The rows of OffsetCommit and TxnOffsetCommit: the check of each partition, and its row in the response."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 
 
 class CommitRows:
-    """Partitions are refused one by one; the others are `offsets`."""
+    """The rows of one commit: refused partitions with their errors, and the other partitions as `offsets`."""
 
     def __init__(
         self, context: RequestContext, topics: Sequence[Any], answers: tuple[type, type], *, by_id: bool
     ) -> None:
-        """`topics` are those of the request, `answers` the classes of a topic's and a partition's answer, and
-        `by_id` says whether topics are named by their ids.
+        """Check the partitions of a request's `topics`.
+
+        `answers` has the response classes of a topic and a partition. `by_id` says whether the request names
+        topics by their ids.
         """
         self._topic_answer, self._partition_answer = answers
         self._refused: list[tuple[Any, Any]] = []
@@ -63,13 +65,15 @@ class CommitRows:
     def settle(
         self, errors: dict[tuple[str, int], ErrorCode], told: Callable[[ErrorCode], ErrorCode]
     ) -> list[Any]:
-        """The answers, with what became of each of `offsets`; `told` gives an error as clients know it."""
+        """Return the response rows with the error of each of `offsets`. `told` translates an error for the
+        client's version.
+        """
         for offset, (_, row) in zip(self.offsets, self._taken, strict=True):
             row.error_code = told(errors[offset.topic, offset.partition])
         return self.answers()
 
     def answers(self) -> list[Any]:
-        """The rows under their topics. Those refused come first, as on a Kafka broker."""
+        """Return the rows grouped by topic. Refused partitions come first, as on a Kafka broker."""
         return self._by_topic([*self._refused, *self._taken])
 
     def _by_topic(self, rows: Iterable[tuple[Any, Any]]) -> list[Any]:
@@ -83,7 +87,7 @@ class CommitRows:
 
 
 def refuse_all(topics: Sequence[Any], answers: tuple[type, type], error: ErrorCode) -> list[Any]:
-    """Every row as it was asked, refused with the whole request."""
+    """Return a row for every requested partition, each with the error of the whole request."""
     topic_answer, partition_answer = answers
     return [
         topic_answer(
@@ -96,7 +100,7 @@ def refuse_all(topics: Sequence[Any], answers: tuple[type, type], error: ErrorCo
 
 
 def _name(context: RequestContext, topic_id: bytes) -> str | None:
-    """The topic's name; None for an id that nobody has."""
+    """Return the name of a topic, or None if no topic has the id."""
     image = context.services.cluster.metadata.image.topic_by_id(topic_id)
     return None if image is None else image.name
 

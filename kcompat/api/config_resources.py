@@ -1,4 +1,4 @@
-"""The parts that handlers of configurations share: resources, and their changes."""
+"""Configuration resources and their changes, for the handlers of config APIs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ConfigResourceType(IntEnum):
 
 
 class AlteredResource(Struct, frozen=True):
-    """One resource of a request to alter, with what to do to it."""
+    """A resource in a request, and the alterations of its configs."""
 
     type: int
     name: str
@@ -45,7 +45,7 @@ class AlteredResource(Struct, frozen=True):
 
 
 def config_in_force(services: Services) -> BrokerConfig:
-    """The broker's configuration with the dynamic values that the image holds now."""
+    """Return the broker's configuration with the dynamic values of the current metadata image."""
     image = services.cluster.metadata.image
     return services.server.config.with_stored(
         image.configs("brokers", str(services.cluster.broker_id)), image.configs("brokers", DEFAULT_ENTITY)
@@ -53,8 +53,9 @@ def config_in_force(services: Services) -> BrokerConfig:
 
 
 def denial(context: RequestContext, operation: Operation, kind: int, name: str) -> ErrorCode | None:
-    """The error of a client that may not do this to the configuration of a resource; None if it may, or if
-    there are no resources of this kind.
+    """Return the error if the client is not authorized for this operation on a resource's configs, else None.
+
+    Returns None for an unknown type of resource, too.
     """
     match kind:
         case ConfigResourceType.TOPIC:
@@ -69,7 +70,7 @@ def denial(context: RequestContext, operation: Operation, kind: int, name: str) 
 
 
 def id_of(name: str) -> int | None:
-    """The broker id that a resource name spells; None if it is no number."""
+    """Return the broker id in a resource name, or None if the name is not an integer."""
     try:
         return parse_integer(name, 32)
     except ValueError:
@@ -79,9 +80,10 @@ def id_of(name: str) -> int | None:
 def alter(
     context: RequestContext, resources: Sequence[AlteredResource], *, replace: bool, validate_only: bool
 ) -> Promise[list[Change]]:
-    """Change each resource for itself; the outcomes come in the order of `resources`, once all are stored.
+    """Change each resource by itself; promise the outcomes, in the order of `resources`, once all are stored.
 
-    `replace`: forget what was set before (AlterConfigs). A resource that is named twice is refused each time.
+    With `replace` the former configs are dropped (AlterConfigs). A resource that is named twice is refused
+    each time.
     """
     times = Counter((resource.type, resource.name) for resource in resources)
     config = config_in_force(context.services)
@@ -91,7 +93,7 @@ def alter(
         if times[resource.type, resource.name] > 1:
             outcomes.append(Change(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once."))
             continue
-        # AlterConfigs knows no loggers: they are refused by type, whoever asks.
+        # AlterConfigs does not support loggers, so they are refused by type before the authorization.
         if not (replace and resource.type == ConfigResourceType.BROKER_LOGGER):
             error = denial(context, Operation.ALTER_CONFIGS, resource.type, resource.name)
             if error is not None:
@@ -200,7 +202,11 @@ def _judge_loggers(services: Services, resource: AlteredResource, *, validate_on
 
 
 def _not_this_broker(services: Services, resource: AlteredResource, words: str) -> Change | None:
-    """Clients ask each broker about itself. `words` are Kafka's, and differ by the type of resource."""
+    """Return the refusal of a resource that is another broker, or None.
+
+    Clients send such a request to each broker about itself. `words` is Kafka's wording for the type of
+    resource.
+    """
     broker_id = id_of(resource.name)
     if broker_id is None:
         return Change(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {resource.name}")

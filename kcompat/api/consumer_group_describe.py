@@ -1,10 +1,10 @@
 """ConsumerGroupDescribe (key 69), versions 0-1: state, epochs and members of consumer groups (KIP-848).
 
 Behaviour
-- What each member has, and what it is to have; the former with what it has yet to give up. Topics that are
-  gone are left out.
-- A group with any topic that the client may not describe shows no members: TOPIC_AUTHORIZATION_FAILED.
-- Classic groups are not shown: GROUP_ID_NOT_FOUND.
+- Shows each member's assignment, including partitions that it has yet to revoke, and its target assignment.
+  Deleted topics are left out.
+- A group with a topic that the client may not describe gets TOPIC_AUTHORIZATION_FAILED and shows no members.
+- Classic groups get GROUP_ID_NOT_FOUND.
 
 Version notes
 - 1: whether a member uses the classic or the consumer protocol (KIP-1099).

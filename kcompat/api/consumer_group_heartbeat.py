@@ -1,15 +1,16 @@
-"""ConsumerGroupHeartbeat (key 68), versions 0-1: a member of a consumer group (KIP-848) goes on.
+"""ConsumerGroupHeartbeat (key 68), versions 0-1: join, stay in, or leave a consumer group (KIP-848).
 
 Behaviour
-- A member joins with epoch 0 and all that it wants, and is answered at once with its epoch and what it may
-  have already. From then on it says only what has changed, and is told only what has.
-- Epoch -1 leaves; -2 leaves for a while, as a static member.
-- Topics that a member names it must be allowed to describe; with a pattern it finds only those that it is.
-- UNSUPPORTED_VERSION where `group.coordinator.rebalance.protocols` does not name `consumer`.
+- A member joins with epoch 0 and its whole subscription. The response has the member's epoch and the
+  partitions that it may own at once. Later requests and responses carry only changes.
+- Epoch -1 leaves the group; a static member leaves for a while with epoch -2.
+- A member must be allowed to DESCRIBE the topics that it names. A pattern matches only topics that it may
+  describe.
+- A broker whose `group.coordinator.rebalance.protocols` lacks `consumer` answers UNSUPPORTED_VERSION.
 
 Version notes
-- 0: the coordinator makes a member id where there is none.
-- 1: the client makes it (KIP-1082), and may subscribe by a pattern.
+- 0: the coordinator generates the id of a member that has none.
+- 1: the client generates its member id (KIP-1082), and may subscribe by a pattern.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ FIRST_WITH_OWN_MEMBER_IDS = 1
 def handle(
     context: RequestContext, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupHeartbeatResponse | Promise[ConsumerGroupHeartbeatResponse]:
-    """Take the heartbeat, and tell the member what follows."""
+    """Process a member's heartbeat, and return its epoch and assignment."""
     groups = context.services.coordinators.groups
     if not serves_consumer_groups(context.services):
         return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)

@@ -45,29 +45,31 @@ ANONYMOUS = "User:ANONYMOUS"
 
 
 class ConfigChanges(Protocol):
-    """Stores dynamic configs, and reads them: `kcompat.cluster.entity_configs.EntityConfigs`."""
+    """Port that stores and reads dynamic configs: `kcompat.cluster.entity_configs.EntityConfigs`."""
 
     def replace(
         self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
     ) -> Promise[ErrorCode]:
-        """Replace all configs of an entity; INVALID_UPDATE_VERSION if others than `basis` are in force."""
+        """Replace all configs of an entity; return INVALID_UPDATE_VERSION if the current configs are not
+        `basis`.
+        """
 
     def ensure(self, topics: Collection[str]) -> Promise[None]:
-        """Have the broker hear of the configs of these topics, as far as it may not know them."""
+        """Read the configs of these topics from the store, unless this broker knows them already."""
 
 
 class Features(Protocol):
     """The finalized features: `kcompat.cluster.features.FinalizedFeatures`."""
 
     epoch: int
-    """Higher with each change; -1 where there are none at all."""
+    """Epoch of the finalized features, which rises with each change; -1 if no features are finalized."""
     levels: Mapping[str, int]
 
     def level(self, feature: str) -> int:
-        """The level that is in force; 0 where the feature is not finalized."""
+        """Return the finalized level of a feature, or 0 if the feature is not finalized."""
 
     def read_again(self) -> Promise[None]:
-        """Find out what the store says; done when that is in force here."""
+        """Read the finalized features from the store; the promise is kept once they are in force here."""
 
 
 class Storage(Struct):
@@ -94,26 +96,26 @@ class Coordinators(Struct):
 
 
 class Cluster(Struct):
-    """The cluster as this broker knows it, its own place in it, and the ways to change it."""
+    """The broker's id, its view of the cluster, and the ports to change the cluster."""
 
     broker_id: int
     broker_epoch: Callable[[], int]
     """The czxid of this broker's registration; -1 before there is one."""
     local: BrokerPort
-    """This broker, as a controller reaches it."""
+    """Port that executes control requests on this broker."""
     metadata: ImageHolder
     first_metadata_update: FirstMetadataUpdate
     decisions: Decisions
     configs: ConfigChanges
     features: Features
     quorum: MetadataQuorum
-    """The metadata store, as DescribeQuorum shows it."""
+    """The metadata store as DescribeQuorum describes it."""
     keeps_metadata: bool
-    """Whether the metadata store is this broker's own."""
+    """Whether this broker hosts the metadata store itself."""
 
 
 class Server(Struct):
-    """The means to serve any request: what is served, the configuration, time, threads, permissions."""
+    """The parts that serve any request: APIs, configuration, clock, helper threads, authorizer."""
 
     served: tuple[Served, ...]
     config_feed: ConfigFeed
@@ -123,7 +125,7 @@ class Server(Struct):
 
     @property
     def config(self) -> BrokerConfig:
-        """The configuration in force."""
+        """The effective configuration of the broker."""
         return self.config_feed.current
 
 
@@ -137,7 +139,7 @@ class Services(Struct):
 
 
 class RequestContext(Struct):
-    """One request's surroundings."""
+    """The client, API version and arrival time of one request, and the services of the broker."""
 
     connection: Connection
     services: Services
@@ -158,13 +160,13 @@ class RequestContext(Struct):
         )
 
     def may_on_any(self, operation: Operation, resource_type: ResourceType) -> bool:
-        """Whether there can be a resource of this type to which the client may do this."""
+        """Return whether the client may be allowed this operation on any resource of this type."""
         return self.services.server.authorizer.may_on_any(
             self.principal, self.client_host, operation, resource_type
         )
 
     def operations_on(self, resource: Resource) -> int:
-        """All that the client may do to a resource, as a bit field of a response (KIP-430)."""
+        """Return the operations that the client may perform on a resource, as a bit field (KIP-430)."""
         if self.services.server.authorizer.allows_everything:
             return ALL_OPERATIONS[resource.type]
         possible = SUPPORTED_OPERATIONS[resource.type]
@@ -177,17 +179,17 @@ class RequestContext(Struct):
 
     @property
     def listener(self) -> str:
-        """The name of the listener the client came in by."""
+        """Name of the listener that accepted the client's connection."""
         return self.connection.listener_name
 
     @property
     def local_address(self) -> tuple[str, int]:
-        """The address and port at which the client reached us."""
+        """Address and port of this broker at which the client is connected."""
         return self.connection.local_address
 
 
 class Interruptible(Generic[Response]):
-    """A response that comes later, or as soon as `interrupt` is called: then with what there is."""
+    """A later response that `interrupt()` forces with the data available at that time."""
 
     __slots__ = ("interrupt", "promise")
 
@@ -197,10 +199,10 @@ class Interruptible(Generic[Response]):
 
 
 class Busy(Generic[Response]):
-    """A request that is being worked on elsewhere than on the loop; the frames behind it wait unread.
+    """A request that is processed outside the event loop; later frames of its connection stay unread.
 
-    `outcome` becomes what a handler may return at once, or fails as the work did. `holds` counts the bytes of
-    the request that are kept for it.
+    `outcome` becomes a value that a handler may return at once, or fails with the exception of the work.
+    `holds` counts the bytes of the request that are kept for the work.
     """
 
     __slots__ = ("holds", "outcome")

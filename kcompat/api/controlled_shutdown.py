@@ -1,14 +1,15 @@
-"""ControlledShutdown (key 7), versions 0-3: a broker that is about to stop has its leaderships handed over.
+"""ControlledShutdown (key 7), versions 0-3: a broker that is about to stop hands over its leaderships.
 
 Behaviour
-- Only brokers may ask, and only the controller decides: STALE_CONTROLLER_EPOCH elsewhere, as in Kafka.
-- The broker gets into no ISR from then on. The answer lists the partitions that it leads all the same,
-  because no other replica in sync is live; it may ask again.
-- STALE_BROKER_EPOCH for a broker that has registered anew since, BROKER_NOT_AVAILABLE for one that has not
-  registered. (Kafka tells the latter UNKNOWN_SERVER_ERROR where it names its epoch.)
+- Only brokers may send the request, and only the controller decides. Other brokers answer
+  STALE_CONTROLLER_EPOCH, as in Kafka.
+- The broker cannot join an ISR any more. The response lists the partitions that it still leads, because no
+  other replica in sync is live; the broker may retry.
+- A broker that has registered again since gets STALE_BROKER_EPOCH, and one that is not registered
+  BROKER_NOT_AVAILABLE. (Kafka answers UNKNOWN_SERVER_ERROR to the latter if the request has a broker epoch.)
 
 Version notes
-- 0: a request without a client id in its header. 2: the broker's epoch (KIP-380). 3: flexible.
+- 0: a request without a client id in its header. 2: the broker epoch (KIP-380). 3: flexible.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Remaining = ControlledShutdownResponse.RemainingPartition
 def handle(
     context: RequestContext, request: ControlledShutdownRequest
 ) -> ControlledShutdownResponse | Promise[ControlledShutdownResponse]:
-    """Have the controller of this process decide."""
+    """Hand over the leaderships through the controller in this process."""
     if not context.may(Operation.CLUSTER_ACTION, CLUSTER):
         return ControlledShutdownResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     decisions = context.services.cluster.decisions

@@ -1,4 +1,6 @@
-"""The common part of LeaderAndIsr, StopReplica and UpdateMetadata, which a controller sends to brokers."""
+"""Authorization, epoch check and execution of LeaderAndIsr, StopReplica and UpdateMetadata, which a
+controller sends to brokers.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ def refusal_of(context: RequestContext, broker_epoch: int) -> ErrorCode:
 
 
 def execute(context: RequestContext, control: ControlRequest) -> Promise[Reply]:
-    """Have this broker execute the request."""
+    """Have this broker execute a control request; promise its reply."""
     replied: Promise[Reply] = Promise()
     context.services.cluster.local.give(control, replied.complete)
     return replied

@@ -1,8 +1,8 @@
-"""Answers that name coordinators wait until these can be reached.
+"""Delays responses that name a coordinator until the coordinator can be reached.
 
-A coordinator that was killed is named in the cluster image until its failure is detected, which takes some
-tenths of a second. A client that is sent to it meanwhile finds a port that refuses, and asks again only after
-a pause: a second in librdkafka. So the answer waits for what the controller decides.
+A coordinator that was killed stays in the cluster image until its failure is detected, which takes some
+tenths of a second. A client that is sent to it meanwhile has its connection refused and retries only after a
+pause: one second in librdkafka. The response therefore waits for the controller's decision.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 PATIENCE_MS: Final = 1000
-"""Longest time in ms that an answer waits."""
+"""Longest time in ms that a response waits."""
 _CHANGED: Final = "changed"
-"""The key of all that wait."""
+"""Purgatory key of all waiting responses."""
 
 
 class Reachable(Protocol):
     """The state of connections to other brokers: `kcompat.peer.reachability.Reachability`."""
 
     def is_doubtful(self, broker_id: int) -> bool:
-        """Return whether it has yet to be seen if the broker is there."""
+        """Return whether it is unknown if the broker is reachable."""
 
     def is_refused(self, broker_id: int) -> bool:
         """Return whether the port of the broker refused the last connection."""
 
 
 class CoordinatorCheck:
-    """The check of the coordinators that one broker names."""
+    """The check of the coordinators that this broker names in responses."""
 
     def __init__(
         self,
@@ -45,15 +45,17 @@ class CoordinatorCheck:
         clock: Clock,
         reachability: Callable[[Callable[[], object]], Reachable],
     ) -> None:
-        """`reachability` is given what to call when a broker in doubt is reached."""
+        """`reachability(callback)` makes the `Reachable`; `callback()` is called when a doubtful broker is
+        reached.
+        """
         self._cluster = cluster
         self._waiting = Purgatory(clock)
         self._reachable = reachability(self._look_again)
         cluster.subscribe(lambda *_: self._look_again())
 
     def once_settled(self, coordinators: Callable[[], Iterable[int]], answer: Callable[[], R]) -> Promise[R]:
-        """Promise `answer()`, made as soon as none of the brokers `coordinators()` is in doubt, and after
-        `PATIENCE_MS` at the latest.
+        """Promise `answer()`, called once none of the brokers `coordinators()` is doubtful, or after
+        `PATIENCE_MS`.
         """
 
         def is_settled() -> bool:
@@ -68,9 +70,10 @@ class CoordinatorCheck:
         return not self._reachable.is_refused(broker_id)
 
     def _is_doubtful(self, broker_id: int) -> bool:
-        """Return whether a broker may have ended.
+        """Return whether a broker may have failed.
 
-        One that is presumed dead still leads in this image: the next metadata update names the new leader.
+        A broker that is presumed dead still leads in this image; the next metadata update names the new
+        leader.
         """
         return broker_id in self._cluster.image.presumed_dead or self._reachable.is_doubtful(broker_id)
 
@@ -79,7 +82,7 @@ class CoordinatorCheck:
 
 
 class _Question(Generic[R]):
-    """A `Waiter` that is answered when the coordinators are settled."""
+    """A `Waiter` that completes when no coordinator is doubtful."""
 
     def __init__(self, is_settled: Callable[[], bool], answer: Callable[[], R]) -> None:
         self._is_settled = is_settled

@@ -1,8 +1,8 @@
 """CreateAcls (key 30), versions 0-3: create ACLs.
 
 Behaviour
-- No authorizer keeps ACLs, so each ACL is answered SECURITY_DISABLED, as on a Kafka whose
-  `authorizer.class.name` is empty. Tools take that for an answer: MirrorMaker 2 leaves ACLs out, for example.
+- No authorizer stores ACLs, so each ACL gets SECURITY_DISABLED, as on a Kafka broker with an empty
+  `authorizer.class.name`. Tools handle this error; MirrorMaker 2, for example, then skips ACLs.
 - An ACL with an element of type UNKNOWN closes the connection.
 
 Version notes
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def handle(context: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
-    """Refuse each ACL."""
+    """Refuse each ACL, as no authorizer stores ACLs."""
     for acl in request.creations:
         refuse_unknown_elements(
             acl.resource_type, acl.resource_pattern_type, acl.operation, acl.permission_type

@@ -1,7 +1,7 @@
-"""CreateDelegationToken (key 38), versions 0-3: a token by which others act for its owner (KIP-48).
+"""CreateDelegationToken (key 38), versions 0-3: create a token with which clients act for its owner (KIP-48).
 
 Behaviour
-- A client of a PLAINTEXT listener has no name of its own, so it may not deal with tokens:
+- A client of a PLAINTEXT listener is anonymous and may not use tokens, so each request gets
   DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
 
 Version notes
@@ -26,7 +26,7 @@ NO_TIME = -1
 
 
 def handle(context: RequestContext, request: CreateDelegationTokenRequest) -> CreateDelegationTokenResponse:
-    """Refuse to make a token."""
+    """Refuse to create a token."""
     requester_type, _, requester_name = context.principal.partition(":")
     owner_type, owner_name = requester_type, requester_name
     if request.owner_principal_name:

@@ -1,14 +1,14 @@
-"""CreatePartitions (key 37), versions 0-3 (KIP-195).
+"""CreatePartitions (key 37), versions 0-3 (KIP-195): add partitions to topics.
 
 Behaviour
-- Each topic succeeds or fails by itself; a name that appears twice fails, once.
-- A topic can only grow. New partitions go where the client says, or round the brokers from where the topic
-  began.
-- The answer comes when the partitions can be used. A timeout of 0 or less does nothing and answers
+- Each topic succeeds or fails by itself; a name that appears twice has one row with an error.
+- The number of partitions can only grow. The client may assign the new partitions; else they continue the
+  round robin over the brokers from the topic's first partition.
+- The response is sent when the partitions can be used. A timeout of 0 or less creates nothing and gets
   REQUEST_TIMED_OUT.
 
 Version notes
-- 1-3: the same, with throttling first, flexible encoding from 2 on.
+- 1: same as 0. 2: flexible. 3: same as 2; a Kafka broker may also return THROTTLING_QUOTA_EXCEEDED (KIP-599).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DUPLICATE = TopicOutcome(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 def handle(
     context: RequestContext, request: CreatePartitionsRequest
 ) -> CreatePartitionsResponse | Promise[CreatePartitionsResponse]:
-    """Add the partitions and answer once they can be used."""
+    """Add the partitions, and answer once they can be used."""
     names = Counter(topic.name for topic in request.topics)
     refused = {name: _DUPLICATE for name, times in names.items() if times > 1}
     for name in names.keys() - refused.keys():

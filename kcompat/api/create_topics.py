@@ -1,17 +1,18 @@
 """CreateTopics (key 19), versions 0-7.
 
 Behaviour
-- Each topic succeeds or fails by itself; a name that appears twice fails, once, and the others are created.
-- The answer comes when the topics can be used. A timeout of 0 or less does nothing and answers
-  REQUEST_TIMED_OUT, as the controller of Kafka 3.9 does; a positive one is never reached on a single broker.
-- Needs CREATE on the cluster or on the topic. Who may not describe the topic's configuration is told nothing
-  of it.
-- At most 10,000 partitions a request, else POLICY_VIOLATION.
+- Each topic succeeds or fails by itself; a name that appears twice has one row with an error.
+- The response is sent when the topics can be used. A timeout of 0 or less creates nothing and gets
+  REQUEST_TIMED_OUT, as from the controller of Kafka 3.9. On a single broker a positive timeout never runs
+  out.
+- The client needs CREATE on the cluster or on the topic. The response hides the topic's configs from a client
+  that may not describe them.
+- A request may create at most 10,000 partitions; a larger one gets POLICY_VIOLATION.
 
 Version notes
-- 1: `validate_only`, error messages. 4: partitions or replication factor -1 for the broker's default
-  (KIP-464; taken in older versions too). 5: the answer tells partitions, replication factor and
-  configs (KIP-525). 7: topic ids (KIP-516).
+- 1: `validate_only`, error messages. 4: -1 for the broker's default number of partitions or replication
+  factor (KIP-464; older versions accept it too). 5: the response has the number of partitions, the
+  replication factor and the configs (KIP-525). 7: topic ids (KIP-516).
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ ConfigAnswer = CreateTopicsResponse.CreatableTopicConfigs
 def handle(
     context: RequestContext, request: CreateTopicsRequest
 ) -> CreateTopicsResponse | Promise[CreateTopicsResponse]:
-    """Create the topics and answer once they can be used."""
+    """Create the topics, and answer once they can be used."""
     names = Counter(topic.name for topic in request.topics)
     refusals = {name: _refusal(context, name, times, request) for name, times in names.items()}
     refused = {name: refusal for name, refusal in refusals.items() if refusal is not None}
@@ -71,7 +72,7 @@ def handle(
 
 
 def _refusal(context: RequestContext, name: str, times: int, request: CreateTopicsRequest) -> Answer | None:
-    """Return the refusal of a topic that the controller need not see; None if there is none."""
+    """Return the refusal of a topic that the controller need not decide on, or None."""
     if times > 1:
         return _failed(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     if name == _KRAFT_LOG:

@@ -1,8 +1,8 @@
 """DeleteAcls (key 31), versions 0-3: delete the ACLs that match filters.
 
 Behaviour
-- No authorizer keeps ACLs, so each filter is answered SECURITY_DISABLED, as on a Kafka whose
-  `authorizer.class.name` is empty. Tools take that for an answer: MirrorMaker 2 leaves ACLs out, for example.
+- No authorizer stores ACLs, so each filter gets SECURITY_DISABLED, as on a Kafka broker with an empty
+  `authorizer.class.name`. Tools handle this error; MirrorMaker 2, for example, then skips ACLs.
 - A filter with an element of type UNKNOWN closes the connection.
 
 Version notes
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def handle(context: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse:
-    """Refuse each filter."""
+    """Refuse each filter, as no authorizer stores ACLs."""
     for each in request.filters:
         refuse_unknown_elements(
             each.resource_type_filter, each.pattern_type_filter, each.operation, each.permission_type

@@ -1,11 +1,11 @@
 """DeleteGroups (key 42), versions 0-3.
 
 Behaviour
-- Deletes groups of any kind that have no members, with their offsets and share partitions. Each group has
-  its own error; one named twice is answered once.
+- Deletes groups of any kind that have no members, with their offsets and share partitions. Each group has its
+  own error; a group that is named twice has one row.
 
 Version notes
-- 3: an error message, which none of them needs.
+- 3: an error message, which is always null.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Row = DeleteGroupsResponse.DeletableGroupResult
 
 
 def handle(context: RequestContext, request: DeleteGroupsRequest) -> Promise[DeleteGroupsResponse]:
-    """Delete each group; answer when all are done."""
+    """Delete each group, and answer when all are deleted."""
     group_ids = list(dict.fromkeys(request.groups_names))
 
     def response(errors: Sequence[ErrorCode]) -> DeleteGroupsResponse:

@@ -3,11 +3,11 @@
 Behaviour
 - Offset -1 means the high watermark. A topic whose cleanup policy lacks `delete` is refused with
   POLICY_VIOLATION, an internal topic with INVALID_TOPIC_EXCEPTION.
-- A partition named twice counts once, with the offset named last.
-- The response waits until the logs of all followers on live brokers start at the offset, too. After the
-  request's timeout the other partitions get REQUEST_TIMED_OUT.
-- The new log start is durable before the response: a kill does not bring the records back. In Kafka it may,
-  for a minute.
+- A partition that is named twice has one row, for the last offset.
+- The response waits until the logs of all followers on live brokers start at the offset, too. Partitions for
+  which this takes longer than the request's timeout get REQUEST_TIMED_OUT.
+- The new log start is durable before the response. In Kafka a kill within a minute may bring the records
+  back.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def handle(
 
 
 def _find(context: RequestContext, topic: str, index: int) -> Partition | ErrorCode:
-    """Return a partition, or the error that keeps its records from being deleted."""
+    """Return a partition, or the error that prevents deletion of its records."""
     partition = context.services.storage.replicas.find(topic, index)
     if partition != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_internal(topic):
         return ErrorCode.INVALID_TOPIC_EXCEPTION

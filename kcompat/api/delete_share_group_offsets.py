@@ -1,8 +1,9 @@
-"""DeleteShareGroupOffsets (key 92), version 0: a share group forgets where it stands in topics (KIP-932).
+"""DeleteShareGroupOffsets (key 92), version 0: delete a share group's offsets in topics (KIP-932).
 
 Behaviour
-- Needs DELETE on the group, and READ on each topic. The group must have no members.
-- Each topic has its own error; one in which the group has begun nothing is UNKNOWN_TOPIC_OR_PARTITION.
+- The client needs DELETE on the group, and READ on each topic. The group must have no members.
+- Each topic has its own error. A topic without a share partition of the group gets
+  UNKNOWN_TOPIC_OR_PARTITION.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def _refused(error: ErrorCode, message: str | None = None) -> DeleteShareGroupOf
 
 
 def _row(context: RequestContext, name: str, outcome: Outcome) -> Topic:
-    """Return the row of a topic. It has no id if the share coordinator was not asked about the topic."""
+    """Return the response row of a topic. The row has no topic id if the share coordinator was not called."""
     topic = context.services.cluster.metadata.image.topics.get(name)
     was_asked = topic is not None and outcome.error != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     topic_id = topic.topic_id if topic is not None and was_asked else ZERO_UUID

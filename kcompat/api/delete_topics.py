@@ -1,15 +1,15 @@
 """DeleteTopics (key 20), versions 0-6.
 
 Behaviour
-- Each topic succeeds or fails by itself; one that is named twice, by name or id, fails and is kept.
-- The answer comes when the logs and everything the cluster knew of the topics are gone; REQUEST_TIMED_OUT
-  where logs could not be deleted, and at once for a timeout of 0 or less, which deletes nothing, as in Kafka
-  3.9.
-- With `delete.topic.enable` false every topic gets TOPIC_DELETION_DISABLED.
+- Each topic succeeds or fails by itself. A topic that is named twice, by name or id, fails.
+- The response is sent when the logs and the metadata of the topics are deleted. Topics whose logs could not
+  be deleted get REQUEST_TIMED_OUT. A timeout of 0 or less deletes nothing and gets REQUEST_TIMED_OUT at once,
+  as in Kafka 3.9.
+- With `delete.topic.enable=false` every topic gets TOPIC_DELETION_DISABLED.
 
 Version notes
-- 0-2: INVALID_REQUEST stands for TOPIC_DELETION_DISABLED. 5: error messages. 6: by name or id, not both
-  (KIP-516).
+- 0-2: INVALID_REQUEST replaces TOPIC_DELETION_DISABLED. 5: error messages. 6: topics by name or by id, not
+  both (KIP-516).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TWICE = "The provided topic name maps to an ID that was already supplied."
 def handle(
     context: RequestContext, request: DeleteTopicsRequest
 ) -> DeleteTopicsResponse | Promise[DeleteTopicsResponse]:
-    """Delete the topics and answer once they are gone."""
+    """Delete the topics, and answer once they are deleted."""
     asked = request.topics
     if context.api_version < FIRST_WITH_TOPIC_IDS:
         asked = [Question(name=name) for name in request.topic_names]
@@ -80,7 +80,9 @@ def _all(asked: Sequence[Question], error: ErrorCode) -> DeleteTopicsResponse:
 
 
 def _too_late(asked: Sequence[Question]) -> list[Answer]:
-    """Rows for a request without time: what is wrong with it shows, what topics there are does not."""
+    """Return the rows of a request without time: malformed questions show their error, and no row shows
+    whether its topic exists.
+    """
     rows = _resolve(asked, ClusterImage(""), None)
     for row in rows:
         if row.error_code != ErrorCode.INVALID_REQUEST:
@@ -89,9 +91,9 @@ def _too_late(asked: Sequence[Question]) -> list[Answer]:
 
 
 def _resolve(asked: Sequence[Question], image: ClusterImage, asker: RequestContext | None) -> list[Answer]:
-    """One row a topic, with its name and id as far as they are known and its error if it has one already.
+    """Return a row for each topic, with its name and id if known, and its error if it is refused.
 
-    `asker` may be refused a topic; None may delete every one.
+    `asker` is the client whose authorization is checked; None skips the check.
     """
     names = Counter(row.name for row in asked)
     ids = Counter(row.topic_id for row in asked)
@@ -110,7 +112,7 @@ def _resolve(asked: Sequence[Question], image: ClusterImage, asker: RequestConte
 
 
 def _malformed(row: Question, names: Counter[str | None], ids: Counter[bytes]) -> Answer | None:
-    """The row of a question that is wrong whether or not there is such a topic."""
+    """Return the row of a malformed question, or None. Whether the topic exists does not matter."""
     if row.name is not None and row.topic_id != ZERO_UUID:
         problem = "You may not specify both topic name and topic id."
     elif row.name is None and row.topic_id == ZERO_UUID:
@@ -127,8 +129,10 @@ def _malformed(row: Question, names: Counter[str | None], ids: Counter[bytes]) -
 
 
 def _denied(context: RequestContext, row: Question, topic: TopicImage | None) -> Answer | None:
-    """The row of one that may not delete a topic. Who may not describe it does not learn from an id what it
-    is called, nor from a name whether there is one.
+    """Return the row of a topic that the client may not delete, or None.
+
+    A client that may not describe the topic must not learn the topic's name from its id, nor from a name
+    whether the topic exists.
     """
     name = row.name if topic is None else topic.name
     if name is None:

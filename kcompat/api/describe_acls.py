@@ -1,8 +1,8 @@
 """DescribeAcls (key 29), versions 0-3: list the ACLs that match a filter.
 
 Behaviour
-- No authorizer keeps ACLs, so every request is answered SECURITY_DISABLED, as on a Kafka whose
-  `authorizer.class.name` is empty. Tools take that for an answer: MirrorMaker 2 leaves ACLs out, for example.
+- No authorizer stores ACLs, so every request gets SECURITY_DISABLED, as on a Kafka broker with an empty
+  `authorizer.class.name`. Tools handle this error; MirrorMaker 2, for example, then skips ACLs.
 - A filter with an element of type UNKNOWN closes the connection.
 
 Version notes
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def handle(context: RequestContext, request: DescribeAclsRequest) -> DescribeAclsResponse:
-    """Refuse the request, as no authorizer keeps ACLs."""
+    """Refuse the request, as no authorizer stores ACLs."""
     refuse_unknown_elements(
         request.resource_type_filter, request.pattern_type_filter, request.operation, request.permission_type
     )

@@ -1,9 +1,9 @@
 """DescribeClientQuotas (key 48), versions 0-1: the quotas that match a filter (KIP-546).
 
 Behaviour
-- There are no quotas, so no filter matches one.
-- A filter that makes no sense is INVALID_REQUEST, one with an entity type other than user, client-id and ip
-  UNSUPPORTED_VERSION, with the reasons of a Kafka broker (`ClientQuotasImage.describe`).
+- The broker stores no quotas, so each valid filter gets an empty list.
+- An inconsistent filter gets INVALID_REQUEST, and one with an entity type other than user, client-id and ip
+  UNSUPPORTED_VERSION, with the messages of a Kafka broker (`ClientQuotasImage.describe`).
 
 Version notes
 - 1: flexible.
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 USER, CLIENT_ID, IP = ENTITY_TYPES = ("user", "client-id", "ip")
 EXACT = 0
-"""The match type of a component that names its entity."""
+"""Match type of a filter component that names its entity."""
 _NAMELESS = {1: "MATCH_TYPE_DEFAULT", 2: "MATCH_TYPE_SPECIFIED"}
-"""The match types of components without a name: the default entity, and any that has a name."""
+"""Match types of components without a name: the default entity, or any entity with a name."""
 
 _Component = DescribeClientQuotasRequest.ComponentData
 
 
 def handle(context: RequestContext, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:
-    """Check the filter, which matches nothing."""
+    """Check the filter, and return no quotas."""
     if not context.may(Operation.DESCRIBE_CONFIGS, CLUSTER):
         return _refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None)
     fault = _fault_of_filter(request.components)
@@ -48,7 +48,9 @@ def _refused(error: ErrorCode, message: str | None) -> DescribeClientQuotasRespo
 
 
 def _fault_of_filter(components: Sequence[_Component]) -> tuple[ErrorCode, str] | None:
-    """Return the error and the reason of the first component that makes no sense, or of their combination."""
+    """Return error and message of the first invalid component, or of an invalid combination; None
+    if valid.
+    """
     seen: set[str] = set()
     for component in components:
         kind = component.entity_type
@@ -75,7 +77,7 @@ def _fault_of_filter(components: Sequence[_Component]) -> tuple[ErrorCode, str] 
 
 
 def _fault_of_match(component: _Component) -> str | None:
-    """Return the reason why a component cannot match anything; None if it can."""
+    """Return the reason why a component is invalid, or None."""
     if component.match_type == EXACT:
         if component.match is None:
             return "Request specified MATCH_TYPE_EXACT, but set match string to null."

@@ -1,13 +1,13 @@
 """DescribeCluster (key 60), versions 0-2.
 
 Behaviour
-- The brokers that have the client's listener, the cluster id and the controller, as Metadata gives them, and
-  when Metadata would give them.
+- Lists the brokers that have the client's listener, the cluster id and the controller, as Metadata does. Like
+  Metadata, the response waits for the first metadata update.
 
 Version notes
-- 0: split from Metadata (KIP-700). 1: the type of endpoint asked (KIP-919): brokers here; a client that means
-  a controller quorum is told so with MISMATCHED_ENDPOINT_TYPE. 2: fenced brokers (KIP-1073): none is, as in a
-  Kafka over ZooKeeper.
+- 0: split from Metadata (KIP-700). 1: the endpoint type (KIP-919): this endpoint is of brokers, so a request
+  for controllers gets MISMATCHED_ENDPOINT_TYPE. 2: fenced brokers (KIP-1073); no broker is fenced, as in a
+  Kafka cluster with ZooKeeper.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BrokerAnswer = DescribeClusterResponse.DescribeClusterBroker
 def handle(
     context: RequestContext, request: DescribeClusterRequest
 ) -> DescribeClusterResponse | Promise[DescribeClusterResponse]:
-    """Describe the cluster to a client of its brokers."""
+    """Describe the cluster, once the first metadata update has arrived."""
     if request.endpoint_type == CONTROLLERS:
         return DescribeClusterResponse(
             error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE,

@@ -1,14 +1,14 @@
 """DescribeConfigs (key 32), versions 0-4: values of topics, groups, brokers and loggers, and their sources.
 
 Behaviour
-- Topics and groups: every key they have; a group need not exist. A broker by its own id: every broker key
-  and whatever else was given. The empty broker name: the dynamic values for all brokers. Broker loggers:
-  levels. Client metrics: nothing is kept.
-- A null or empty list of keys means all of them. A resource that is named twice is answered twice.
-- Secrets and keys we know nothing about have no value.
+- Topics and groups show every key they can have; a group need not exist. A broker, named by its own id, shows
+  every broker key and all other given keys. The empty broker name shows the dynamic values for all brokers.
+  Broker loggers show levels. Client metrics are not stored and show nothing.
+- A null or empty list of keys means all keys. A resource that is named twice has two results.
+- Secrets and unknown keys are shown without a value.
 
 Version notes
-- 0: no sources; `is_default` instead. Kafka 3.9 always answers false there, this broker the truth.
+- 0: no sources; `is_default` instead. Kafka 3.9 always returns false for it, this broker the actual value.
 - 1: sources and synonyms (KIP-226). 3: types and documentation (KIP-569). 4: flexible.
 """
 
@@ -45,18 +45,19 @@ Row = DescribeConfigsResponse.DescribeConfigsResourceResult
 SynonymRow = DescribeConfigsResponse.DescribeConfigsSynonym
 
 MAX_REPETITIONS = 100
-"""How many resources of a request may repeat earlier ones: each costs a few bytes to ask and kilobytes to
-answer."""
+"""Largest number of repeated resources in a request: each costs a few bytes to request and kilobytes to
+answer.
+"""
 
 
 def handle(context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
-    """Describe each resource in turn, each with an error of its own."""
+    """Describe each resource, with its own error."""
     description = _Description(context, request)
     return DescribeConfigsResponse(results=[description.of(resource) for resource in request.resources])
 
 
 class _Description:
-    """One request's view: the configuration at this moment, and what was already described."""
+    """The configuration at the time of one request, and the resources that it has described so far."""
 
     def __init__(self, context: RequestContext, request: DescribeConfigsRequest) -> None:
         self._context = context
@@ -70,7 +71,7 @@ class _Description:
         self._plain_topics: dict[tuple[str, ...], list[Row]] = {}
 
     def of(self, resource: Question) -> Result:
-        """The rows of one resource, or why there are none."""
+        """Return the config rows of one resource, or its error."""
         if (resource.resource_type, resource.resource_name) in self._seen:
             self._repetitions += 1
             if self._repetitions > MAX_REPETITIONS:
@@ -108,7 +109,7 @@ class _Description:
         image = self._services.cluster.metadata.image
         if name not in image.topics:
             return _refused(resource, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
-        # Only what a topic sets itself differs from topic to topic; the rest is described once.
+        # Topics differ only in the keys that they set themselves, so the other rows are built once.
         keys = tuple(resource.configuration_keys or ())
         rows = self._plain_topics.get(keys)
         if rows is None:

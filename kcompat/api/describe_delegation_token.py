@@ -1,7 +1,7 @@
 """DescribeDelegationToken (key 41), versions 0-3: the tokens that a client may see (KIP-48).
 
 Behaviour
-- A client of a PLAINTEXT listener has no name of its own, so it may not deal with tokens:
+- A client of a PLAINTEXT listener is anonymous and may not use tokens, so each request gets
   DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
 
 Version notes

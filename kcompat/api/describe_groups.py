@@ -1,14 +1,14 @@
 """DescribeGroups (key 15), versions 0-6.
 
 Behaviour
-- State, protocol and members of classic groups. Protocol and subscriptions are shown only in a stable
-  group.
-- A group that does not exist is Dead, and so is one of another kind.
+- Describes state, protocol and members of classic groups. Protocol and subscriptions are shown only if the
+  group is stable.
+- A group that does not exist, or is of another kind, has the state Dead.
 
 Version notes
-- 3: authorised operations, if asked for (KIP-430).
+- 3: authorised operations, if requested (KIP-430).
 - 4: instance ids (KIP-345).
-- 6: a group that does not exist has GROUP_ID_NOT_FOUND and a message (KIP-1043).
+- 6: a group that does not exist gets GROUP_ID_NOT_FOUND and a message (KIP-1043).
 """
 
 from __future__ import annotations

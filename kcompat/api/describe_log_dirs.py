@@ -1,12 +1,13 @@
-"""DescribeLogDirs (key 35), versions 0-5: the log directories, and how much of them each partition takes.
+"""DescribeLogDirs (key 35), versions 0-5: the log directories, and the size of each partition's log.
 
-A replica that moves is shown twice: in the directory it comes from, and, as a future replica, in that which
-it goes to, with how far its copy is behind it. A log that is no replica of this broker, as it was moved away
-while the broker was off, has the lag -1.
+Behaviour
+- A replica that moves is shown in two directories: in the present one, and as a future replica in the new
+  one, with the lag of its copy. A log that is not a replica of this broker, because the replica was
+  reassigned while the broker was down, has the lag -1.
 
 Version notes
 - 2: flexible. 3: a top-level error. 4: total and usable bytes of the volume (KIP-827). 5: cordoned
-  directories (KIP-1066; none).
+  directories (KIP-1066); no directory is cordoned.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""DescribeProducers (key 61), version 0: the idempotent and transactional producers a partition remembers
-(KIP-664).
+"""DescribeProducers (key 61), version 0: the idempotent and transactional producers of a partition (KIP-664).
 
 Behaviour
-- Any replica is described, the leader or a follower. A broker without a replica of the partition answers
-  NOT_LEADER_OR_FOLLOWER.
+- The broker describes its own replica, a leader or a follower. A broker without a replica of the partition
+  answers NOT_LEADER_OR_FOLLOWER.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ PartitionAnswer = DescribeProducersResponse.PartitionResponse
 
 
 def handle(context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
-    """List what this broker's replica of each partition knows of its producers."""
+    """List the producer states in this broker's replica of each partition."""
     response = DescribeProducersResponse()
     for topic in request.topics:
         topic_answer = TopicAnswer(name=topic.name)

@@ -1,17 +1,19 @@
-"""DescribeQuorum (key 55), versions 0-2: who keeps the cluster's metadata (KIP-595).
+"""DescribeQuorum (key 55), versions 0-2: the metadata store, described as a KRaft quorum (KIP-595).
 
 Behaviour
 - There is no KRaft quorum. The metadata store (`kcompat.store.interface`) takes its place: the controller is
-  the leader and the only voter, in the epoch of the controller, and the other live brokers are observers.
-- Offsets are ids of transactions in the store: its last one is the high watermark, and the end of the log at
-  the controller and at the broker that answers. What other brokers have seen is not known here: -1.
-- Any broker answers, as it reads the store itself; a Kafka broker hands the request to the controller.
-- Anything but partition 0 of `__cluster_metadata` alone: UNKNOWN_TOPIC_OR_PARTITION for each partition.
-- NOT_LEADER_OR_FOLLOWER for the whole while there is no controller.
+  the leader and the only voter, in the controller epoch, and the other live brokers are observers.
+- Offsets are transaction ids of the store. The last id is the high watermark, and the log end offset of the
+  controller and of the broker that answers. The offsets of other brokers are unknown: -1.
+- Any broker answers, as it reads the store itself; a Kafka broker forwards the request to the controller.
+- A request for anything but partition 0 of `__cluster_metadata` gets UNKNOWN_TOPIC_OR_PARTITION for each
+  partition.
+- While there is no controller, the whole request gets NOT_LEADER_OR_FOLLOWER.
 
 Version notes
-- 1: when a replica fetched last, and was caught up last (KIP-836). 2: directory ids and the listeners of
-  voters (KIP-853). A broker has no directory for metadata; its listener is the one that the client used.
+- 1: the times when a replica last fetched and was last caught up (KIP-836). 2: directory ids, and the
+  listeners of voters (KIP-853). A broker has no metadata directory; its listener is the one that the client
+  used.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""DescribeShareGroupOffsets (key 90), versions 0-1: where share groups stand in partitions (KIP-932).
+"""DescribeShareGroupOffsets (key 90), versions 0-1: the start offsets of share groups in partitions
+(KIP-932).
 
 Behaviour
-- Needs DESCRIBE on each group, and on each topic: of all topics those that may not be described are left
-  out, of named ones they are refused.
-- Without topics, all share partitions of the group that have begun. Offset -1 stands for one that has not,
-  or of a topic that does not exist; nobody is told whether the group exists.
+- The client needs DESCRIBE on each group and topic. Topics that it may not describe are left out if it
+  requests all topics, and refused if it names them.
+- A request without topics gets all initialized share partitions of the group. An uninitialized share
+  partition, or one of a missing topic, has the offset -1, whether or not the group exists.
 
 Version notes
-- 1: how many records are still to be delivered (KIP-1226).
+- 1: the number of records that are not delivered yet (KIP-1226).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ Row = DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartiti
 def handle(
     context: RequestContext, request: DescribeShareGroupOffsetsRequest
 ) -> Promise[DescribeShareGroupOffsetsResponse]:
-    """Say where each group stands."""
+    """Return the start offsets of each group."""
     answers = gather([_describe(context, asked) for asked in request.groups])
     return answers.map(lambda groups: DescribeShareGroupOffsetsResponse(groups=groups))
 

@@ -1,18 +1,19 @@
 """DescribeTopicPartitions (key 75), version 0 (KIP-966).
 
 Behaviour
-- Topics in ascending order of their names, an empty list asks for all; at most `response_partition_limit`
-  partitions, never more than `max.request.partition.size.limit` nor fewer than 1, and a cursor to go on from.
-- A cursor needs an index of 0 or more and, where topics are named, one of their names: else every row is
-  INVALID_REQUEST.
-- Topics that the client may not describe are left out of all topics, and come last, with
-  TOPIC_AUTHORIZATION_FAILED, where they are named.
-- Authorised operations are always given. Eligible leader replicas belong to KRaft: the lists are empty, as on
-  a Kafka broker without that feature.
-- Topics are never created. The answer waits for the controller's first metadata update, as that of Metadata
-  does; if none comes in time, the topics are LEADER_NOT_AVAILABLE.
-- An empty name is refused as INVALID_TOPIC_EXCEPTION like any illegal one (Kafka fails the whole request with
-  UNKNOWN_SERVER_ERROR).
+- Topics come in ascending order of names; an empty list requests all topics. The response has at most
+  `response_partition_limit` partitions, between 1 and `max.request.partition.size.limit`, and a cursor for
+  the next request.
+- The cursor's partition index must not be negative, and its topic must be one of the named topics. Otherwise
+  every row gets INVALID_REQUEST.
+- Topics that the client may not describe are left out if it requests all topics. If it names them, they come
+  last, with TOPIC_AUTHORIZATION_FAILED.
+- Authorised operations are always included. Eligible leader replicas belong to KRaft, so their lists are
+  empty, as on a Kafka broker without that feature.
+- Topics are never created. The response waits for the controller's first metadata update, as that of Metadata
+  does; if none comes in time, the topics get LEADER_NOT_AVAILABLE.
+- An empty name gets INVALID_TOPIC_EXCEPTION, as any illegal name. (Kafka fails the whole request with
+  UNKNOWN_SERVER_ERROR.)
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ Cursor = DescribeTopicPartitionsResponse.Cursor
 def handle(
     context: RequestContext, request: DescribeTopicPartitionsRequest
 ) -> DescribeTopicPartitionsResponse | Promise[DescribeTopicPartitionsResponse]:
-    """Describe the topics from the cursor on, as far as the limit allows."""
+    """Describe the topics from the cursor on, up to the limit of partitions."""
     return context.services.cluster.first_metadata_update.wait_then(lambda: _answer(context, request))
 
 

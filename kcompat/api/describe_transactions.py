@@ -1,8 +1,8 @@
-"""DescribeTransactions (key 65), version 0: what this broker knows of transactional ids that it coordinates
-(KIP-664).
+"""DescribeTransactions (key 65), version 0: the transactions of transactional ids that this broker
+coordinates (KIP-664).
 
 Behaviour
-- Each id stands alone. Topics that the client may not describe are left out.
+- Each transactional id has its own error. Topics that the client may not describe are left out.
 """
 
 from __future__ import annotations

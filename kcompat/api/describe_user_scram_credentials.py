@@ -1,9 +1,9 @@
-"""DescribeUserScramCredentials (key 50), version 0: which SCRAM credentials users have (KIP-554).
+"""DescribeUserScramCredentials (key 50), version 0: the SCRAM credentials of users (KIP-554).
 
 Behaviour
-- No user has any: the list of all users is empty, and one that is named is RESOURCE_NOT_FOUND.
-- A user that is named more than once is DUPLICATE_RESOURCE.
-- A client that may not describe the cluster gets a row for each name that it asked about, without the name.
+- No user has credentials: the list of all users is empty, and a named user gets RESOURCE_NOT_FOUND.
+- A user that is named more than once gets DUPLICATE_RESOURCE.
+- A client that may not describe the cluster gets a row without a name for each user that it named.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _Result = DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResul
 def handle(
     context: RequestContext, request: DescribeUserScramCredentialsRequest
 ) -> DescribeUserScramCredentialsResponse:
-    """Describe each user that is named once."""
+    """Return an error for each named user, as no user has credentials."""
     if not context.may(Operation.DESCRIBE, CLUSTER):
         denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         nameless = _Result(error_code=denied, error_message=None)

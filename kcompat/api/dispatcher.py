@@ -1,9 +1,10 @@
-"""From a frame to an answer: header, body, handler, encoding. The only caller of handlers.
+"""Serves the frame of a request: decodes header and body, calls the handler, encodes the response.
 
-Faults are mapped here, once. Damage in a frame closes the connection, as Kafka does, and so do an API or a
-version that is not served, but for ApiVersions, which answers every version, and a request that a handler
-refuses with `ProtocolViolation`. A bug in a handler is logged and answered UNKNOWN_SERVER_ERROR where the
-response has room for it; the connection is closed where it has not.
+The dispatcher is the only caller of handlers, and handles their faults in one place. As in Kafka, a damaged
+frame closes the connection, and so does an API or version that is not served, except ApiVersions, which
+answers every version. A request that a handler refuses with `ProtocolViolation` closes it, too. Another
+exception of a handler is logged and answered UNKNOWN_SERVER_ERROR if the response has an error code;
+otherwise the connection is closed.
 """
 
 from __future__ import annotations
@@ -36,22 +37,25 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_VALUES = 250_000
-"""Array elements and fields of one request. A handler takes some microseconds for each and blocks the event
-loop meanwhile: more than this would be seconds."""
+"""Largest number of array elements and fields of one request. A handler takes some microseconds for each and
+blocks the event loop meanwhile: more would block it for seconds.
+"""
 MAX_CONTROL_VALUES = 16 * MAX_VALUES
-"""Array elements and fields of one request between brokers: a controller names all partitions at once, with
-some twenty values each. A request that is refused for its size would be sent again and again."""
+"""Largest number of array elements and fields of one request between brokers. A controller names all
+partitions at once, with some twenty values each, and would repeat a request that is refused for its size
+forever.
+"""
 
 _FETCH = int(ApiKey.FETCH).to_bytes(2, "big")
 _LARGEST_CLOSING_FETCH = 1024
-"""Bytes of a request that names a session and no partitions."""
+"""Largest size in bytes of a fetch that may close its session: it names a session and no partitions."""
 
 _KEY_AND_VERSION = struct.Struct(">hh").unpack_from
 _CORRELATION_ID = struct.Struct(">i").unpack_from
 
 
 class Route:
-    """Everything that serving one version of one API takes, looked up once."""
+    """The decoder, handler and encoder of one version of one API."""
 
     __slots__ = (
         "decode",
@@ -103,7 +107,7 @@ class Route:
 
 
 class Dispatcher:
-    """Serves the frames of every connection, as `KafkaApis` does in Kafka."""
+    """Serves the frames of all connections (Kafka's `KafkaApis`)."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -112,7 +116,7 @@ class Dispatcher:
         self._served = {served.key: served for served in served_at(BROKER_LISTENERS, services.server.served)}
 
     def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
-        """Answer one request, now or later."""
+        """Answer one request, at once or later."""
         try:
             route = self._routes.get(_KEY_AND_VERSION(frame)) or self._find_route(frame)
             if route is None:
@@ -140,8 +144,9 @@ class Dispatcher:
     def ends_wait(self, frame: memoryview) -> bool:
         """Return whether a request ends the wait of the fetch before it.
 
-        A further fetch does not: a client that pipelines two would get empty answers for ever. A fetch that
-        closes a session does: its client leaves, and waits for both answers.
+        A second fetch does not end the wait: a client that pipelines two fetches would get only empty
+        responses. A fetch that closes its session does end it, because its client leaves and waits for both
+        responses.
         """
         if frame[:2] != _FETCH:
             return True
@@ -154,12 +159,12 @@ class Dispatcher:
             _, _, body = read_request_header(frame, route.header_version)
             request, _ = route.decode(frame, body, MAX_VALUES)
         except (ProtocolViolation, struct.error):
-            return True  # the connection is closed for it
+            return True  # closing the connection ends the wait
         return bool(request.session_id and request.session_epoch == FINAL_EPOCH)
 
     def _find_route(self, frame: memoryview) -> Route | None:
-        """Make the route of a (key, version) seen for the first time; return None for an ApiVersions of a
-        version above those served.
+        """Add and return the route of a version that is requested for the first time; return None for an
+        unknown version of ApiVersions.
         """
         key, version = _KEY_AND_VERSION(frame)
         served = self._served.get(key)
@@ -174,13 +179,13 @@ class Dispatcher:
 
 
 def _close(connection: Connection, damage: Exception) -> Settled:
-    """Log why a connection is closed."""
+    """Log the reason and return CLOSE, which closes the connection."""
     logger.info("Closing the connection from %s: %s", connection.peer_host, damage)
     return CLOSE
 
 
 def _serve_unread(route: Route, shortcut: Shortcut, connection: Connection, frame: memoryview) -> Answer:
-    """Return the answer to a request that the shortcut serves, or None for the handler to serve it."""
+    """Return the answer to a request that the shortcut serves, or None if the handler has to serve it."""
     (correlation_id,) = _CORRELATION_ID(frame, 4)
     try:
         response = shortcut.serve(connection, frame)
@@ -195,9 +200,9 @@ def _serve_unread(route: Route, shortcut: Shortcut, connection: Connection, fram
 
 
 def _answer(route: Route, correlation_id: int, response: Any) -> Answer:
-    """Turn the result of a handler, or of the work of a `Busy`, into an answer for the connection.
+    """Return the answer for a handler's response, or for the outcome of a `Busy`.
 
-    Raises the exception that a promise has failed with.
+    Raises the exception of a failed promise.
     """
     if isinstance(response, Promise) and response.done:
         response = response.value
@@ -207,7 +212,7 @@ def _answer(route: Route, correlation_id: int, response: Any) -> Answer:
 
 
 def _wait(route: Route, correlation_id: int, later: Promise[Any] | Interruptible[Any] | Busy[Any]) -> Waiting:
-    """Turn a later response into a later frame."""
+    """Return an answer that waits for the response."""
     answered: Promise[Answer] = Promise()
     finish = partial(_finish, route, correlation_id, answered)
     fail = partial(_fail, route, correlation_id, answered)
@@ -232,7 +237,7 @@ def _fail(route: Route, correlation_id: int, answered: Promise[Answer], error: E
 
 
 def _refuse_version(frame: memoryview, services: Services) -> Settled:
-    """Answer an ApiVersions of unknown version: its header is read no further than the correlation id
+    """Answer an ApiVersions of an unknown version. Only the correlation id of its header is read
     (KIP-511).
     """
     correlation_id = int.from_bytes(frame[4:8], "big", signed=True)

@@ -1,4 +1,4 @@
-"""The coverage page of the documentation, written from the registry."""
+"""The page of the documentation that lists the served APIs, generated from the registry."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ What the broker serves; ApiVersions is answered from the same list. `kcompat api
 
 
 def name_of(key: ApiKey) -> str:
-    """The name of an API as Kafka's documentation writes it."""
+    """Return the name of an API as in Kafka's documentation, such as "CreateTopics"."""
     return "".join(word.capitalize() for word in key.name.split("_"))
 
 
 def versions_of(served: Served) -> str:
-    """The versions served, lowest to highest."""
+    """Return the range of served versions, such as "0-9"."""
     return f"{served.min_version}-{served.max_version}"
 
 
 def coverage_page(served: Iterable[Served]) -> str:
-    """The whole page, in Markdown."""
+    """Return the whole page in Markdown."""
     rows = [
         f"| {int(api.key)} | {name_of(api.key)} | {versions_of(api)} | 0-{API_FACTS[api.key].last} |"
         for api in sorted(served, key=lambda api: api.key)

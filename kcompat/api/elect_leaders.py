@@ -1,17 +1,19 @@
 """ElectLeaders (key 43), versions 0-2 (KIP-183, KIP-460).
 
 Behaviour
-- The preferred replica is elected, if it is live and in sync, else PREFERRED_LEADER_NOT_AVAILABLE. Or, where
-  no leader is live, the first live replica, in sync or not, else ELIGIBLE_LEADERS_NOT_AVAILABLE.
-- ELECTION_NOT_NEEDED where the right one leads already. An answer about all partitions leaves those out.
-- The answer comes when the controller's broker shows the new leaders.
-- NOT_CONTROLLER for each partition, at another broker.
+- A preferred election elects the preferred replica, if it is live and in sync, else the partition gets
+  PREFERRED_LEADER_NOT_AVAILABLE. An unclean election is for partitions without a live leader: it elects the
+  first live replica, in sync or not; without one the partition gets ELIGIBLE_LEADERS_NOT_AVAILABLE.
+- A partition that has the right leader gets ELECTION_NOT_NEEDED, or is left out if all partitions are
+  requested.
+- The response is sent when the new leaders are in the metadata image of the controller's broker.
+- A broker that is not the controller answers NOT_CONTROLLER for each partition.
 
 Version notes
-- 0: preferred elections only, and no error of the whole. 1: the kind of election. 2: flexible.
+- 0: preferred elections only, and no top-level error. 1: the type of election. 2: flexible.
 
-Where we differ: an unknown kind of election is INVALID_REQUEST, as with KRaft; a Kafka with ZooKeeper says
-UNKNOWN_SERVER_ERROR.
+Difference to Kafka: an unknown type of election gets INVALID_REQUEST, as with KRaft; Kafka with ZooKeeper
+answers UNKNOWN_SERVER_ERROR.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ Answer = ElectLeadersResponse.PartitionResult
 def handle(
     context: RequestContext, request: ElectLeadersRequest
 ) -> ElectLeadersResponse | Promise[ElectLeadersResponse]:
-    """Have the controller of this process elect."""
+    """Elect leaders through the controller in this process."""
     asked = request.topic_partitions
     named = [(topic.topic, index) for topic in asked or () for index in topic.partitions]
     if not context.may(Operation.ALTER, CLUSTER):

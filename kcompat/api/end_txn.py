@@ -1,13 +1,13 @@
 """EndTxn (key 26), versions 0-5.
 
 Behaviour
-- Decides how a transaction ends, and answers once that is for good. Its markers follow: what was written is
-  seen a moment later.
-- Asked again, it says the same; CONCURRENT_TRANSACTIONS while markers are being written.
+- Decides how a transaction ends, and answers once the decision is committed. The markers are written after
+  the response, so consumers may see the records a little later.
+- A repeated request gets the same response; CONCURRENT_TRANSACTIONS while markers are being written.
 
 Version notes
-- 2: PRODUCER_FENCED (KIP-588); before, INVALID_PRODUCER_EPOCH. 4: TRANSACTION_ABORTABLE (KIP-890). 5: the
-  epoch rises with each end, and the answer has it (KIP-890).
+- 2: PRODUCER_FENCED (KIP-588); older versions get INVALID_PRODUCER_EPOCH. 4: TRANSACTION_ABORTABLE (KIP-890).
+  5: the producer epoch rises with each end, and the response has the new one (KIP-890).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FIRST_WITH_EPOCH = 5
 
 
 def handle(context: RequestContext, request: EndTxnRequest) -> EndTxnResponse | Promise[EndTxnResponse]:
-    """End a transaction."""
+    """Commit or abort a transaction."""
     if not context.may(Operation.WRITE, Resource.transactional_id(request.transactional_id)):
         return EndTxnResponse(error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     version = context.api_version

@@ -1,7 +1,7 @@
-"""ExpireDelegationToken (key 40), versions 0-2: an earlier end of a token (KIP-48).
+"""ExpireDelegationToken (key 40), versions 0-2: change the expiry time of a token (KIP-48).
 
 Behaviour
-- A client of a PLAINTEXT listener has no name of its own, so it may not deal with tokens:
+- A client of a PLAINTEXT listener is anonymous and may not use tokens, so each request gets
   DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
 
 Version notes
@@ -25,7 +25,7 @@ NO_TIME = -1
 
 
 def handle(_context: RequestContext, _request: ExpireDelegationTokenRequest) -> ExpireDelegationTokenResponse:
-    """Refuse to shorten the life of a token."""
+    """Refuse to change the expiry time of a token."""
     return ExpireDelegationTokenResponse(
         error_code=ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, expiry_timestamp_ms=NO_TIME
     )

@@ -1,28 +1,29 @@
 """Fetch (key 1), versions 0-18.
 
 Behaviour
-- Answers at once when there are `min_bytes`, when a partition has an error, or when nothing may be waited
-  for; else waits for data, at most `max_wait_ms`. The next request of the same connection ends the wait with
-  what there is, unless it is a fetch that closes no session. (A difference: on a Kafka broker it queues
-  behind the long poll.)
-- The first batch found is returned whole, however small the limits (KIP-74); `fetch.max.bytes` caps every
-  answer.
-- read_committed stops at the last stable offset and lists the aborted transactions of the range.
-- A follower (a replica id of 0 and more, which needs CLUSTER_ACTION) reads up to the log end. What lies below
-  the offset it fetches from, it has: that moves the high watermark, and lets it into the ISR.
+- The response is sent at once if `min_bytes` are available, if a partition has an error, or if `max_wait_ms`
+  is 0 or no partition is requested. Otherwise it waits for data for at most `max_wait_ms`. The next request
+  of the same connection ends the wait, unless it is a fetch that does not close its session. (On a Kafka
+  broker that request queues behind the waiting fetch.)
+- The first batch found is returned whole, even if it exceeds the limits (KIP-74). `fetch.max.bytes` limits
+  every response.
+- A read_committed fetch stops at the last stable offset, and lists the aborted transactions of the range.
+- A follower (a replica id of 0 or more, which needs CLUSTER_ACTION) reads up to the log end. It has all
+  records below its fetch offset: this moves the high watermark, and lets the follower join the ISR.
 
 Version notes
-- 0, 1: messages of magic 0; 2, 3: of magic 1, converted while they are sent. 3: `max_bytes`; before it the
-  limit of a partition holds even for its first batch.
-- 4: batches v2, isolation level. 5: log start offset. 6: KAFKA_STORAGE_ERROR, which older versions see as
-  NOT_LEADER_OR_FOLLOWER. 7: fetch sessions (KIP-227). 9: fenced by leader epoch (KIP-320).
-- 10: zstd (KIP-110): 4 to 9 still get zstd batches, as from Kafka, unless the topic itself demands zstd.
-- 11: rack id (KIP-392): where `replica.selector.class` is Kafka's RackAwareReplicaSelector, the leader sends
-  a consumer to a replica in its rack. From this version on, followers serve consumers.
+- 0, 1: messages of magic 0. 2, 3: messages of magic 1. The messages are converted while they are sent. 3:
+  `max_bytes`; older versions apply the limit of a partition even to its first batch.
+- 4: batches v2, isolation level. 5: log start offset. 6: KAFKA_STORAGE_ERROR, for which older versions get
+  NOT_LEADER_OR_FOLLOWER. 7: fetch sessions (KIP-227). 9: fencing by leader epoch (KIP-320).
+- 10: zstd (KIP-110). As in Kafka, versions 4 to 9 still get zstd batches, unless the topic's
+  `compression.type` is zstd.
+- 11: rack id (KIP-392). If `replica.selector.class` is Kafka's RackAwareReplicaSelector, the leader directs a
+  consumer to a replica in its rack. From this version on, followers serve consumers.
 - 12: last fetched epoch and diverging epoch (KIP-595), tagged fields. 13: topics by id (KIP-516).
-- 15: the replica id in a tagged struct, with the epoch of its broker (KIP-903): a fetch from a former life of
-  the follower is refused.
-- 16: who leads instead, beside NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951).
+- 15: the replica id in a tagged struct, with the follower's broker epoch (KIP-903): a fetch from a former
+  registration of the follower is refused.
+- 16: the current leader, beside NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951).
 """
 
 from __future__ import annotations
@@ -68,17 +69,19 @@ FIRST_WITH_REPLICA_STATE = 15
 FIRST_WITH_LEADERS = 16
 
 NOT_TO_BE_HAD = frozenset({ErrorCode.UNSUPPORTED_VERSION, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE})
-"""Errors at which records are null, as this version cannot carry them; at any other they are empty."""
+"""Errors with which records are null, as the version of the client cannot carry them; with any other error
+records are empty.
+"""
 
 SERVED_ELSEWHERE = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
-"""Errors beside which a client is told who leads."""
+"""Errors beside which a response names the current leader."""
 
 TopicAnswer = FetchResponse.FetchableTopicResponse
 PartitionAnswer = FetchResponse.PartitionData
 
 
 def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | Interruptible[FetchResponse]:
-    """Read what there is, or wait for more."""
+    """Read the available records, or wait for more."""
     if request.isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
         return _refuse_all(context, request)
     reader = _reader(context, request)
@@ -111,7 +114,9 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | In
 
 
 def _refuse_all(context: RequestContext, request: FetchRequest) -> FetchResponse:
-    """UNKNOWN_SERVER_ERROR for the request, and where topics have names for each partition of it."""
+    """Return the response with UNKNOWN_SERVER_ERROR for the request and, in versions with topic names, for
+    each partition.
+    """
     error = ErrorCode.UNKNOWN_SERVER_ERROR
     response = FetchResponse(error_code=error)
     if context.api_version < FIRST_WITH_IDS:
@@ -127,7 +132,9 @@ def _refuse_all(context: RequestContext, request: FetchRequest) -> FetchResponse
 def _open_session(
     context: RequestContext, request: FetchRequest, reader: PartitionReader
 ) -> FetchContext | ErrorCode:
-    """The session a request opens or goes on with. A partition named twice counts once, as named last."""
+    """Return the session that a request opens or continues, or the error. A partition that is named twice
+    counts once, as named last.
+    """
     by_id = context.api_version >= FIRST_WITH_IDS
     wanted: dict[PartitionKey, FetchTarget] = {}
     for topic in request.topics:
@@ -184,7 +191,7 @@ def _resolve(
     reader: PartitionReader,
     replicas: ReplicaManager,
 ) -> list[tuple[FetchTarget, Partition | ErrorCode]]:
-    """The partition that each target names, or why there is none."""
+    """Return the partition that each target names, or the error that hides it."""
     if reader.is_replica and not context.may(Operation.CLUSTER_ACTION, CLUSTER):
         return [(target, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for target in targets]
     find = replicas.find
@@ -192,7 +199,7 @@ def _resolve(
     asked: TopicKey | None = None
     topic: str | ErrorCode = ErrorCode.UNKNOWN_TOPIC_ID
     for target in targets:
-        if target.topic != asked:  # partitions of a topic mostly follow each other: ask once
+        if target.topic != asked:  # partitions of a topic are mostly adjacent: look the topic up once
             asked = target.topic
             topic = _readable_topic(context, asked, reader.is_replica)
         found.append((target, find(topic, target.index) if isinstance(topic, str) else topic))
@@ -202,7 +209,7 @@ def _resolve(
 
 
 def _readable_topic(context: RequestContext, key: TopicKey, is_follower: bool) -> str | ErrorCode:
-    """The name of a topic that the client may read, or why it may not."""
+    """Return the name of a topic that the client may read, or the error that refuses it."""
     services = context.services
     name = services.cluster.metadata.image.topic_names.get(key) if isinstance(key, bytes) else key
     if name is None:
@@ -266,7 +273,7 @@ def _respond(context: RequestContext, session: FetchContext, results: Results) -
 
 
 def _say_who_leads(context: RequestContext, target: FetchTarget, answer: PartitionAnswer) -> int:
-    """Say it in the answer; the id of the leader."""
+    """Add the current leader to the row of a partition; return the leader's id."""
     key = target.topic
     name = context.services.cluster.metadata.image.topic_names.get(key, "") if isinstance(key, bytes) else key
     answer.current_leader = PartitionAnswer.LeaderIdAndEpoch(*current_leader(context, name, target.index))

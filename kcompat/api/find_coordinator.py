@@ -1,18 +1,20 @@
 """FindCoordinator (key 10), versions 0-6.
 
 Behaviour
-- The coordinator of a group is the leader of its partition of `__consumer_offsets`, that of a transactional
-  id the leader of its partition of `__transaction_state`. Where the topic is missing it is created first and
-  the answer waits for it; Kafka answers COORDINATOR_NOT_AVAILABLE and has the client ask again.
-- A coordinator that was just killed is not named: where this broker has lost its connection to it, the answer
-  waits for what the controller decides, for a second at most, and then is COORDINATOR_NOT_AVAILABLE
-  (`kcompat.api.coordinator_check`). Kafka names it until its session ends.
-- The coordinator of a share partition, as brokers ask for it (`group:topic id:partition`), is the leader of
-  its partition of `__share_group_state`.
+- A group's coordinator is the leader of the group's partition of `__consumer_offsets`; the coordinator of a
+  transactional id is the leader of the id's partition of `__transaction_state`. If the topic is missing, it
+  is created first and the response waits for it. Kafka answers COORDINATOR_NOT_AVAILABLE, and the client
+  retries.
+- A coordinator that was just killed is not named. If this broker has lost its connection to the coordinator,
+  the response waits for the controller's decision, for at most a second, and then is
+  COORDINATOR_NOT_AVAILABLE (`kcompat.api.coordinator_check`). Kafka names the coordinator until its session
+  ends.
+- Brokers look up share coordinators with keys of the form `group:topic id:partition`: the coordinator is the
+  leader of the key's partition of `__share_group_state`.
 
 Version notes
-- 0: groups only. 1: key types (KIP-98); any other is INVALID_REQUEST. 4: several keys (KIP-699). 6: share
-  coordinators (KIP-932), a key type that older versions refuse.
+- 0: groups only. 1: key types (KIP-98); an unknown type gets INVALID_REQUEST. 4: several keys (KIP-699). 6:
+  share coordinators (KIP-932), whose key type older versions refuse.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ _NOBODY = (-1, ("", -1))
 
 
 def handle(context: RequestContext, request: FindCoordinatorRequest) -> Promise[FindCoordinatorResponse]:
-    """Say who coordinates each key."""
+    """Return the coordinator of each key."""
     topic = TOPICS.get(request.key_type)
     if (
         topic is None
@@ -103,7 +105,7 @@ def _response(context: RequestContext, request: FindCoordinatorRequest) -> FindC
 
 
 def _row(context: RequestContext, key_type: int, key: str) -> Coordinator:
-    """One of several answers. Like Kafka's, it comes with a message only where the kind of key is refused."""
+    """Return the row of a key. As in Kafka, only a refused key type has a message."""
     error, node_id, (host, port) = _find(context, key_type, key)
     message = error.message if error == ErrorCode.INVALID_REQUEST else ""
     return Coordinator(
@@ -112,7 +114,7 @@ def _row(context: RequestContext, key_type: int, key: str) -> Coordinator:
 
 
 def _refusal(context: RequestContext, key_type: int, key: str) -> ErrorCode | None:
-    """Why a client is not told who coordinates a key; None if it is."""
+    """Return the error with which the coordinator of a key is hidden from the client, or None."""
     if key_type == GROUP:
         allowed, error = context.may(Operation.DESCRIBE, Resource.group(key)), _GROUP_DENIED
     elif key_type == TRANSACTION:
@@ -129,7 +131,7 @@ def _refusal(context: RequestContext, key_type: int, key: str) -> ErrorCode | No
 
 
 def _share_partition(key: str) -> str | None:
-    """The key as its coordinator is found by it; None if it is not one of a share partition."""
+    """Return the normalized key of a share partition, or None if the key is malformed."""
     try:
         return SharePartitionKey.parse(key).coordinator_key
     except ValueError:
@@ -155,7 +157,7 @@ def _find(context: RequestContext, key_type: int, key: str) -> tuple[ErrorCode, 
 
 
 def _partition(context: RequestContext, key_type: int, key: str) -> PartitionInfo | None:
-    """Return the partition that keeps the state of a key; None where it is not known."""
+    """Return the partition that keeps the state of a key, or None if it is unknown."""
     topic = context.services.cluster.metadata.image.topics.get(TOPICS[key_type])
     if topic is None:
         return None

@@ -1,10 +1,10 @@
-"""Requests about the cluster that come before the controller's first metadata update.
+"""Delays requests about the cluster until the controller's first metadata update.
 
 A broker that has just started serves clients some milliseconds before its controller reaches it. Until then
-its image holds no other broker and no topic. From version 2.10 on, librdkafka takes such an answer for the
-whole cluster: it drops every broker that it knows, has none left to ask, and is silent for minutes (its issue
-5301). A request about the cluster therefore waits for the update. If none comes in time, the answer holds
-this broker alone.
+its image holds no other broker and no topic. From version 2.10 on, librdkafka takes a response with this
+image for the whole cluster: it drops every broker that it knows, has none left to connect to, and is silent
+for minutes (its issue 5301). A request about the cluster therefore waits for the update. If none comes in
+time, the response names this broker alone.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 LONGEST_WAIT_MS: Final = 1000
-"""Milliseconds that a request waits at most: less than any client waits for an answer. The shortest such
-timeout is kafka-python's: 2 s while it probes the version of a broker.
+"""Longest time in ms that a request waits, below the timeout of any client. The shortest timeout is that of
+kafka-python: 2 s while it probes the version of a broker.
 """
 _UPDATED: Final = "updated"
 """Purgatory key of every waiting request."""
@@ -40,7 +40,7 @@ class FirstMetadataUpdate:
         cluster.subscribe(self._image_changed)
 
     def wait_then(self, answer: Callable[[], R | Promise[R]]) -> R | Promise[R]:
-        """Return `answer()`: called now if the update has come, else once it comes or after
+        """Return `answer()`, called at once after the first update, else when the update comes or after
         `LONGEST_WAIT_MS`.
         """
         if self._cluster.image.is_from_controller:
@@ -54,7 +54,7 @@ class FirstMetadataUpdate:
 
 
 class _WaitingRequest(Generic[R]):
-    """A request in the purgatory; the first event of its key answers it, and so does the end of its time."""
+    """A request in the purgatory, which the update or the timeout answers."""
 
     def __init__(self, answer: Callable[[], R | Promise[R]]) -> None:
         self._answer = answer

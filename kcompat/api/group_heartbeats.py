@@ -1,4 +1,4 @@
-"""Responses to heartbeats of consumer and share groups, which differ in the key of the message alone."""
+"""The responses of ConsumerGroupHeartbeat and ShareGroupHeartbeat, which have the same fields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Response = TypeVar("Response", ConsumerGroupHeartbeatResponse, ShareGroupHeartbe
 
 
 def heartbeat_response(kind: type[Response], answer: HeartbeatAnswer) -> Response:
-    """The response of this kind."""
+    """Return the coordinator's answer as a response of class `kind`."""
     assigned = answer.assigned
     return kind(
         error_code=answer.error,

@@ -1,5 +1,7 @@
-"""Whether the members of a kind of groups are served (Kafka's `KafkaApis.isConsumerGroupProtocolEnabled`,
-`isShareGroupProtocolEnabled` and `isStreamsGroupProtocolEnabled`)."""
+"""Whether the broker serves consumer, share and streams groups (Kafka's
+`KafkaApis.isConsumerGroupProtocolEnabled`, `isShareGroupProtocolEnabled` and
+`isStreamsGroupProtocolEnabled`).
+"""
 
 from __future__ import annotations
 
@@ -13,27 +15,27 @@ if TYPE_CHECKING:
     from kcompat.api.context import Services
 
 FIRST_WITH_CONSUMER_GROUPS = 1
-"""The `group.version` from which on all brokers of the cluster know consumer groups."""
+"""Lowest level of `group.version` at which all brokers of the cluster support consumer groups."""
 
 FIRST_WITH_SHARE_GROUPS = 1
-"""The `share.version` from which on the cluster has share groups."""
+"""Lowest level of `share.version` at which the cluster has share groups."""
 
 FIRST_WITH_STREAMS_GROUPS = 1
-"""The `streams.version` from which on the cluster has streams groups."""
+"""Lowest level of `streams.version` at which the cluster has streams groups."""
 
 
 def serves_consumer_groups(services: Services) -> bool:
-    """Whether the configuration has consumer groups served, and all brokers of the cluster can."""
+    """Return whether consumer groups are enabled by the configuration and by `group.version`."""
     is_known = services.cluster.features.level(GROUP_VERSION) >= FIRST_WITH_CONSUMER_GROUPS
     return is_known and services.coordinators.groups.serves(CONSUMER)
 
 
 def serves_share_groups(services: Services) -> bool:
-    """Whether the cluster has share groups."""
+    """Return whether share groups are enabled by `share.version`."""
     return services.cluster.features.level(SHARE_VERSION) >= FIRST_WITH_SHARE_GROUPS
 
 
 def serves_streams_groups(services: Services) -> bool:
-    """Whether the configuration has streams groups served, and the cluster has them."""
+    """Return whether streams groups are enabled by the configuration and by `streams.version`."""
     is_known = services.cluster.features.level(STREAMS_VERSION) >= FIRST_WITH_STREAMS_GROUPS
     return is_known and services.coordinators.groups.serves(STREAMS)

@@ -1,8 +1,8 @@
 """Heartbeat (key 12), versions 0-4.
 
 Behaviour
-- Keeps a member's session alive; REBALANCE_IN_PROGRESS tells it to join again.
-- While the coordinator loads, all is said to be well.
+- Keeps the session of a classic group's member alive. REBALANCE_IN_PROGRESS makes the member join again.
+- While the coordinator is loading, it answers NONE.
 
 Version notes
 - 3: instance ids (KIP-345).
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def handle(context: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
-    """Take the sign of life."""
+    """Extend the session of a member."""
     if not context.may(Operation.READ, Resource.group(request.group_id)):
         return HeartbeatResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     groups, member = (

@@ -1,9 +1,9 @@
 """IncrementalAlterConfigs (key 44), versions 0-1: sets, deletes, extends and shortens single keys (KIP-339).
 
 Behaviour
-- Topics, groups (which need not exist), brokers (this one, or all by the empty name) and the levels of this
-  broker's loggers (KIP-412).
-- Each resource succeeds or fails for itself; with `validate_only` nothing is stored.
+- Alters topics, groups (which need not exist), this broker or all brokers (the empty name), and the levels of
+  this broker's loggers (KIP-412).
+- Each resource succeeds or fails by itself; with `validate_only` nothing is stored.
 
 Version notes
 - 1: flexible.
@@ -30,7 +30,7 @@ Answer = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
 def handle(
     context: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> Promise[IncrementalAlterConfigsResponse]:
-    """Change every resource; the answer comes when all that succeeds is stored."""
+    """Alter each resource; promise the response once all accepted changes are stored."""
     resources = [
         AlteredResource(
             resource.resource_type,

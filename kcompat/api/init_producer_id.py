@@ -1,18 +1,16 @@
 """InitProducerId (key 22), versions 0-5.
 
 Behaviour
-- Without a transactional id, one who may write to any topic may have a producer id, without a permission of
-  its own (KIP-679).
-- With a transactional id: whoever asks fences all who used it before, in a higher epoch; what they left open
-  is aborted first, and CONCURRENT_TRANSACTIONS has the client ask again.
-- Without one: a fresh producer id with epoch 0, whatever the request says of the producer's
-  former one. COORDINATOR_LOAD_IN_PROGRESS, which clients retry, when no block of ids can be had at the
-  moment.
+- A request without a transactional id needs IDEMPOTENT_WRITE on the cluster, or WRITE on any topic (KIP-679).
+- A request with a transactional id fences all former producers of the id, in a higher epoch. An open
+  transaction is aborted first; CONCURRENT_TRANSACTIONS makes the client retry meanwhile.
+- A request without a transactional id gets a new producer id with epoch 0, even if it has a former id. If no
+  block of ids can be allocated now, it gets COORDINATOR_LOAD_IN_PROGRESS, which clients retry.
 
 Version notes
-- 3: the former producer id and epoch (KIP-360), both or neither, else INVALID_REQUEST. 4: PRODUCER_FENCED
-  (KIP-588). 5: as 4 (KIP-890). 6, for two-phase commit
-  (KIP-939), is not stable and not served.
+- 3: the former producer id and epoch (KIP-360); one without the other gets INVALID_REQUEST. 4:
+  PRODUCER_FENCED (KIP-588). 5: as 4 (KIP-890). 6, for two-phase commit (KIP-939), is not stable and not
+  served.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ FIRST_WITH_FENCED = 4
 def handle(
     context: RequestContext, request: InitProducerIdRequest
 ) -> InitProducerIdResponse | Promise[InitProducerIdResponse]:
-    """Hand out a producer id."""
+    """Return a producer id and its epoch."""
     refusal = _denial(context, request)
     if refusal is not None:
         return _refusal(refusal)

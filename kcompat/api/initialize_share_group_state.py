@@ -1,8 +1,8 @@
-"""InitializeShareGroupState (key 83), version 0: a share partition begins anew (KIP-932).
+"""InitializeShareGroupState (key 83), version 0: initialize the state of share partitions (KIP-932).
 
 Behaviour
-- Asked by group coordinators; the rest is in `share_state`.
-- Forgets what was delivered. FENCED_STATE_EPOCH if a later state epoch was seen.
+- Group coordinators send the request. `share_state` has the rules that all five APIs have in common.
+- The earlier delivery state is deleted. A state epoch below the stored one gets FENCED_STATE_EPOCH.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Answer = InitializeShareGroupStateResponse.PartitionResult
 def handle(
     context: RequestContext, request: InitializeShareGroupStateRequest
 ) -> Promise[InitializeShareGroupStateResponse]:
-    """Initialise each share partition."""
+    """Initialize the state of each share partition."""
     coordinator = context.services.coordinators.share_coordinator
 
     def ask(key: SharePartitionKey, row: InitializeShareGroupStateRequest.PartitionData) -> Promise[Outcome]:

@@ -1,15 +1,15 @@
 """JoinGroup (key 11), versions 0-9.
 
 Behaviour
-- Makes the client a member of a classic group and answers when the next generation starts, or at once if
-  nothing changes.
-- Only the leader is told of the members.
-- A join that is refused may leave the group that it has made: empty, until it is deleted or expires.
+- Makes the client a member of a classic group. The response is sent when the next generation starts, or at
+  once if nothing changes.
+- Only the response to the leader lists the members.
+- A refused join may leave the group that it created. The empty group stays until it is deleted or expires.
 
 Version notes
-- 0: no rebalance timeout; the session timeout serves as both.
-- 4: a new member without an instance id is given an id and told to come back with it (KIP-394). Older
-  versions join at once.
+- 0: no rebalance timeout; the session timeout is used for both.
+- 4: a new member without an instance id gets MEMBER_ID_REQUIRED and an id with which to join again (KIP-394).
+  Older versions join at once.
 - 5: instance ids (KIP-345).
 - 7: protocol type, and a protocol name that may be null (KIP-559).
 - 8: a reason, which is not used (KIP-800).
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def handle(
     context: RequestContext, request: JoinGroupRequest
 ) -> JoinGroupResponse | Promise[JoinGroupResponse]:
-    """Join, and answer with the generation."""
+    """Join the group, and answer once the next generation starts."""
     version = context.api_version
     if not context.may(Operation.READ, Resource.group(request.group_id)):
         return _response(JoinAnswer(ErrorCode.GROUP_AUTHORIZATION_FAILED), version)

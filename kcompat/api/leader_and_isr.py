@@ -2,20 +2,20 @@
 of this broker.
 
 Behaviour
-- The controller alone sends it (CLUSTER_ACTION). A request for a former registration of this broker is
-  answered STALE_BROKER_EPOCH, one of a former controller STALE_CONTROLLER_EPOCH, in every row too.
-- A topic name that is not legal, or an index below 0, is answered INVALID_TOPIC_EXCEPTION: directories are
-  named after them, and no controller sends such.
-- The configs of a topic that is not in this broker's image yet are read before its roles are taken: its
-  creation sends no update of them.
-- `replication.local_broker` describes which roles are taken, and in which order. Every partition has its row.
+- Only the controller sends the request (CLUSTER_ACTION). A request for a former registration of this broker
+  gets STALE_BROKER_EPOCH, a request of a former controller STALE_CONTROLLER_EPOCH, in every row too.
+- An illegal topic name or a negative index gets INVALID_TOPIC_EXCEPTION, because directories are named after
+  both; no controller sends them.
+- The configs of a topic that is not in this broker's image yet are read before its roles are taken, because
+  the creation of a topic sends no config update.
+- `replication.local_broker` describes which roles are taken, and in which order. Every partition has a row.
 
 Versions
 - 0 and 1 name the topic in every partition; 1 adds `is_new`; 2 groups by topic and has the broker epoch
-  (KIP-380); 3 adds the replicas of a reassignment (KIP-455); 5 has topic ids, and answers by them (KIP-516);
-  6 adds the recovery state of leaders (KIP-704); 7 tells of KRaft controllers (KIP-866).
+  (KIP-380); 3 adds the replicas of a reassignment (KIP-455); 5 has topic ids in requests and responses
+  (KIP-516); 6 adds the recovery state of leaders (KIP-704); 7 marks KRaft controllers (KIP-866).
 
-Not done: the migration to KRaft, so requests of KRaft controllers are served as those of any other.
+Not implemented: the migration to KRaft. Requests of KRaft controllers are served as those of any other.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 def handle(
     context: RequestContext, request: LeaderAndIsrRequest
 ) -> LeaderAndIsrResponse | Promise[LeaderAndIsrResponse]:
-    """Learn the configs of the topics, then take the roles."""
+    """Read the configs of the topics, then take the roles."""
     control = leader_and_isr.control_request_of(request, context.services.server.config.inter_broker_listener)
     illegal = {
         (each.topic, each.index): ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -70,7 +70,7 @@ def _take_roles(context: RequestContext, control: LeaderAndIsr, replied: Promise
 
 def _fail_without_configs(replied: Promise[Reply], error: Exception) -> None:
     if isinstance(error, SessionExpiredError):
-        # The registration went with the session: a controller sends every role to the next registration.
+        # The registration ended with the session. A controller sends every role to the next registration.
         replied.complete(Reply(ErrorCode.STALE_BROKER_EPOCH))
     else:
         replied.fail(error)

@@ -1,12 +1,12 @@
 """LeaveGroup (key 13), versions 0-5.
 
 Behaviour
-- Takes members out; the others rebalance.
-- An instance id without a member id removes a static member, as an administrator does.
+- Removes members from a classic group; the other members rebalance.
+- An instance id without a member id removes a static member, as administrators do.
 
 Version notes
-- 0-2: one member, whose error is that of the request.
-- 3: many members, each with its error (KIP-345).
+- 0-2: one member, whose error is the error of the request.
+- 3: several members, each with its error (KIP-345).
 - 5: a reason, which is not used (KIP-800).
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def handle(
     context: RequestContext, request: LeaveGroupRequest
 ) -> LeaveGroupResponse | Promise[LeaveGroupResponse]:
-    """Let the members go."""
+    """Remove the members from the group."""
     if not context.may(Operation.READ, Resource.group(request.group_id)):
         return LeaveGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     if context.api_version >= 3:

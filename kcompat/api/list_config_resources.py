@@ -1,9 +1,8 @@
-"""ListConfigResources (key 74), versions 0-1: which resources can have a configuration.
+"""ListConfigResources (key 74), versions 0-1: list the resources that have a configuration.
 
 Behaviour
-- Topics and brokers of the cluster, the brokers' loggers, and groups that have settings of their own. No
-  client metrics have.
-- A type we do not know answers UNSUPPORTED_VERSION; no types at all mean every type.
+- Lists topics, brokers, the brokers' loggers, and groups with configs. There are no client metrics.
+- An unknown type of resource gets UNSUPPORTED_VERSION. An empty list requests all types.
 
 Version notes
 - 0: client metrics only (ListClientMetricsResources, KIP-1000). 1: all types, with a filter (KIP-1142).
@@ -31,7 +30,7 @@ Row = ListConfigResourcesResponse.ConfigResource
 
 
 def handle(context: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
-    """List the resources of the types asked for."""
+    """List the resources of the requested types."""
     if not context.may(Operation.DESCRIBE_CONFIGS, CLUSTER):
         return ListConfigResourcesResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     if context.api_version == 0:

@@ -1,8 +1,8 @@
 """ListGroups (key 16), versions 0-5.
 
 Behaviour
-- The groups that this broker coordinates; clients ask every broker. Who may not describe the cluster is shown
-  only the groups that it may describe.
+- Lists the groups that this broker coordinates; clients send the request to every broker. A client that may
+  not describe the cluster sees only the groups that it may describe.
 
 Version notes
 - 4: filters by state, in any case of letters (KIP-518).

@@ -1,21 +1,21 @@
 """ListOffsets (key 2), versions 0-11.
 
 Behaviour
-- Latest (-1) is the high watermark, or the last stable offset for read_committed; earliest (-2) the log
-  start; -3 the offset of the largest timestamp (KIP-734); -4 the local log start and -5 the last tiered
-  offset (KIP-405, KIP-1005: nothing is tiered, so -1); any other time the first record at or after it. No
-  match is offset -1, not an error. A special time that the version does not know is refused whatever the
-  partition.
-- For a broker (a replica id other than -1) the latest offset is the log end. Who debugs (-2) may ask any
-  replica.
-- A partition named twice in one request is refused with INVALID_REQUEST, but for version 0.
+- Timestamp -1 returns the latest offset: the high watermark, or the last stable offset for read_committed. -2
+  returns the log start, -3 the offset of the largest timestamp (KIP-734), -4 the local log start, and -5 the
+  last tiered offset (KIP-405, KIP-1005), which is -1, as nothing is tiered. Any other timestamp returns the
+  first record at or after it. Offset -1 without an error means no match. A special timestamp that the version
+  does not have is refused for every partition.
+- For a broker (a replica id other than -1) the latest offset is the log end. A debugging client (-2) may
+  query any replica.
+- A partition that is named twice in one request gets INVALID_REQUEST, except in version 0.
 
 Version notes
-- 0: a list of offsets, newest first: the segment bases older than the time asked for, at most
+- 0: a list of offsets, newest first: the base offsets of segments older than the timestamp, at most
   `max_num_offsets`.
 - 1: one offset and its timestamp (KIP-79). 2: isolation level. 4: leader epochs (KIP-320). 5:
-  OFFSET_NOT_AVAILABLE (KIP-207), which older versions see as LEADER_NOT_AVAILABLE. 7: -3. 8: -4. 9: -5. 11:
-  -6 (earliest pending upload, KIP-1023): nothing to upload.
+  OFFSET_NOT_AVAILABLE (KIP-207), for which older versions get LEADER_NOT_AVAILABLE. 7: -3. 8: -4. 9: -5. 11:
+  -6 (earliest pending upload, KIP-1023), which is -1, as nothing is uploaded.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Question = ListOffsetsRequest.ListOffsetsPartition
 
 
 def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    """Answer each question by itself."""
+    """Return the offset for the timestamp of each partition."""
     response = ListOffsetsResponse()
     replica = request.replica_id
     reader = PartitionReader(request.isolation_level, replica, leader_only=replica != DEBUGGING)

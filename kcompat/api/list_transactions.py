@@ -1,12 +1,13 @@
 """ListTransactions (key 66), versions 0-2: the transactional ids that this broker coordinates (KIP-664).
 
 Behaviour
-- Ids that the client may not describe are left out. State filters that name no state are told.
+- Transactional ids that the client may not describe are left out. The response lists the state filters that
+  name no known state.
 
 Version notes
-- 1: filters by how long a transaction is open (KIP-994).
-- 2: filters by a pattern of RE2 that the whole id matches (KIP-1152); INVALID_REGULAR_EXPRESSION where it is
-  none.
+- 1: a filter by the time since the transaction began (KIP-994).
+- 2: a filter by an RE2 pattern that has to match the whole id (KIP-1152); an invalid pattern gets
+  INVALID_REGULAR_EXPRESSION.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Row = ListTransactionsResponse.TransactionState
 def handle(
     context: RequestContext, request: ListTransactionsRequest
 ) -> ListTransactionsResponse | Promise[ListTransactionsResponse]:
-    """List those that pass the filters."""
+    """List the transactional ids that pass the filters."""
     transactions, pattern = context.services.coordinators.transactions, request.transactional_id_pattern
     labels = list(dict.fromkeys(request.state_filters))
     error, found = transactions.list_all(_filter(request, labels))

@@ -1,29 +1,29 @@
 """Metadata (key 3), versions 0-13.
 
 Behaviour
-- Topics by name, or by id from version 12 on; as soon as one row has an id, rows with only a name are passed
-  over.
+- Topics are named, or from version 12 on given by id. If one row has an id, rows with only a name are
+  ignored.
 - Unknown names are created with the broker's defaults if `auto.create.topics.enable` and the client allow it.
-  The answer waits for the creation, so the client finds its topic at once; Kafka answers
-  UNKNOWN_TOPIC_OR_PARTITION and has the client ask again.
-- The answer waits for the controller's first metadata update, for a second at most
-  (`kcompat.api.first_metadata_update`). If none has come, it lists this broker alone; no topic is created,
-  and the topics asked for are LEADER_NOT_AVAILABLE.
-- A broker whose process has ended leads nothing and its replicas are offline, but it stays in the list of
-  brokers until its session ends, as in Kafka.
-- Rows keep the order of the request, names asked for twice are answered once. Partitions are in ascending
+  The response waits for the creation and contains the new topic. Kafka answers UNKNOWN_TOPIC_OR_PARTITION,
+  and the client retries.
+- The response waits for the controller's first metadata update, for at most a second
+  (`kcompat.api.first_metadata_update`). If no update has come, it lists this broker alone, creates no topic,
+  and the requested topics get LEADER_NOT_AVAILABLE.
+- A broker whose process has ended leads no partition and its replicas are offline, but it stays in the list
+  of brokers until its session ends, as in Kafka.
+- Rows keep the order of the request; a name that is requested twice has one row. Partitions are in ascending
   order.
-- Topics that the client may not describe are left out of all topics, and are TOPIC_AUTHORIZATION_FAILED where
-  they are named, whether or not they exist. Who may not create them gets that error instead of a topic.
-- A row without name and id is refused as INVALID_REQUEST; so is any id in versions 10 and 11 (Kafka does the
-  same there).
+- Topics that the client may not describe are left out if it requests all topics. If it names them, they get
+  TOPIC_AUTHORIZATION_FAILED, whether or not they exist. A missing topic that the client may not create gets
+  the same error.
+- A row without name and id gets INVALID_REQUEST, and so does any id in versions 10 and 11, as in Kafka.
 
 Version notes
-- 0: an empty list asks for all topics; from 1 on null does. A replica or ISR member that is down is left out
-  of its list, and the partition gets REPLICA_NOT_AVAILABLE.
+- 0: an empty list requests all topics; in later versions a null list does. A replica or ISR member that is
+  down is left out of its list, and the partition gets REPLICA_NOT_AVAILABLE.
 - 4: `allow_auto_topic_creation`, which counts as true in older versions. 5: offline replicas (KIP-112). 6:
-  LISTENER_NOT_FOUND, which older versions see as LEADER_NOT_AVAILABLE. 7: leader epochs (KIP-320). 8:
-  authorised operations (KIP-430), for the cluster up to 10 only (KIP-700). 10: topic ids in answers
+  LISTENER_NOT_FOUND, for which older versions get LEADER_NOT_AVAILABLE. 7: leader epochs (KIP-320). 8:
+  authorised operations (KIP-430), for the cluster up to 10 only (KIP-700). 10: topic ids in responses
   (KIP-516). 12: topic ids in requests. 13: a top-level error, never set here.
 """
 
@@ -64,7 +64,7 @@ Question = MetadataRequest.MetadataRequestTopic
 
 
 def handle(context: RequestContext, request: MetadataRequest) -> MetadataResponse | Promise[MetadataResponse]:
-    """Describe brokers and topics, after creating the topics that are missing."""
+    """Describe brokers and topics, after creating missing topics."""
     return context.services.cluster.first_metadata_update.wait_then(lambda: _answer(context, request))
 
 
@@ -141,7 +141,9 @@ def _by_name(
     denied: AbstractSet[str],
     errors: Mapping[str, ErrorCode],
 ) -> MetadataResponse:
-    """Answer for names. Of those denied nothing is told; `errors` says why others could not be created."""
+    """Return the response for named topics. `denied` topics show nothing; `errors` has the errors of failed
+    creations.
+    """
     image = context.services.cluster.metadata.image
     found, failed = [], []
     for name in names:
@@ -217,7 +219,7 @@ def _partition(
 def _partition_v0(
     index: int, partition: PartitionInfo, error: ErrorCode, reachable: AbstractSet[int]
 ) -> PartitionAnswer:
-    """Clients of version 0 cannot cope with a replica that is not among the brokers."""
+    """Return a partition without its dead replicas, which clients of version 0 cannot handle."""
     replicas = [replica for replica in partition.replicas if replica in reachable]
     isr = [replica for replica in partition.isr if replica in reachable]
     complete = len(replicas) == len(partition.replicas) and len(isr) == len(partition.isr)

@@ -2,20 +2,21 @@
 
 Behaviour
 - Writes offsets to `__consumer_offsets` and answers once they are committed there.
-- A commit of a group's member needs its generation; one without a generation is taken while the group has no
-  members.
-- A member of a consumer group commits in its epoch, or in an older one offsets of partitions that it had by
-  then (KIP-1251); else STALE_MEMBER_EPOCH for all. With a version below 9 it is UNSUPPORTED_VERSION.
+- A commit of a member needs the generation of its group. A commit without a generation is accepted while the
+  group has no members.
+- A member of a consumer group commits in its epoch. In an older epoch it may commit partitions that were
+  assigned to it by then (KIP-1251); otherwise all partitions get STALE_MEMBER_EPOCH. Versions below 9 get
+  UNSUPPORTED_VERSION.
 - Partitions that do not exist are refused one by one; the others are written.
 
 Version notes
-- 0: has neither member nor generation. Kafka kept these offsets in ZooKeeper; here they are where all others
-  are, so that a group can go on with a newer client.
-- 1: the client may date each commit.
-- 2-4: the client may choose how long the offsets are kept, counted from the commit.
+- 0: has neither member nor generation. Kafka kept these offsets in ZooKeeper; here they are in
+  `__consumer_offsets` like all others, so the group can continue with a newer client.
+- 1: the client may set the timestamp of each commit.
+- 2-4: the client may choose the retention time of the offsets, counted from the commit.
 - 6: leader epochs (KIP-320).
 - 7: instance ids (KIP-345).
-- 9: a generation of a group that does not exist has GROUP_ID_NOT_FOUND, not ILLEGAL_GENERATION (KIP-848).
+- 9: a generation of a missing group gets GROUP_ID_NOT_FOUND, not ILLEGAL_GENERATION (KIP-848).
 - 10: topics by id (KIP-848).
 """
 
@@ -46,7 +47,7 @@ ANSWERS = (
 def handle(
     context: RequestContext, request: OffsetCommitRequest
 ) -> OffsetCommitResponse | Promise[OffsetCommitResponse]:
-    """Commit what can be committed."""
+    """Commit the offsets of the partitions that are not refused."""
     if not context.may(Operation.READ, Resource.group(request.group_id)):
         return OffsetCommitResponse(
             topics=refuse_all(request.topics, ANSWERS, ErrorCode.GROUP_AUTHORIZATION_FAILED)
@@ -70,7 +71,7 @@ def handle(
 
 
 def _told(version: int, error: ErrorCode) -> ErrorCode:
-    """The error as the version knows it."""
+    """Return the error that this version of OffsetCommit has for `error`."""
     if error == ErrorCode.GROUP_ID_NOT_FOUND and version < FIRST_WITH_EPOCHS:
         return ErrorCode.ILLEGAL_GENERATION
     return error

@@ -1,9 +1,9 @@
 """OffsetDelete (key 47), version 0 (KIP-496).
 
 Behaviour
-- Deletes single offsets of a group. Those of topics that a live consumer group consumes are refused one by
-  one; another live group is refused whole. A partition without an offset is no error; one that does not exist
-  is.
+- Deletes single offsets of a group. If a consumer group has members, the topics that they consume are refused
+  one by one; a group of another kind with members is refused as a whole. A partition without an offset is no
+  error, a missing partition is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PartitionAnswer = OffsetDeleteResponse.OffsetDeleteResponsePartition
 def handle(
     context: RequestContext, request: OffsetDeleteRequest
 ) -> OffsetDeleteResponse | Promise[OffsetDeleteResponse]:
-    """Delete what may be deleted."""
+    """Delete the offsets of the partitions that are not refused."""
     if not context.may(Operation.DELETE, Resource.group(request.group_id)):
         return OffsetDeleteResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     image = context.services.cluster.metadata.image
@@ -47,7 +47,7 @@ def handle(
         if group_error != ErrorCode.NONE:
             return OffsetDeleteResponse(error_code=group_error)
         topics: dict[str, TopicAnswer] = {}
-        # Those refused come first, as on a Kafka broker.
+        # Refused partitions come first, as on a Kafka broker.
         for (name, index), error in [*refused.items(), *((each, errors[each]) for each in present)]:
             topic = topics.setdefault(name, TopicAnswer(name=name))
             topic.partitions.append(PartitionAnswer(partition_index=index, error_code=error))

@@ -1,19 +1,18 @@
 """OffsetFetch (key 9), versions 0-10.
 
 Behaviour
-- Gives committed offsets; a partition without one has offset -1 and no error. Whether the topic exists is not
-  asked.
+- Returns committed offsets. A partition without an offset gets -1 and no error, even if its topic is missing.
 
 Version notes
-- 0: a partition without an offset has UNKNOWN_TOPIC_OR_PARTITION, as clients of that time expect.
-  Kafka kept these offsets in ZooKeeper; here they are where all others are.
-- 0-1: an error of the group stands at each partition. 2: it stands at the group, and null topics ask for all
+- 0: a partition without an offset gets UNKNOWN_TOPIC_OR_PARTITION, which clients of this version expect.
+  Kafka kept these offsets in ZooKeeper; here they are in `__consumer_offsets` like all others.
+- 0-1: each partition has the error of the group. 2: a top-level error, and null topics request all
   partitions.
 - 5: leader epochs (KIP-320).
-- 7: `require_stable` refuses partitions with a commit still being written or in an open
-  transaction (KIP-447). Here, not in Kafka, the coordinator also makes sure that it still is one.
-- 8: many groups in one request (KIP-709).
-- 9: member id and epoch, which a consumer group compares with what it knows (KIP-848).
+- 7: `require_stable` refuses partitions with a commit that is being written or is in an open transaction
+  (KIP-447). Unlike Kafka, the coordinator also confirms that no other broker has taken over.
+- 8: several groups in one request (KIP-709).
+- 9: member id and epoch, which a consumer group checks (KIP-848).
 - 10: topics by id (KIP-848).
 """
 
@@ -45,7 +44,7 @@ Wanted = Sequence[tuple[str, Sequence[int]]]
 
 
 def handle(context: RequestContext, request: OffsetFetchRequest) -> Promise[OffsetFetchResponse]:
-    """Look the offsets up."""
+    """Return the committed offsets of groups."""
     if context.api_version >= 8:
         answers = [_fetch_group(context, group, request.require_stable) for group in request.groups]
         return gather(answers).map(lambda groups: OffsetFetchResponse(groups=groups))
@@ -56,9 +55,10 @@ def handle(context: RequestContext, request: OffsetFetchRequest) -> Promise[Offs
 def _fetch(
     context: RequestContext, asker: FetchingMember, wanted: Wanted | None, require_stable: bool
 ) -> Promise[tuple[FetchAnswer, Wanted]]:
-    """Ask the coordinator for offsets; the result also has the partitions to answer: the wanted ones, or all.
+    """Read offsets from the coordinator; promise them with the partitions to answer: the wanted ones, or all.
 
-    Topics that the client may not describe are refused where they are asked for, and left out of all.
+    Topics that the client may not describe are refused if `wanted` names them, and left out of all
+    partitions.
     """
     if not context.may(Operation.DESCRIBE, Resource.group(asker.group_id)):
         return Promise.resolved((FetchAnswer(ErrorCode.GROUP_AUTHORIZATION_FAILED), wanted or []))
@@ -93,7 +93,7 @@ def _by_topic(partitions: Iterable[tuple[str, int]]) -> Wanted:
 def _fetch_single(
     context: RequestContext, group_id: str, wanted: Wanted | None, require_stable: bool
 ) -> Promise[OffsetFetchResponse]:
-    """One group, as versions 0 to 7 ask for it."""
+    """Promise the response for one group, as in versions 0 to 7."""
     fetching = _fetch(context, FetchingMember(group_id), wanted, require_stable)
     return fetching.map(lambda found: _single(context.api_version, *found))
 
@@ -124,7 +124,7 @@ def _single(version: int, answer: FetchAnswer, topics: Wanted) -> OffsetFetchRes
 
 
 def _fetch_group(context: RequestContext, group: GroupRequest, require_stable: bool) -> Promise[GroupAnswer]:
-    """One of the groups of version 8 and later."""
+    """Promise the row of one of several groups, as in versions from 8 on."""
     wanted: list[tuple[str, Sequence[int]]] | None = None
     strangers: list[GroupTopic] = []
     if group.topics is not None:
@@ -149,7 +149,9 @@ def _fetch_group(context: RequestContext, group: GroupRequest, require_stable: b
 def _group_topic(
     context: RequestContext, name: str, indexes: Sequence[int], answer: FetchAnswer
 ) -> GroupTopic | None:
-    """The offsets of a topic; None in version 10 if the topic is gone and so has no id to be named by."""
+    """Return the row of a topic, or None if a version 10 response has no id for it, as the topic is
+    deleted.
+    """
     topic = GroupTopic(name=name)
     if context.api_version >= 10:
         image = context.services.cluster.metadata.image.topics.get(name)

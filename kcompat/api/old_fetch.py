@@ -1,8 +1,8 @@
 """Records for Fetch versions 0 to 3: messages of magic 0 (versions 0 and 1) or magic 1.
 
-Follows `maybeConvertFetchedData` of Kafka's `KafkaApis`: UNSUPPORTED_VERSION for a topic with
-`message.downconversion.enable=false`, whatever was read of it, and UNSUPPORTED_COMPRESSION_TYPE where the
-first batch is zstd.
+As in `maybeConvertFetchedData` of Kafka's `KafkaApis`, a topic with `message.downconversion.enable=false`
+gets UNSUPPORTED_VERSION, even without records to convert, and a first batch in zstd gets
+UNSUPPORTED_COMPRESSION_TYPE.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FIRST_WITH_BATCHES = 4
 
 
 def in_old_format(results: Results, api_version: int, replicas: ReplicaManager) -> Results:
-    """The results with their records as this old version of Fetch carries them."""
+    """Return the results with their records converted for an old version of Fetch."""
     magic = MAGIC_V0 if api_version < FIRST_WITH_MAGIC_1 else MAGIC_V1
     converted: Results = []
     for target, fetched in results:
@@ -47,7 +47,7 @@ def _convert(fetched: Fetched, partition: Partition, first_offset: int, magic: i
         return Fetched(ErrorCode.UNSUPPORTED_VERSION)
     source = fetched.records
     if isinstance(source, bytes | ConvertedRange):
-        return fetched  # nothing was read
+        return fetched  # no records were read
     try:
         fetched.records = ConvertedRange(source, magic, first_offset, config.max_message_bytes)
     except UnsupportedCodec:

@@ -1,8 +1,9 @@
-"""ReadShareGroupState (key 84), version 0: what share partitions have delivered (KIP-932).
+"""ReadShareGroupState (key 84), version 0: read the delivery state of share partitions (KIP-932).
 
 Behaviour
-- Asked by leaders of partitions before they hand out records; the rest is in `share_state`.
-- A later leader epoch is stored, and fences older leaders from then on (FENCED_LEADER_EPOCH).
+- Leaders of partitions send the request before they deliver records. `share_state` has the rules that all
+  five APIs have in common.
+- A higher leader epoch is stored, and from then on fences older leaders (FENCED_LEADER_EPOCH).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Answer = ReadShareGroupStateResponse.PartitionResult
 def handle(
     context: RequestContext, request: ReadShareGroupStateRequest
 ) -> Promise[ReadShareGroupStateResponse]:
-    """Read each share partition."""
+    """Return the delivery state of each share partition."""
     coordinator = context.services.coordinators.share_coordinator
     answered = answer_each(
         context, request, lambda key, row: coordinator.read(key, row.leader_epoch), _WORDING

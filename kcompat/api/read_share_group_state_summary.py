@@ -1,11 +1,12 @@
-"""ReadShareGroupStateSummary (key 87), versions 0-1: where share partitions start (KIP-932).
+"""ReadShareGroupStateSummary (key 87), versions 0-1: read the start offsets of share partitions (KIP-932).
 
 Behaviour
-- Asked by group coordinators for admins; the rest is in `share_state`.
-- A share partition that nobody has initialised has the start offset -1.
+- Group coordinators send the request for administrators. `share_state` has the rules that all five APIs have
+  in common.
+- An uninitialized share partition has the start offset -1.
 
 Version notes
-- 1: how many records after the start are done with (KIP-1226).
+- 1: the number of records after the start offset whose delivery is complete (KIP-1226).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Answer = ReadShareGroupStateSummaryResponse.PartitionResult
 def handle(
     context: RequestContext, request: ReadShareGroupStateSummaryRequest
 ) -> Promise[ReadShareGroupStateSummaryResponse]:
-    """Sum up each share partition."""
+    """Return the start offset of each share partition."""
     coordinator = context.services.coordinators.share_coordinator
     answered = answer_each(
         context, request, lambda key, row: coordinator.summary(key, row.leader_epoch), _WORDING

@@ -1,8 +1,8 @@
-"""The facts about each served API, and the table of all of them. ApiVersions, the coverage page and the
-parametrised tests come from this table.
+"""The served APIs, their versions and handlers. ApiVersions, the page of APIs in the documentation and
+parametrised tests are generated from this table.
 
-The module of each API has the API's name and a function `handle`; it is imported when its handler is first
-asked for.
+The module of each API has the API's name and a function `handle`; it is imported at the first use of its
+handler.
 """
 
 from __future__ import annotations
@@ -33,32 +33,35 @@ class Shortcut(Protocol):
     """Serves some requests of one version of an API without decoding them in full."""
 
     def serve(self, connection: Connection, frame: memoryview) -> Any:
-        """Serve a request and return the handler's response; None, without an effect, to call the handler.
+        """Serve a request and return the handler's response, or return None without an effect to have the
+        handler called.
 
-        The response is to be encoded before the next call.
+        The response has to be encoded before the next call.
         """
 
 
 class Served(Struct, frozen=True):
-    """One API: its handler, its versions, the effect of a waiting request on the next ones of its connection,
+    """An API: its handler, its versions, the effect of a waiting request on later requests of its connection,
     and the kinds of listeners that serve it.
 
-    A request of any other version closes the connection, except of ApiVersions.
+    A request of any other version closes the connection, except for ApiVersions.
     """
 
     key: ApiKey
     handler: Callable[[], Handler]
-    """Imports and returns the handler."""
+    """Function that imports and returns the handler."""
     min_version: int
     max_version: int
     mode: Mode
     listeners: frozenset[str]
     shortcut: Callable[[Any, int, Reader], Shortcut | None] | None = None
-    """Makes the shortcut of a version, if it has one, from the `Services` of the broker."""
+    """Function that makes the shortcut for a version from the broker's `Services`, or returns None."""
 
 
 BROKER_LISTENERS = frozenset({"broker", "zkBroker"})
-"""Kinds of the listener that each broker opens for clients and other brokers: a broker's, with ZooKeeper."""
+"""Kinds of the listener that each broker opens for clients and other brokers; "zkBroker" is Kafka's name for
+a broker with ZooKeeper.
+"""
 
 
 def served_at(listeners: frozenset[str], apis: Iterable[Served]) -> tuple[Served, ...]:

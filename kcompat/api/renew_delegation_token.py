@@ -1,7 +1,7 @@
-"""RenewDelegationToken (key 39), versions 0-2: a later end of a token (KIP-48).
+"""RenewDelegationToken (key 39), versions 0-2: extend the lifetime of a token (KIP-48).
 
 Behaviour
-- A client of a PLAINTEXT listener has no name of its own, so it may not deal with tokens:
+- A client of a PLAINTEXT listener is anonymous and may not use tokens, so each request gets
   DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
 
 Version notes
@@ -25,7 +25,7 @@ NO_TIME = -1
 
 
 def handle(_context: RequestContext, _request: RenewDelegationTokenRequest) -> RenewDelegationTokenResponse:
-    """Refuse to prolong a token."""
+    """Refuse to extend the lifetime of a token."""
     return RenewDelegationTokenResponse(
         error_code=ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, expiry_timestamp_ms=NO_TIME
     )

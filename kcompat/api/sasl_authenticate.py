@@ -1,7 +1,7 @@
 """SaslAuthenticate (key 36), versions 0-2: one token of a SASL exchange (KIP-152).
 
 Behaviour
-- A connection to a PLAINTEXT listener is authenticated from its beginning, so the request comes too late:
+- A connection to a PLAINTEXT listener is authenticated from the start, so the request gets
   ILLEGAL_SASL_STATE.
 
 Version notes
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def handle(_context: RequestContext, _request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
-    """Refuse to authenticate a client once more."""
+    """Refuse a second authentication."""
     return SaslAuthenticateResponse(
         error_code=ErrorCode.ILLEGAL_SASL_STATE,
         error_message="SaslAuthenticate request received after successful authentication",

@@ -1,11 +1,11 @@
 """SaslHandshake (key 17), versions 0-1: a client chooses its SASL mechanism (KIP-43).
 
 Behaviour
-- A connection to a PLAINTEXT listener is authenticated from its beginning, so the request comes too late:
-  ILLEGAL_SASL_STATE, and no mechanisms.
+- A connection to a PLAINTEXT listener is authenticated from the start, so the request gets ILLEGAL_SASL_STATE
+  and no mechanisms.
 
 Version notes
-- 1: the tokens that follow are carried by SaslAuthenticate (KIP-152).
+- 1: SaslAuthenticate carries the tokens that follow (KIP-152).
 """
 
 from __future__ import annotations
@@ -20,5 +20,5 @@ if TYPE_CHECKING:
 
 
 def handle(_context: RequestContext, _request: SaslHandshakeRequest) -> SaslHandshakeResponse:
-    """Refuse to authenticate a client once more."""
+    """Refuse a second authentication."""
     return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)

@@ -1,12 +1,13 @@
-"""ShareAcknowledge (key 79), versions 1-2: a member says what became of its records (KIP-932).
+"""ShareAcknowledge (key 79), versions 1-2: a member accepts, releases or rejects its records (KIP-932).
 
 Behaviour
-- Needs READ on the group, and on each topic. Goes on with the share session of the member; epoch -1 ends it
-  and gives back what the member has, epoch 0 is INVALID_SHARE_SESSION_EPOCH.
-- A row is answered once what it says is stored by the share coordinator; the rest is in `share_members`.
+- The client needs READ on the group, and on each topic. The request continues the member's share session.
+  Epoch -1 ends the session and releases the member's records; epoch 0 gets INVALID_SHARE_SESSION_EPOCH.
+- The response is sent once the share coordinator has stored the acknowledgements. `share_members` has the
+  rules in common with ShareFetch.
 
 Version notes
-- 1: the first stable one. 2: renewals of locks (KIP-1222), and how long a lock lasts.
+- 1: the first stable version. 2: renewal of acquisition locks (KIP-1222), and the duration of a lock.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Answer = ShareAcknowledgeResponse.PartitionData
 def handle(
     context: RequestContext, request: ShareAcknowledgeRequest
 ) -> ShareAcknowledgeResponse | Promise[ShareAcknowledgeResponse]:
-    """Do what the member says."""
+    """Apply the member's acknowledgements."""
     refusal = refusal_of(context, request.group_id, request.member_id)
     if refusal:
         return ShareAcknowledgeResponse(error_code=refusal)

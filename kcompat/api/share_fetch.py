@@ -1,19 +1,21 @@
 """ShareFetch (key 78), versions 1-2: a member acquires records, and acknowledges earlier ones (KIP-932).
 
 Behaviour
-- Needs READ on the group, and on each topic. Epoch 0 begins a share session, which the connection ends too;
-  epoch -1 ends it, fetches nothing and gives back what the member has.
-- What is said of records is done first. Then records are acquired: at once if there are `min_bytes`, else
-  when there are, at the latest after `max_wait_ms`. The next request of the same connection ends the wait.
-  Nothing is acquired any more once the session is over, or the member has asked again elsewhere.
-- The partitions of a session take turns in being the first. One that is not led here says who leads it.
-- A broker with as many sessions as it may have answers SHARE_SESSION_LIMIT_REACHED after `max_wait_ms`.
-- Aborted transactions are read by nobody where the group reads what is committed.
+- The client needs READ on the group, and on each topic. Epoch 0 begins a share session, which also ends with
+  the connection. Epoch -1 ends the session, fetches nothing and releases the member's records.
+- Acknowledgements are applied first. Then records are acquired: at once if `min_bytes` are available, else
+  when they are, and after `max_wait_ms` at the latest. The next request of the same connection ends the wait.
+  No records are acquired after the session has ended, or after the member has sent another request on another
+  connection.
+- The partitions of a session take turns in being served first. The row of a partition that this broker does
+  not lead names the leader.
+- A broker with the maximum number of sessions answers SHARE_SESSION_LIMIT_REACHED after `max_wait_ms`.
+- A group with the isolation level read_committed does not receive records of aborted transactions.
 
 Version notes
-- 1: the first stable one, with the number of records and of those in a range (KIP-1206: `batch_size`).
-- 2: record_limit, which acquires no more than asked for (KIP-1206), and renewals of locks (KIP-1222): a
-  request that renews fetches nothing, and its limits have to be 0.
+- 1: the first stable version, with the maximum number of records and the `batch_size` of a range (KIP-1206).
+- 2: the acquire mode record_limit, which never acquires more records than requested (KIP-1206), and renewal
+  of acquisition locks (KIP-1222). A request that renews fetches nothing, and its limits have to be 0.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ Response = ShareFetchResponse | Promise[ShareFetchResponse] | Interruptible[Shar
 
 
 def handle(context: RequestContext, request: ShareFetchRequest) -> Response:
-    """Do what the member says of its records, and hand it others."""
+    """Apply the member's acknowledgements, and acquire records for it."""
     refusal = refusal_of(context, request.group_id, request.member_id)
     if not refusal and _renews(context, request) and _asks_for_records(request):
         refusal = ErrorCode.INVALID_REQUEST
@@ -123,7 +125,7 @@ def _serve(context: RequestContext, request: ShareFetchRequest, session: ShareSe
             return ShareFetchResponse(
                 error_code=ErrorCode.SHARE_SESSION_NOT_FOUND
                 if is_over
-                else ErrorCode.INVALID_SHARE_SESSION_EPOCH  # the member has asked again elsewhere
+                else ErrorCode.INVALID_SHARE_SESSION_EPOCH  # the member has sent another request
             )
         if epoch > INITIAL_EPOCH:
             results = [each for each in results if _must_tell(session, *each)]

@@ -1,10 +1,10 @@
 """ShareGroupDescribe (key 77), version 1: state, epochs and members of share groups (KIP-932).
 
 Behaviour
-- What each member has. Topics that are gone are left out.
-- A group of which any member has a topic that the client may not describe shows no members:
-  TOPIC_AUTHORIZATION_FAILED.
-- Groups of other kinds are not shown: GROUP_ID_NOT_FOUND. Version 0 was in early access.
+- Shows each member's assignment, without deleted topics.
+- A group with an assigned topic that the client may not describe gets TOPIC_AUTHORIZATION_FAILED and shows no
+  members.
+- Groups of other kinds get GROUP_ID_NOT_FOUND. Version 0 was early access and is not served.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The parts that the APIs of share group members have in common: the member, and acknowledgements (KIP-932).
+"""Checks, acknowledgements and session ends that ShareFetch and ShareAcknowledge have in common (KIP-932).
 
-Each row is checked by itself, in Kafka's order: is its topic known, are its acknowledgements valid, may the
-client read the topic, does the partition exist.
+Each row is checked by itself, in Kafka's order: the topic is known, the acknowledgements are valid, the
+client may read the topic, the partition exists.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 FIRST_WITH_RENEWALS = 2
 MAX_MEMBER_ID = 36
-"""Characters of a UUID as people read it."""
+"""Characters of a UUID in its text form."""
 
 SERVED_ELSEWHERE = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
-"""Errors beside which a client is told who leads."""
+"""Errors beside which a response names the current leader."""
 
 
 class SaidBatch(Protocol):
-    """A range of records in a request, with its acknowledgements."""
+    """A range of records in a request, and its acknowledgement types."""
 
     first_offset: int
     last_offset: int
@@ -42,17 +42,17 @@ class SaidBatch(Protocol):
 
 
 class SaidPartition(Protocol):
-    """A partition in a request."""
+    """A partition in a request, with its acknowledged ranges."""
 
     partition_index: int
 
     @property
     def acknowledgement_batches(self) -> Sequence[SaidBatch]:
-        """The ranges, in order."""
+        """The acknowledged ranges, in order."""
 
 
 class SaidTopic(Protocol):
-    """A topic in a request."""
+    """A topic in a request, with its partitions."""
 
     topic_id: bytes
 
@@ -76,12 +76,12 @@ def refusal_of(context: RequestContext, group_id: str | None, member_id: str | N
 
 
 def is_member_id(text: str | None) -> bool:
-    """Whether it can be the id of a member, which makes it by itself."""
+    """Return whether `text` can be a member id, which share group members generate themselves."""
     return bool(text) and len(text or "") <= MAX_MEMBER_ID
 
 
 def topic_error(context: RequestContext, of: TopicIdPartition) -> Outcome | None:
-    """Why a client cannot have a partition, None if it can."""
+    """Return the error that keeps a client from fetching or acknowledging a partition, or None."""
     image = context.services.cluster.metadata.image
     name = image.topic_names.get(of[0])
     if name is None:
@@ -95,8 +95,9 @@ def topic_error(context: RequestContext, of: TopicIdPartition) -> Outcome | None
 def acknowledge(
     context: RequestContext, member: ShareSessionKey, topics: Sequence[SaidTopic], *, renews: bool
 ) -> Promise[Outcomes]:
-    """Do what a member says of its records. Where nothing is said of a partition all is well; that is told
-    beside what was done of others.
+    """Apply a member's acknowledgements; promise the outcome of each partition.
+
+    A partition without acknowledgements has an outcome only if others are acknowledged.
     """
     names = context.services.cluster.metadata.image.topic_names
     outcomes: Outcomes = {}
@@ -129,8 +130,9 @@ def acknowledge(
 
 
 def _said(batches: Sequence[SaidBatch], version: int, *, renews: bool) -> list[Acknowledgement] | None:
-    """The ranges, None if they are not sound: they come in order, with one type or one for each record, and
-    renew only in requests that say so.
+    """Return the acknowledged ranges, or None if they are invalid.
+
+    Valid ranges are in order and have one type, or one type for each record; they renew only with `renews`.
     """
     newest = AcknowledgeType.RENEW if version >= FIRST_WITH_RENEWALS else AcknowledgeType.REJECT
     behind = -1
@@ -148,9 +150,9 @@ def _said(batches: Sequence[SaidBatch], version: int, *, renews: bool) -> list[A
 
 
 def end_session(services: Services, session: ShareSession) -> None:
-    """A session is over: its member gives back what it has, and nobody waits for that.
+    """End a session and release the member's records, without waiting for the release.
 
-    Not if the member has begun anew since it asked for the end: what it has belongs to the new session.
+    Does nothing if the member has begun another session since: its records belong to the new session.
     """
     if services.coordinators.share_sessions.find(session.key) is session:
         services.coordinators.share_partitions.release(
@@ -159,14 +161,16 @@ def end_session(services: Services, session: ShareSession) -> None:
 
 
 def follow(context: RequestContext, group_id: str) -> None:
-    """A member of the group has begun a session on this connection, and it ends with it."""
+    """Release the member's records when the connection closes on which it has begun a session."""
     connection = context.connection
     connection.when_closed(partial(_disconnected, context.services, connection, group_id))
 
 
 def _disconnected(services: Services, connection: Connection, group_id: str) -> None:
-    """Take back what the member has that was there last. Once nobody of its group is here any more, what is
-    known here of the group is forgotten: administrators may have its share partitions begin anew.
+    """Release the records of the member whose session the closed connection had.
+
+    If no member of the group has a session on this broker any more, the group's share partitions are dropped
+    here, because administrators may reset them.
     """
     session = services.coordinators.share_sessions.disconnected(connection)
     released = (

@@ -1,7 +1,8 @@
-"""The frame of the five APIs of the share coordinator: rows about share partitions, handled one by one.
+"""Rules that the five APIs of the share coordinator have in common: rows about share partitions.
 
-The APIs are for brokers alone (CLUSTER_ACTION). A request without a group, without rows, or with a topic
-without rows gets an empty response. Rows come back by topic; of two rows with one key the last counts.
+Only brokers may send the requests (CLUSTER_ACTION). A request without a group, without rows, or with a topic
+without rows gets an empty response. Rows of the response are grouped by topic; if two rows name one share
+partition, the last one counts.
 """
 
 from __future__ import annotations
@@ -46,14 +47,14 @@ WrittenT = TypeVar("WrittenT")
 
 
 class Wording(NamedTuple, Generic[AnswerT, WrittenT, TopicT]):
-    """How an API writes its answers down."""
+    """The functions that make the rows of one API's response."""
 
     refused: Callable[[ErrorCode, str], AnswerT]
-    """Makes the answer to a row of a client that is not authorized."""
+    """Function that makes the result for a client that is not authorized."""
     row: Callable[[int, AnswerT], WrittenT]
-    """Makes the row of a partition in the response."""
+    """Function that makes the response row of a partition."""
     topic: Callable[[bytes, list[WrittenT]], TopicT]
-    """Makes the row of a topic in the response, by the topic's id."""
+    """Function that makes the response row of a topic from the topic's id."""
 
 
 def answer_each(
@@ -64,7 +65,7 @@ def answer_each(
     *,
     skips_empty_topics: bool = False,
 ) -> Promise[list[TopicT]]:
-    """Ask the coordinator about each row."""
+    """Call `ask` for each row; promise the response rows, grouped by topic."""
     rows: dict[bytes, dict[int, RowT]] = {}
     for topic in request.topics:
         rows.setdefault(topic.topic_id, {}).update((row.partition, row) for row in topic.partitions)

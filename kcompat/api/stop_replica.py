@@ -1,17 +1,16 @@
-"""StopReplica (key 5), versions 0-4: the controller has this broker stop serving partitions, and perhaps
-delete them.
+"""StopReplica (key 5), versions 0-4: the controller makes this broker stop replicas, and perhaps delete them.
 
 Behaviour
-- The controller alone sends it (CLUSTER_ACTION). A request for a former registration of this broker is
-  answered STALE_BROKER_EPOCH, one of a former controller STALE_CONTROLLER_EPOCH; neither has rows. A client
-  that may not send it has the error in every row too.
-- A partition whose leader epoch is older than what this broker knows is answered FENCED_LEADER_EPOCH, and one
-  that is not here NONE.
+- Only the controller sends the request (CLUSTER_ACTION). A request for a former registration of this broker
+  gets STALE_BROKER_EPOCH, a request of a former controller STALE_CONTROLLER_EPOCH; both have no rows. A
+  client without authorization has the error in every row too.
+- A partition whose leader epoch is older than the one that this broker knows gets FENCED_LEADER_EPOCH. A
+  partition without a replica here gets NONE.
 
 Versions
-- 0 names the topic in every partition; 1 groups by topic and has the broker epoch (KIP-380); up to 2 one flag
-  says for all whether to delete; 3 has it and the leader epoch for each (KIP-570); 4 tells of KRaft
-  controllers (KIP-866).
+- 0 names the topic in every partition; 1 groups by topic and has the broker epoch (KIP-380). Up to version 2
+  one flag says whether to delete all partitions; 3 has a flag and a leader epoch for each partition
+  (KIP-570). 4 marks KRaft controllers (KIP-866).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 def handle(
     context: RequestContext, request: StopReplicaRequest
 ) -> StopReplicaResponse | Promise[StopReplicaResponse]:
-    """Stop the replicas."""
+    """Stop the replicas, and delete those that the request marks."""
     control = stop_replica.control_request_of(request)
     refused = refusal_of(context, request.broker_epoch)
     if not refused:

@@ -1,11 +1,11 @@
 """StreamsGroupDescribe (key 89), version 0: state, topology and members of streams groups (KIP-1071).
 
 Behaviour
-- The topology as it is laid out on its topics, with the number of partitions of each internal topic; as the
-  members told it while topics are missing.
-- What each member has, and what it is to have. Offsets of tasks are not told: members do not tell them.
-- A group whose topology names a topic that the client may not describe shows nothing:
-  TOPIC_AUTHORIZATION_FAILED. Groups of other kinds are not shown: GROUP_ID_NOT_FOUND.
+- Shows the topology with the number of partitions of each internal topic. While source topics are missing, it
+  is shown as the members sent it.
+- Shows each member's assigned and target tasks. Offsets of tasks are left out, as members do not send them.
+- A group whose topology names a topic that the client may not describe gets TOPIC_AUTHORIZATION_FAILED and
+  shows nothing else. Groups of other kinds get GROUP_ID_NOT_FOUND.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""StreamsGroupHeartbeat (key 88), version 0: a member of a streams group (KIP-1071) goes on.
+"""StreamsGroupHeartbeat (key 88), version 0: join, stay in, or leave a streams group (KIP-1071).
 
 Behaviour
-- A member joins with epoch 0 and the topology of its application, and is told its tasks as they become free.
-  From then on it says only what has changed, and is told only what has. Epoch -1 leaves.
-- Internal topics that the topology needs are made; until they are there the member is told so. Who may not
-  create them has to have them made by others. Topics that are named must be allowed to be described.
-- Static members, patterns of source topics, warm-up tasks and offsets of tasks are refused, as by Kafka 4.3.
-- UNSUPPORTED_VERSION where the cluster has no streams groups.
+- A member joins with epoch 0 and the topology of its application, and gets its tasks as they become free.
+  Later requests and responses carry only changes. Epoch -1 leaves the group.
+- Internal topics that the topology needs are created; a status tells the member while they are missing. A
+  client without CREATE gets a status that says so. The client needs DESCRIBE on all named topics.
+- Static members, patterns of source topics, warm-up tasks and offsets of tasks are refused, as in Kafka 4.3.
+- A cluster without streams groups answers UNSUPPORTED_VERSION.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kcompat.promise import Promise
 
 SHOWN_FAILURES = 3
-"""How many topics a member is told of that could not be made."""
+"""Largest number of failed topics in a status."""
 
 _Response = StreamsGroupHeartbeatResponse
 _Row = StreamsGroupHeartbeatResponse.TaskIds
@@ -46,7 +46,7 @@ _Row = StreamsGroupHeartbeatResponse.TaskIds
 def handle(
     context: RequestContext, request: StreamsGroupHeartbeatRequest
 ) -> StreamsGroupHeartbeatResponse | Promise[StreamsGroupHeartbeatResponse]:
-    """Take the heartbeat, have topics made, and tell the member what follows."""
+    """Process a member's heartbeat, create missing internal topics, and return the member's tasks."""
     if not serves_streams_groups(context.services):
         return _Response(error_code=ErrorCode.UNSUPPORTED_VERSION)
     if not context.may(Operation.READ, Resource.group(request.group_id)):
@@ -102,7 +102,9 @@ def _refused_topics(context: RequestContext, names: list[str]) -> StreamsGroupHe
 
 
 def _make_topics(context: RequestContext, answer: StreamsHeartbeatAnswer) -> tuple[Status, ...]:
-    """Have the missing topics made that the client may have made. The statuses, with what keeps it."""
+    """Create the missing topics that the client may create; return the statuses, with the errors of the
+    creation.
+    """
     names = answer.missing
     if not names:
         return answer.statuses
@@ -122,7 +124,7 @@ def _make_topics(context: RequestContext, answer: StreamsHeartbeatAnswer) -> tup
 
 
 def _with_detail(statuses: Iterable[Status], more: str) -> tuple[Status, ...]:
-    """The statuses, that of missing topics with this at its end."""
+    """Return the statuses, with `more` appended to the detail of MISSING_INTERNAL_TOPICS."""
     return tuple(
         Status(status.code, status.detail + more)
         if status.code is StatusCode.MISSING_INTERNAL_TOPICS
@@ -131,7 +133,7 @@ def _with_detail(statuses: Iterable[Status], more: str) -> tuple[Status, ...]:
     )
 
 
-# --- what a member says
+# --- the request of a member
 
 
 def _heartbeat(context: RequestContext, request: StreamsGroupHeartbeatRequest) -> StreamsHeartbeatRequest:
@@ -165,7 +167,7 @@ def _tasks(
     return None if rows is None else task_sets((row.subtopology_id, row.partitions) for row in rows)
 
 
-# --- what it is told
+# --- the response to it
 
 
 def _response(answer: StreamsHeartbeatAnswer, statuses: Iterable[Status]) -> StreamsGroupHeartbeatResponse:

@@ -1,9 +1,9 @@
 """SyncGroup (key 14), versions 0-5.
 
 Behaviour
-- Gives each member its assignment, once the leader has sent all of them and they are written to
+- Returns a member's assignment, once the leader has sent all assignments and they are written to
   `__consumer_offsets`.
-- In a stable group the current assignment is given at once.
+- In a stable group the current assignment is returned at once.
 
 Version notes
 - 3: instance ids (KIP-345).
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def handle(
     context: RequestContext, request: SyncGroupRequest
 ) -> SyncGroupResponse | Promise[SyncGroupResponse]:
-    """Answer with the member's assignment."""
+    """Return the member's assignment."""
     if context.api_version >= 5 and (request.protocol_type is None or request.protocol_name is None):
         return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if not context.may(Operation.READ, Resource.group(request.group_id)):

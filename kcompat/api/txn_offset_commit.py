@@ -1,14 +1,14 @@
 """TxnOffsetCommit (key 28), versions 0-6.
 
 Behaviour
-- Writes offsets of a group to `__consumer_offsets` as part of a transaction: they count once it commits.
+- Writes offsets of a group to `__consumer_offsets` as part of a transaction: they take effect when it
+  commits.
 - Partitions that do not exist are refused one by one; the others are written.
 
 Version notes
-- 0, 1: COORDINATOR_LOAD_IN_PROGRESS is told as COORDINATOR_NOT_AVAILABLE, which these clients survive
+- 0, 1: COORDINATOR_NOT_AVAILABLE replaces COORDINATOR_LOAD_IN_PROGRESS, which is fatal to these clients
   (KAFKA-7296). 2: leader epochs. 3: the member and its generation (KIP-447).
-- 4: TRANSACTION_ABORTABLE. 5: the group's partition is added to the transaction by this request
-  (KIP-890).
+- 4: TRANSACTION_ABORTABLE. 5: the request adds the group's partition to the transaction (KIP-890).
 - 6: topics by id.
 """
 
@@ -42,7 +42,7 @@ ANSWERS = (
 def handle(
     context: RequestContext, request: TxnOffsetCommitRequest
 ) -> TxnOffsetCommitResponse | Promise[TxnOffsetCommitResponse]:
-    """Commit what can be committed, in a transaction."""
+    """Commit the offsets of the partitions that are not refused, in a transaction."""
     denial = _denial(context, request)
     if denial:
         return TxnOffsetCommitResponse(topics=refuse_all(request.topics, ANSWERS, denial))
@@ -79,7 +79,7 @@ def _denial(context: RequestContext, request: TxnOffsetCommitRequest) -> ErrorCo
 
 
 def _told(version: int, error: ErrorCode) -> ErrorCode:
-    """The error as the version knows it."""
+    """Return the error that this version of TxnOffsetCommit has for `error`."""
     if error == ErrorCode.STALE_MEMBER_EPOCH:
         return ErrorCode.ILLEGAL_GENERATION
     is_loading = error == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS

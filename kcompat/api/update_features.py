@@ -3,14 +3,14 @@
 Behaviour
 - Each update is checked by itself. A level that cannot be set gets INVALID_REQUEST with Kafka's message
   (`kcompat.controller.features`).
-- The response waits until the new levels are in force at this broker, and so in its ApiVersions. Other
-  brokers follow later.
+- The response waits until the new levels are in force on this broker, and so in its ApiVersions. Other
+  brokers apply them later.
 - A broker that is not the controller answers NOT_CONTROLLER for the whole request.
 
 Version notes
-- 0: an update says whether it may be a downgrade. 1: it has a kind of change; a request can ask for
-  validation only.
-- 2: the updates are made all or none, and the response has only the first error.
+- 0: an update says whether it may be a downgrade. 1: an update has a type; a request can ask for validation
+  only.
+- 2: either all updates are made or none, and the response has only the first error.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
-"""UpdateMetadata (key 6), versions 0-8: the controller says which brokers live, who the controller is, and
-where clients find partitions.
+"""UpdateMetadata (key 6), versions 0-8: the controller names the live brokers, the controller, and the state
+of partitions.
 
 Behaviour
-- The controller alone sends it (CLUSTER_ACTION). A request for a former registration of this broker is
-  answered STALE_BROKER_EPOCH, one of a former controller STALE_CONTROLLER_EPOCH.
-- A security protocol that does not exist is answered INVALID_REQUEST.
-- Brokers that are not named are gone. Partitions that are not named stay as they are; one with the leader -2
-  is being deleted and is shown no more.
+- Only the controller sends the request (CLUSTER_ACTION). A request for a former registration of this broker
+  gets STALE_BROKER_EPOCH, a request of a former controller STALE_CONTROLLER_EPOCH.
+- An unknown security protocol gets INVALID_REQUEST.
+- Brokers that the request does not name are not live. Partitions that it does not name do not change. A
+  partition with the leader -2 is being deleted and disappears from responses.
 
 Versions
 - 0 has one plaintext address for each broker; 1 one for each security protocol; 2 adds racks (KIP-36); 3
   names listeners (KIP-103); 4 adds offline replicas (KIP-112); 5 groups by topic and has the broker epoch
-  (KIP-380); 7 has topic ids (KIP-516); 8 tells of KRaft controllers (KIP-866).
+  (KIP-380); 7 has topic ids (KIP-516); 8 marks KRaft controllers (KIP-866).
 
-Not done: the migration to KRaft, so a full update of a KRaft controller is taken as any other.
+Not implemented: the migration to KRaft. A full update of a KRaft controller is served as any other.
 """
 
 from __future__ import annotations

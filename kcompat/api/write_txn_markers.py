@@ -1,14 +1,14 @@
 """WriteTxnMarkers (key 27), versions 0-2.
 
 Behaviour
-- From a transaction coordinator, or an administrator who ends a transaction that hangs: writes markers to the
-  partitions that this broker leads, and answers once all are as safe as acks=all asks.
-- What a transaction committed to `__consumer_offsets` counts from the marker on.
-- Needs ALTER on the cluster, or CLUSTER_ACTION.
+- Writes transaction markers to partitions that this broker leads, and answers once all are committed as with
+  acks=all. Transaction coordinators send the request, and administrators who end a hanging transaction.
+- Offsets that a transaction has written to `__consumer_offsets` take effect with the marker.
+- The client needs ALTER or CLUSTER_ACTION on the cluster.
 
 Version notes
-- 2: the `transaction.version` of the producer; with 2 the epoch of a marker is above that of the records
-  before it (KIP-1228).
+- 2: the `transaction.version` of the producer. With 2 the epoch of a marker is higher than that of the
+  records before it (KIP-1228).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PartitionResult = WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult
 def handle(
     context: RequestContext, request: WriteTxnMarkersRequest
 ) -> WriteTxnMarkersResponse | Promise[WriteTxnMarkersResponse]:
-    """Write the markers of each transaction in its partitions."""
+    """Write the marker of each transaction to its partitions."""
     if not (context.may(Operation.ALTER, CLUSTER) or context.may(Operation.CLUSTER_ACTION, CLUSTER)):
         denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         return _response(request, [dict.fromkeys(_marker(row).partitions, denied) for row in request.markers])
@@ -55,7 +55,7 @@ def _marker(row: Row) -> Marker:
 
 
 def _response(request: WriteTxnMarkersRequest, errors: list[Errors]) -> WriteTxnMarkersResponse:
-    """One row for each producer, as on a Kafka broker."""
+    """Return the response with a row for each producer, as on a Kafka broker."""
     by_producer: dict[int, Errors] = {}
     for row, found in zip(request.markers, errors, strict=True):
         by_producer.setdefault(row.producer_id, {}).update(found)

@@ -1,9 +1,9 @@
-"""The check of a produced batch and the bytes to store of it: on the event loop, or in a helper thread.
+"""The check of a produced batch and the bytes to store of it, on the event loop or in a helper thread.
 
-A compressed batch has to be unpacked to be checked, and may have to be compressed again. Its size does not
-tell how long that takes: a client that wants to keep the loop busy makes 100 MB fit into 100 KB. So the loop
-unpacks at most `INLINE` bytes of a request. The rest goes to helper threads: first to the one that unpacks
-at most `SHORT` bytes of a batch, then to the one without a limit.
+A compressed batch has to be unpacked for the check, and may have to be compressed again. Its size does not
+tell how long that takes: a malicious client can make 100 MB fit into 100 KB. So the event loop unpacks at
+most `INLINE` bytes of a request. Larger work goes to helper threads: first to the thread that unpacks at most
+`SHORT` bytes of a batch, then to the thread without a limit.
 """
 
 from __future__ import annotations
@@ -34,11 +34,13 @@ if TYPE_CHECKING:
     from kcompat.records.batch import BatchHeader
 
 INLINE = 1536 * 1024
-"""Bytes that one request may have unpacked and packed on the loop, as `Allowance` counts: some milliseconds.
-An ordinary batch of 1 MB is done faster than handed over, unless it is gzip."""
+"""Bytes that one request may have unpacked and packed on the event loop, as `Allowance` counts: some
+milliseconds. An ordinary batch of 1 MB is processed faster than handed over, unless it is gzip.
+"""
 INLINE_PACKED = INLINE // 2
-"""Bytes of the largest compressed batch that is tried on the loop: hardly any larger one unpacks to less than
-`INLINE`."""
+"""Bytes of the largest compressed batch that is tried on the event loop: a larger one hardly ever unpacks to
+less than `INLINE`.
+"""
 SHORT = 16 * 1024 * 1024
 """Bytes that one batch may have unpacked and packed in the short lane: some ten milliseconds."""
 
@@ -47,11 +49,13 @@ PartitionData = ProduceRequest.PartitionProduceData
 _BATCH_ATTRIBUTES_AT = HEADER_PLACES["attributes"].at + 1  # the lower byte of two
 
 Stored: TypeAlias = "tuple[memoryview, BatchHeader] | Refusal | None"
-"""The bytes to store, the reason to refuse them, or None where an old client sent no whole message."""
+"""The bytes to store, the reason to refuse the batch, or None for an old message set without a complete
+message.
+"""
 
 
 class Spent(Enum):
-    """The type of `SPENT`."""
+    """Enumeration with `SPENT` alone, which marks an exhausted `Allowance` in types."""
 
     SPENT = "spent"
 
@@ -60,7 +64,7 @@ SPENT: Final = Spent.SPENT
 
 
 def accept(batch: memoryview, api_version: int, config: LogConfig, now_ms: int) -> Stored:
-    """Check a batch against its topic's settings. The bytes to store may be those given or a copy."""
+    """Check a batch against its topic's configs. The bytes to store are the given ones or a copy."""
     if api_version < FIRST_WITH_BATCHES:
         return accept_old(batch, config, config.compression, now_ms)
     header = check_produced(batch, api_version, config, now_ms)
@@ -70,8 +74,8 @@ def accept(batch: memoryview, api_version: int, config: LogConfig, now_ms: int) 
 
 
 def accept_plain(batch: memoryview, api_version: int, config: LogConfig, now_ms: int) -> BatchHeader | None:
-    """Return the header of a batch that is valid and stored as it came, as most are; None for any other,
-    which `accept` decides on.
+    """Return the header of a valid batch that is stored unchanged, as most are; None if `accept` has to
+    decide.
     """
     if api_version < FIRST_WITH_BATCHES or config.compression is not None:
         return None
@@ -79,7 +83,7 @@ def accept_plain(batch: memoryview, api_version: int, config: LogConfig, now_ms:
 
 
 def is_codec_work(batch: memoryview, api_version: int, config: LogConfig) -> bool:
-    """Return whether to accept the batch may mean to unpack or to compress it."""
+    """Return whether `accept` may have to unpack or compress the batch."""
     target = config.compression
     if target is not None and target.codec:
         return True
@@ -98,7 +102,7 @@ def is_transactional(batch: bytes | memoryview) -> bool:
 def accept_within(
     allowance: Allowance, batch: memoryview, api_version: int, config: LogConfig, now_ms: int
 ) -> Stored | Spent:
-    """Return what `accept` does, or `SPENT` if that takes more than the allowance."""
+    """Return the result of `accept`, or `SPENT` if that takes more than the allowance."""
     try:
         with allowance:
             return accept(batch, api_version, config, now_ms)
@@ -107,14 +111,14 @@ def accept_within(
 
 
 class Accepted(NamedTuple):
-    """The bytes to store of a batch, and the settings of its topic under which they were accepted."""
+    """The bytes to store of a batch, and the topic's configs under which they were accepted."""
 
     stored: Stored
     config: LogConfig
 
 
 class Acceptance:
-    """A batch to accept in a helper thread, under the settings that its topic had when the request came."""
+    """A batch to accept in a helper thread, under the topic's configs at the arrival of the request."""
 
     __slots__ = ("_api_version", "_config", "_now_ms", "data")
 
@@ -141,7 +145,9 @@ class Acceptance:
 
 
 def leave_frame(request: ProduceRequest, first: PartitionData) -> int:
-    """Copy the batches from `first` on out of the frame, forget those before, and return the bytes copied."""
+    """Copy the batches from `first` on out of the frame, drop the earlier ones, and return the
+    bytes copied.
+    """
     copied = 0
     is_left = False
     for topic in request.topic_data:

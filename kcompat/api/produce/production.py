@@ -1,4 +1,4 @@
-"""The way of a Produce request, from its topics' names to the answer; see `kcompat.api.produce`."""
+"""The steps of a Produce request, from topic names to the response; `kcompat.api.produce` lists them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ AtOnce: TypeAlias = "ProduceResponse | Promise[ProduceResponse] | Close | None"
 def handle(
     context: RequestContext, request: ProduceRequest
 ) -> ProduceResponse | Promise[ProduceResponse] | Busy[ProduceResponse] | Close | None:
-    """Append every batch, then answer as `acks` asks."""
+    """Append every batch, then answer as `acks` requires."""
     production = Production(context, request, [], [], {}, [])
     is_transactional = has_transactional(request)
     if len(request.topic_data) > 1:
@@ -79,7 +79,9 @@ def handle(
 def _handle_transactional(
     production: Production,
 ) -> ProduceResponse | Promise[ProduceResponse] | Busy[ProduceResponse] | Close | None:
-    """Append the batches of those partitions that the transaction has, once that is verified."""
+    """Append the batches of partitions that are in the transaction, once the coordinator has
+    verified them.
+    """
     context, request = production.context, production.request
     name = request.transactional_id
     if name is None or not context.may(Operation.WRITE, Resource.transactional_id(name)):
@@ -95,31 +97,31 @@ def _handle_transactional(
 
 
 class Production(Struct):
-    """A request on its way into the logs, and the answers to its partitions so far."""
+    """A Produce request that is being appended, and the responses to its partitions so far."""
 
     context: RequestContext
     request: ProduceRequest
     answers: list[TopicAnswer]
     partitions: list[PartitionAnswer]
-    """The answers so far to the partitions of the current topic."""
+    """Responses so far to the partitions of the current topic."""
     waiting: dict[Partition, tuple[int, PartitionAnswer]]
-    """The end offset of each append that `acks` still waits for, and its answer."""
+    """End offset and response of each append that `acks` still waits for, by partition."""
     leaders: list[int]
-    """Ids of the brokers that lead partitions which this broker does not."""
+    """Ids of the leaders of partitions that this broker does not lead."""
     allowance: Allowance | None = None
     verified: VerifiedPartitions | None = None
-    """The outcome of the verification, for a request with batches of a transaction."""
+    """Outcome of the verification; None for a request without batches of a transaction."""
     admitted: list[tuple[str, ErrorCode]] = []
-    """The name of each topic and the error that refuses it, for a transactional request; empty otherwise."""
+    """Name of each topic and the error that refuses it, for a transactional request; empty otherwise."""
 
     def begin(self) -> AtOnce | Busy[ProduceResponse]:
-        """Return the answer, or the work of a helper thread that has to be done before."""
+        """Return the response, or the work that a helper thread has to do before."""
         answer = self._go_on(None)
         return self._go_on_later(answer) if isinstance(answer, Acceptance) else answer
 
     def begin_when(self, verified: Promise[VerifiedPartitions]) -> Busy[ProduceResponse]:
-        """Begin once the partitions are verified. The frames behind this one wait, or the batches of a
-        producer would be appended out of order.
+        """Begin once the partitions are verified. Later frames of the connection wait, or a producer's
+        batches would be appended out of order.
         """
         outcome: Promise[AtOnce] = Promise()
         first = next(data for topic in self.request.topic_data for data in topic.partition_data)
@@ -132,8 +134,8 @@ class Production(Struct):
         self._resume(outcome, None)
 
     def _go_on(self, accepted: Accepted | None) -> AtOnce | Acceptance:
-        """Append the batches that are left, up to one that a helper thread has to accept; return the answer
-        when there is none.
+        """Append the remaining batches, up to one that a helper thread has to accept; return the response if
+        there is none.
 
         `accepted` is the outcome for the batch at which the last call stopped.
         """
@@ -170,7 +172,7 @@ class Production(Struct):
         return self._finish()
 
     def _finish(self) -> AtOnce:
-        """Return the answer, now that every partition has its row."""
+        """Return the response, or the wait for it, after every partition has its row."""
         response = ProduceResponse(self.answers)
         if self.leaders:
             add_endpoints(self.context, response, self.leaders)
@@ -179,7 +181,7 @@ class Production(Struct):
         return self._wait(response) if self.waiting else response
 
     def _go_on_later(self, task: Acceptance) -> Busy[ProduceResponse]:
-        """Have a helper thread accept a batch, then go on: partitions are looked up again after it."""
+        """Have a helper thread accept a batch, then continue. Partitions are looked up again after that."""
         outcome: Promise[AtOnce] = Promise()
         holds = leave_frame(self.request, task.data)
         self._await(task, outcome)
@@ -199,7 +201,7 @@ class Production(Struct):
     def _accept(
         self, data: PartitionData, config: LogConfig, accepted: Accepted | None
     ) -> Stored | Acceptance:
-        """Return the bytes to store of a batch, or the work that finds them."""
+        """Return the bytes to store of a batch, or the work of a helper thread that finds them."""
         if accepted is not None and accepted.config == config:
             return accepted.stored
         batch, context = data.records, self.context
@@ -219,7 +221,7 @@ class Production(Struct):
         return Acceptance(data, version, config, now_ms)
 
     def _append(self, partition: Partition, index: int, stored: Stored) -> PartitionAnswer:
-        """Append the accepted bytes and return the partition's answer."""
+        """Append the accepted bytes, and return the partition's response."""
         context = self.context
         if not isinstance(stored, tuple):
             return refuse_batch(index, stored, partition.log.log_start_offset, context.api_version)
@@ -231,7 +233,9 @@ class Production(Struct):
         return self._appended(partition, index, result)
 
     def answer(self, partition: Partition, result: AppendResult | ErrorCode) -> AtOnce:
-        """Return the answer to a request whose only batch was appended, or refused, by `repeated.py`."""
+        """Return the response to a request whose only batch `repeated.py` has appended, or failed
+        to append.
+        """
         topic = self.request.topic_data[0]
         rows = [self._appended(partition, topic.partition_data[0].index, result)]
         self.answers.append(TopicAnswer(topic.name, topic.topic_id, rows))
@@ -240,8 +244,8 @@ class Production(Struct):
     def _appended(
         self, partition: Partition, index: int, result: AppendResult | ErrorCode
     ) -> PartitionAnswer:
-        """Return the answer to an append, and note it in `waiting` if `acks` is not satisfied yet."""
-        # An isinstance of ErrorCode, an enumeration, would take longer.
+        """Return the response to an append, and add it to `waiting` if `acks` is not satisfied yet."""
+        # An isinstance check against the enumeration ErrorCode would take longer.
         if not isinstance(result, AppendResult) or result.error:
             refused = refuse_append(partition, index, result)
             add_current_leader(self.context, partition.topic, refused, self.leaders)
@@ -253,15 +257,16 @@ class Production(Struct):
         outcome = outcome_of(partition, end, self.request.acks)
         if outcome is None:
             self.waiting[partition] = (end, answer)
-        elif outcome:  # a batch that was there already, and can no longer be committed
+        elif outcome:  # a duplicate batch that can no longer be committed
             answer.error_code, answer.base_offset = outcome, -1
         return answer
 
     def _wait(self, response: ProduceResponse) -> Promise[ProduceResponse]:
-        """Promise the response for when each partition is as far as `acks` asks; only acks=all has a timeout.
+        """Promise the response for when each partition is as far as `acks` requires; only acks=all has a
+        timeout.
 
-        As with Kafka's `DelayedProduce`, an error after the append leaves the offsets in its row. A failed
-        sync is part of the append in Kafka, so its row has no base offset.
+        As in Kafka's `DelayedProduce`, a row with an error after the append keeps its offsets. A failed sync
+        is part of the append in Kafka, so its row has no base offset.
         """
         request, waiting = self.request, self.waiting
 
@@ -306,20 +311,20 @@ def admit(context: RequestContext, name: str, acks: int) -> ErrorCode:
 
 
 def outcome_of(partition: Partition, end: int, acks: int) -> int | None:
-    """Return NO_ERROR if the records below `end` are as far as `acks` asks, the error if they never will be,
-    or None if they may be later.
+    """Return NO_ERROR if the records below `end` are as far as `acks` requires, the error if they never will
+    be, or None if they may be later.
     """
     return NO_ERROR if partition.high_watermark >= end else _done_for(acks)(partition, end)
 
 
 def place_behind(connection: Connection, batch: memoryview, partition: Partition) -> None:
-    """Have the connection receive its next batch into memory that lies behind this one in the log's file."""
+    """Have the connection receive its next batch into memory that follows this batch in the log's file."""
     if len(batch) >= WORTH_PLACING:
         connection.place_next(batch, partition.log.write_position)
 
 
 def _done_for(acks: int) -> Callable[[Partition, int], ErrorCode | None]:
-    """Return the method that tells whether a partition is as far as `acks` asks."""
+    """Return the method that tells whether a partition is as far as `acks` requires."""
     return Partition.committed if acks == ACKS_ALL else Partition.stored
 
 
@@ -333,7 +338,7 @@ def _answer_refused(request: ProduceRequest, error: ErrorCode) -> ProduceRespons
 
 
 def _admit_all(context: RequestContext, request: ProduceRequest) -> list[tuple[str, ErrorCode]]:
-    """Return the name of each topic, and the error that refuses it."""
+    """Return the name of each topic, and the error that refuses it or NO_ERROR."""
     names = [resolve(context, topic) for topic in request.topic_data]
     return [(name, admit(context, name, request.acks)) for name in names]
 

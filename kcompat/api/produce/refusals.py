@@ -1,4 +1,4 @@
-"""Answers for batches that are not appended, and the current leader beside such an error (KIP-951)."""
+"""Responses for batches that are not appended, and the current leader beside such an error (KIP-951)."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 FIRST_WITH_RECORD_ERRORS = 8
 FIRST_WITH_LEADER = 10
 BEFORE_LOOKING = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-"""Refusals of a topic that must not show which of its partitions there are."""
+"""Refusals of a topic that must not reveal which of its partitions exist."""
 
 WITHOUT_LOG_START = (
     ErrorCode.CORRUPT_MESSAGE,
     ErrorCode.MESSAGE_TOO_LARGE,
     ErrorCode.RECORD_LIST_TOO_LARGE,
 )
-"""Refusals of a log beside which Kafka's `appendToLocalLog` does not say where the log starts."""
+"""Errors of an append beside which Kafka's `appendToLocalLog` does not return the log start offset."""
 
 TopicAnswer = ProduceResponse.TopicProduceResponse
 PartitionAnswer = ProduceResponse.PartitionProduceResponse
@@ -55,9 +55,9 @@ def refuse_request(request: ProduceRequest, error: ErrorCode) -> ProduceResponse
 def refuse_unread(
     data: PartitionData, refusal: ErrorCode, partition: Partition | ErrorCode
 ) -> PartitionAnswer:
-    """Return the answer for a batch that is not looked at, with the error that Kafka checks first.
+    """Return the response for a batch that is not read, with the error that Kafka checks first.
 
-    `refusal` is the error of its topic, and `partition` an error where this broker does not lead it.
+    `refusal` is the error of the topic, and `partition` an error if this broker does not lead the partition.
     """
     is_looked_at = refusal not in BEFORE_LOOKING
     if partition == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_looked_at:
@@ -72,7 +72,7 @@ def refuse_unread(
 def refuse_batch(
     index: int, refusal: Refusal | None, log_start_offset: int, api_version: int
 ) -> PartitionAnswer:
-    """Return the answer for a batch that fails its checks; `refusal` is None for an empty old message set,
+    """Return the response for a batch that fails its checks. `refusal` is None for an empty old message set,
     which is no error.
     """
     answer = PartitionAnswer(index, NO_ERROR, -1)
@@ -90,7 +90,7 @@ def refuse_batch(
 
 
 def refuse_append(partition: Partition, index: int, result: AppendResult | ErrorCode) -> PartitionAnswer:
-    """Return the answer for a batch that its partition did not append."""
+    """Return the response for a batch that its partition did not append."""
     if isinstance(result, ErrorCode):
         refused = PartitionAnswer(index, result, -1)
         if result == ErrorCode.NOT_ENOUGH_REPLICAS:
@@ -103,8 +103,8 @@ def refuse_append(partition: Partition, index: int, result: AppendResult | Error
 
 
 def note_refusal(context: RequestContext, topic: str, data: PartitionData, answer: PartitionAnswer) -> None:
-    """Have the batches that follow in the same sequence refused with the same error, should this broker
-    become the partition's leader before they arrive.
+    """Have later batches of the producer's sequence refused with the same error, should this broker become
+    the partition's leader before they arrive.
     """
     batch = data.records
     if isinstance(batch, memoryview) and context.api_version >= FIRST_WITH_BATCHES:
@@ -116,7 +116,7 @@ def note_refusal(context: RequestContext, topic: str, data: PartitionData, answe
 def add_current_leader(
     context: RequestContext, topic: str, answer: PartitionAnswer, leaders: list[int]
 ) -> None:
-    """Add the partition's leader to an answer that has the error for that, and to `leaders`."""
+    """Add the partition's leader to `leaders` and to a response with NOT_LEADER_OR_FOLLOWER."""
     if answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER and context.api_version >= FIRST_WITH_LEADER:
         leader, epoch = current_leader(context, topic, answer.index)
         answer.current_leader = PartitionAnswer.LeaderIdAndEpoch(leader, epoch)
@@ -129,6 +129,6 @@ def add_endpoints(context: RequestContext, response: ProduceResponse, leaders: I
 
 
 def close_if_failed(response: ProduceResponse) -> Close | None:
-    """Return CLOSE if a batch failed: a client that wants no answer learns of it by the closed connection."""
+    """Return CLOSE if a batch failed: the closed connection is the error signal for a client with acks=0."""
     failed = any(row.error_code for topic in response.responses for row in topic.partition_responses)
     return CLOSE if failed else None

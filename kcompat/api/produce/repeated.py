@@ -1,8 +1,8 @@
-"""A short way for Produce requests that differ from an earlier one only in their batch, as most do.
+"""A shortcut for Produce requests that differ from an earlier one only in their batch, as most do.
 
-The meaning of the earlier request is remembered by the bytes around its batch, so the next one like it is
-served without being decoded: its batch is checked and appended. Compressed batches, transactions and all else
-that takes more than that are left to `production.py`, before anything is written.
+The meaning of the earlier request is remembered by the bytes around its batch, so the next such request is
+served without being decoded: its batch is checked and appended. Compressed batches, transactions and all
+other requests that take more than that are left to `production.py`, before anything is written.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ their meaning."""
 
 
 class _Known(Struct):
-    """A decoded request, and the response to it, whose row is filled in anew for each batch."""
+    """A decoded request, and the response to it, whose row is updated for each batch."""
 
     client_id: str | None
     request: ProduceRequest
-    """Without its batch."""
+    """The request without its batch."""
     topic: str
     row: PartitionAnswer
     response: ProduceResponse
 
 
 def shortcut(services: Services, version: int, read: Reader) -> RepeatedProduces | None:
-    """Return the short way of a version of Produce, or None for versions before batches v2."""
+    """Return the shortcut for a version of Produce, or None for versions before batches v2."""
     return RepeatedProduces(services, version, read) if version >= FIRST_WITH_BATCHES else None
 
 
 class RepeatedProduces:
-    """The remembered requests of one version; a `kcompat.api.registry.Shortcut`."""
+    """The remembered requests of one version: a `kcompat.api.registry.Shortcut`."""
 
     def __init__(self, services: Services, version: int, read: Reader) -> None:
         self._services = services
@@ -71,7 +71,7 @@ class RepeatedProduces:
         self._known: dict[bytes, _Known] = {}
 
     def serve(self, connection: Connection, frame: memoryview) -> AtOnce:
-        """Serve a request like one that is remembered; return None for any other."""
+        """Serve a request that matches a remembered one; return None for any other."""
         version = self._version
         found = find_single_batch(frame, version)
         if found is None or not self._server.authorizer.allows_everything:
@@ -105,7 +105,7 @@ class RepeatedProduces:
         return Production(context, request, [], [], {}, []).answer(partition, result)
 
     def _learn(self, connection: Connection, frame: memoryview, head: bytes) -> None:
-        """Remember the meaning of a request, if requests like it can be served here."""
+        """Remember the meaning of a request, if matching requests can be served here."""
         if len(head) > LONGEST_HEAD:
             return
         client_id, request = self._read(frame)

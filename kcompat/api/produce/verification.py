@@ -48,24 +48,25 @@ UNABLE: Final = frozenset(
         ErrorCode.CONCURRENT_TRANSACTIONS,
     }
 )
-"""Errors of the coordinator that are answered as NOT_ENOUGH_REPLICAS, which all clients retry without asking
-for metadata first."""
+"""Errors of the coordinator that are answered as NOT_ENOUGH_REPLICAS, which all clients retry without a
+metadata request.
+"""
 
 PartitionAnswer = ProduceResponse.PartitionProduceResponse
 Writable = tuple[str, ProduceRequest.PartitionProduceData]
-"""A partition of a request that may be written, with the name of its topic."""
+"""A partition of a request that may be written, preceded by the name of its topic."""
 
 
 class VerifiedPartitions(Struct):
-    """The outcome of the verification of a request: an error, or the terms of the append, by partition."""
+    """The outcome of the verification of a request: an error or the terms of the append, by partition."""
 
     adds: bool
-    """Whether the request adds partitions to the transaction, as versions from 12 do."""
+    """Whether the request adds partitions to the transaction (versions from 12 on)."""
     errors: dict[TopicPartition, ErrorCode] = {}
     terms: dict[TopicPartition, AppendTerms] = {}
 
     def refusal(self, topic: str, index: int) -> PartitionAnswer | None:
-        """Return the answer for a partition that is not in the transaction, or None if it is."""
+        """Return the response for a partition that is not in the transaction, or None if it is."""
         error = self.errors.get((topic, index))
         if error is None:
             return None
@@ -96,9 +97,9 @@ def has_transactional(request: ProduceRequest) -> bool:
 def verify(
     context: RequestContext, transactional_id: str, partitions: Iterable[Writable]
 ) -> Promise[VerifiedPartitions] | ErrorCode:
-    """Have the coordinator verify the partitions of a transaction, as far as they are not verified yet.
+    """Have the coordinator verify the partitions of a transaction that are not verified yet.
 
-    Returns INVALID_PRODUCER_ID_MAPPING if the batches are of more than one producer.
+    Returns INVALID_PRODUCER_ID_MAPPING if the batches belong to more than one producer.
     """
     headers = dict(_headers(partitions))
     producers = {(header.producer_id, header.producer_epoch) for header in headers.values()}
@@ -123,8 +124,8 @@ def _headers(partitions: Iterable[Writable]) -> Iterator[tuple[TopicPartition, B
 class _Attempts:
     """The attempts to verify the partitions of one request.
 
-    Where partitions are added, the transaction before may still be ending. Attempts are then repeated for
-    `PATIENCE_MS`, which is faster than to have the client send everything again.
+    If partitions are added, the producer's last transaction may still be ending. Attempts are then repeated
+    for `PATIENCE_MS`, which is faster than to have the client send everything again.
     """
 
     def __init__(
@@ -147,7 +148,7 @@ class _Attempts:
         for place, header in self._headers.items():
             partition = services.storage.replicas.find(*place)
             if not isinstance(partition, Partition):
-                continue  # and is refused for that
+                continue  # the append refuses the partition
             proof = partition.begin_verification(
                 claim.producer_id, claim.epoch, header.base_sequence, now_ms, adds=claim.adds
             )
