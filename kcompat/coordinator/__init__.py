@@ -1,1 +1,1 @@
-"""The shared coordinator runtime: operations on replicated state, generic over what the state is."""
+"""The runtime of all coordinators: runs operations on replicated state of any type."""

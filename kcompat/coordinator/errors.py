@@ -1,4 +1,4 @@
-"""The outcome of an append to a coordinator's topic, and the errors that tell clients of a failed one."""
+"""Outcomes of an append to a coordinator's topic, and the errors that clients get for a failed append."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from kcompat.protocol.errors import ErrorCode
 
 COMMITTED: Final = frozenset({ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND})
-"""Errors of an append whose records are committed: the high watermark is past them, even if the ISR has
+"""Outcomes of an append whose records are committed: the high watermark has passed them, even if the ISR has
 shrunk since.
 """
 
@@ -18,12 +18,12 @@ UNAVAILABLE: Final = {
     ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
     ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
 }
-"""Errors for clients by the error of an append: the partition cannot be written here."""
+"""Errors for clients when this broker cannot write the partition, by the error of the append."""
 
 TOO_LARGE: Final = {
     ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
-"""Errors for clients by the error of an append: the state does not fit into one batch, which the client
-cannot change.
+"""Errors for clients when the state does not fit into one batch, which clients cannot change, by the error of
+the append.
 """

@@ -1,4 +1,4 @@
-"""Rebuilding a shard from its partition: read the log, replay every record, in slices."""
+"""Loading of a shard from its partition's log: reads the log and replays the records in slices."""
 
 from __future__ import annotations
 
@@ -22,27 +22,25 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 InBulk: TypeAlias = "Callable[[memoryview, int, Callable[[], object]], int] | None"
-"""Function that applies many records of a batch together while a shard is loaded, or None if the shard has
-none.
+"""Function that applies many records of a batch together while a shard is loaded, or None if the shard has no
+such function.
 
-It receives the uncompressed records of a batch outside transactions, the base offset, and a function to call
-before the first record is applied. It applies records from the first one on, as far as possible, and returns
-the position in the batch at which it stopped.
+The arguments are the uncompressed records of a batch outside transactions, the base offset, and a function to
+call before the first record is applied. The function applies records from the first one on, as far as it can,
+and returns the position in the batch at which it stopped.
 """
 
 
 class Loader:
     """One pass over the log of one partition, which replays its records into a shard.
 
-    A shard may take many records of a batch at a time. Of other keyed records outside transactions, only the
-    last one of each key in a slice and every tombstone are replayed: the topic is compacted, so the state
-    cannot depend on the records that are left out. It may depend on a tombstone while a transaction is open,
-    because the tombstone also deletes what the transaction committed, and compaction leaves such records
-    alone.
+    A shard may apply many records of a batch together. Of the other keyed records outside transactions, only
+    the last one of each key in a slice and every tombstone are replayed: the topic is compacted, so the state
+    cannot depend on the skipped records. Tombstones are replayed because one may also delete the records of
+    an open transaction, which compaction leaves in the log.
 
-    Records that cannot be read are skipped with a warning, as the others are good. As in Kafka the log is
-    replayed up to its end, also above the high watermark: the shard serves readers only once all of that is
-    committed.
+    Unreadable records are skipped with a warning. As in Kafka the log is replayed up to its end, also above
+    the high watermark: the shard serves readers only once everything is committed.
     """
 
     def __init__(
@@ -66,7 +64,7 @@ class Loader:
         self._latest: dict[bytes, Record] = {}
 
     def step(self, max_bytes: int) -> bool:
-        """Replay about `max_bytes` of the log; True when its end has been reached."""
+        """Replay about `max_bytes` of the log; return True when the log end is reached."""
         data = memoryview(self._log.read(self._partition, self._next_offset, max_bytes))
         reached = self._next_offset
         for position, header in iter_headers(data):
@@ -82,7 +80,7 @@ class Loader:
 
     @property
     def last_offset(self) -> int:
-        """Offset after the last batch that has been replayed."""
+        """Offset of the last replayed record."""
         return self._next_offset - 1
 
     def _replay_batch(self, batch: memoryview, header: BatchHeader) -> None:
@@ -104,7 +102,7 @@ class Loader:
             logger.warning("Skipped a batch of %s at offset %d: %s", self._name, header.base_offset, damage)
 
     def _one_by_one(self, batch: memoryview, header: BatchHeader) -> Iterator[Record]:
-        """Return the records of a batch without those at its beginning that are replayed together."""
+        """Yield the records of a batch that follow those which the shard has applied together."""
         records, taken = batch[HEADER_SIZE:], 0
         if self._in_bulk is not None and not (header.is_transactional or header.codec):
             taken = self._in_bulk(records, header.base_offset, self._replay_latest)
@@ -120,7 +118,7 @@ class Loader:
             if known.value is None:
                 self._replay_latest()
             else:
-                del self._latest[key]  # so that keys stay in the order of their last records
+                del self._latest[key]  # re-insert: keys stay in the order of their last records
         self._latest[key] = record
 
     def _replay_latest(self) -> None:

@@ -1,4 +1,4 @@
-"""The parts of a coordinator's operations: a record of its log, and the result of one operation."""
+"""The records and results of a coordinator's operations."""
 
 from __future__ import annotations
 
@@ -27,14 +27,16 @@ class CoordinatorRecord(NamedTuple):
 
 
 class ReplayPosition(NamedTuple):
-    """The position of a replayed record in the log, and the open transaction it belongs to (-1: none)."""
+    """Position of a replayed record in the log, and the producer id of the transaction it belongs to (-1:
+    none).
+    """
 
     offset: int
     producer_id: int = -1
 
 
 class Writer(NamedTuple):
-    """The producer and the terms of the transaction in which records are written."""
+    """The producer of a transaction in which records are written, and the terms of the append."""
 
     producer_id: int
     epoch: int
@@ -42,17 +44,17 @@ class Writer(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A parked request and its answer, given once the operation that decided it is over."""
+    """The promise of a waiting request, and the value that completes it after the operation."""
 
     promise: Promise[Any]
     value: Any
 
 
 Appended = Callable[[Any, int], "Result[None]"]
-"""`appended(shard, now_ms) -> Result`: the operation that runs as soon as the records are replayed."""
+"""Operation `appended(shard, now_ms) -> Result` that runs as soon as the records are replayed."""
 
 Settled = Callable[[Any, int, ErrorCode], "Result[None]"]
-"""`settled(shard, now_ms, error) -> Result`: the operation that runs once the records are committed or have
+"""Operation `settled(shard, now_ms, error) -> Result` that runs once the records are committed or have
 failed.
 """
 
@@ -60,15 +62,16 @@ failed.
 class Result(Struct, Generic[T]):
     """The decision of an operation.
 
-    `records` are appended as one batch and replayed. `response` is given once they are committed; without
+    `records` are appended as one batch and replayed. `response` is sent once they are committed; without
     records, once everything is committed that the operation may have read, which is mostly at once. A
-    response that is a promise is passed on when it is resolved. If the shard leaves this broker before the
-    records are committed, the runtime answers an unanswered promise. A response of None is not sent, and
-    waits for nothing but the records.
+    response that is a promise is passed on when it is resolved. If the partition is unloaded before the
+    records are committed, the runtime answers an unanswered promise. A response of None is not sent and waits
+    only for the records.
 
     `appended` runs before any other operation once the records are replayed, and never if they are refused.
-    `settled` runs with NONE once the records are committed, or with the error that prevented it. `answers` go
-    out when the operation is over, before anything is committed: they must not tell of the records.
+    `settled` runs with NONE once the records are committed, or with the error that prevented it. `answers`
+    are sent when the operation is over, before its records are committed, so they must not reveal the
+    records.
     """
 
     response: T | Promise[T]
@@ -79,4 +82,6 @@ class Result(Struct, Generic[T]):
 
 
 ShardOperation = Callable[[S, int], Result[T]]
-"""`operation(shard, now_ms) -> Result`: reads the shard, changes nothing that the log holds."""
+"""Operation `operation(shard, now_ms) -> Result` that reads the shard and changes nothing that the
+log holds.
+"""

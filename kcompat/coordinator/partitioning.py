@@ -1,4 +1,4 @@
-"""The partition of a coordinator's topic in which a group or a transactional id is kept."""
+"""The partition of a coordinator's topic that keeps a group or a transactional id."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from functools import lru_cache
 from typing import Final
 
 REMEMBERED = 256
-"""Number of keys whose hash is cached: members send their key with every heartbeat, and it may be 32 KiB
+"""Number of keys whose hash is cached: members send their key with every heartbeat, and a key may be 32 KiB
 long.
 """
 
 
 @lru_cache(REMEMBERED)
 def java_string_hash(text: str) -> int:
-    """Return Java's `String.hashCode`: over UTF-16 code units, wrapping at 32 bits, signed."""
+    """Return Java's `String.hashCode` of a text, a signed 32-bit integer."""
     encoded = text.encode("utf-16-be", "surrogatepass")
     value = 0
     for unit in struct.unpack(f">{len(encoded) // 2}H", encoded):
@@ -23,7 +23,7 @@ def java_string_hash(text: str) -> int:
 
 
 NOWHERE: Final = -1
-"""Partition of every key while the number of partitions is unknown: no coordinator has it."""
+"""Partition of every key while the number of partitions is unknown; it has no coordinator."""
 
 
 def partition_for(key: str, partitions: int) -> int:

@@ -1,4 +1,4 @@
-"""The ports of coordinators: to their state and log, and to the verification of transactions (KIP-890)."""
+"""Ports of coordinators to their state, to their log, and to the verification of transactions (KIP-890)."""
 
 from __future__ import annotations
 
@@ -24,34 +24,32 @@ class Shard(Protocol):
     """
 
     def replay(self, record: CoordinatorRecord, position: ReplayPosition) -> None:
-        """Apply one record, read from the log or just appended to it."""
+        """Apply one record that was read from the log or just appended."""
 
     def replay_end_transaction(self, producer_id: int, committed: bool, offset: int) -> None:
         """Apply a transaction marker at `offset`."""
 
     def committed(self, offset: int) -> None:
-        """Show readers everything up to `offset`, once the shard is loaded."""
+        """Make the changes up to `offset` visible to readers, once the shard is loaded."""
 
     def loaded(self, now_ms: int) -> None:
-        """Start serving: the whole log is replayed and committed. Session timers run from now."""
+        """Begin to serve requests after the whole log is replayed and committed. Session timers start now."""
 
     def unloaded(self) -> list[Answer]:
-        """Return the answers to the requests parked here, after the partition has left this broker."""
+        """Return the answers to all waiting requests, after the partition has left this broker."""
 
     def check_invariants(self) -> None:
-        """Assert what must always hold."""
+        """Assert the invariants of the shard."""
 
 
 class Serde(Protocol):
     """The record formats of one coordinator's topic."""
 
     def serialize(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
-        """Return key and value as they stand in the log."""
+        """Return key and value as bytes of a log record."""
 
     def deserialize(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
-        """Return the record, or None for a key type this coordinator does not know. Raises ProtocolViolation
-        on damage.
-        """
+        """Return the record, or None for an unknown type of key. Raises ProtocolViolation on damage."""
 
 
 class CoordinatorLog(Protocol):
@@ -59,44 +57,46 @@ class CoordinatorLog(Protocol):
 
     @property
     def topic(self) -> str:
-        """The name of the topic."""
+        """Name of the topic."""
 
     def append(
         self, partition: int, batch: bytearray, now_ms: int, terms: AppendTerms = BY_COORDINATOR
     ) -> tuple[ErrorCode, int]:
-        """Append one batch with acks=all; return its last offset, or the error a produce would get and -1."""
+        """Append one batch with acks=all; return NONE and its last offset, or the error of a
+        produce and -1.
+        """
 
     def begin_verification(
         self, partition: int, producer_id: int, epoch: int, now_ms: int, *, adds: bool
     ) -> VerificationGuard | ErrorCode:
         """Return the verification that a producer needs before it writes in a transaction.
 
-        An error code is returned instead: NONE where it was verified before, or the error that refuses it.
+        Returns NONE if the producer is verified already, or the error that refuses it.
         """
 
     def when_committed(self, partition: int, offset: int) -> Promise[ErrorCode]:
-        """Return a promise of NONE once the high watermark is past `offset`, or of the error that prevents
+        """Return a promise of NONE once the high watermark has passed `offset`, or of the error that prevents
         it.
         """
 
     def still_leads(self, partition: int, timeout_ms: float) -> Promise[ErrorCode]:
-        """Return a promise of NONE once it is certain that no other broker led the partition at the time of
-        the call, or of the error that prevents it.
+        """Promise NONE once it is certain that no other broker led the partition at the time of the call, or
+        the error that prevents this.
         """
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        """Read bytes from the batch that holds `offset` on, at most `max_bytes` unless the first batch is
+        """Read bytes from the batch that contains `offset` on, at most `max_bytes` unless the first batch is
         larger.
 
-        The last batch may be cut short. The result is empty only at the log end. Raises StorageError if the
+        The last batch may be truncated. The result is empty only at the log end. Raises StorageError if the
         disk fails.
         """
 
     def start_offset(self, partition: int) -> int:
-        """The log start offset."""
+        """Return the log start offset."""
 
     def end_offset(self, partition: int) -> int:
-        """The log end offset."""
+        """Return the log end offset."""
 
 
 class Claim(NamedTuple):
@@ -121,4 +121,4 @@ class Verifier(Protocol):
     def ask(
         self, claim: Claim, partitions: Collection[TopicPartition]
     ) -> Promise[dict[TopicPartition, ErrorCode]]:
-        """Add or verify these partitions; return the errors of those that are not in the transaction."""
+        """Add or verify these partitions; promise the errors of those that are not in the transaction."""

@@ -1,12 +1,12 @@
-"""Running operations on one shard: one at a time, answered in order, records committed before the answer.
+"""Operations on one shard: run one at a time, answered in order, records committed before the response.
 
-An answer can bring in the next request on the same stack, because its connection was waiting for the answer;
-an append can do so too, because the high watermark moves. Such a request must not find the shard in the
-middle of an operation: operations queue, and answers go out only between them.
+The completion of a response can deliver the next request on the same stack, because the connection was
+waiting for it; an append can do so too, because it moves the high watermark. Such a request must not see the
+shard in the middle of an operation: operations are queued, and responses are sent only between them.
 
-An operation that raises costs its own request. A later fault (in the append, the replay, or the operation
-after the commit) costs its request too, and may leave the shard different from its log. Kafka replays first
-and returns to a snapshot. Here the log counts: the shard is given up, the requests that wait in it get
+An operation that raises fails its own request only. A later fault (in the append, the replay, or the
+operation after the commit) fails its request too, and may leave the shard different from its log. Kafka
+replays first and returns to a snapshot. Here the log decides: the shard is closed, its waiting requests get
 NOT_COORDINATOR, and another shard is loaded.
 """
 
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class _Pending(Generic[T]):
-    """Operation that waits until appended records are committed: its own, or those it builds on."""
+    """An operation that waits until its records, or earlier records that it has read, are committed."""
 
     __slots__ = ("failed", "promise", "result", "timer")
 
@@ -52,11 +52,10 @@ class _Pending(Generic[T]):
 
 
 class ShardRunner(Generic[S]):
-    """One loaded partition of a coordinator: its shard, its timers, and its writes that are not committed
-    yet.
+    """A loaded partition of a coordinator: its shard, its timers, and its uncommitted writes.
 
-    `commit_timeout_ms` is `offsets.commit.timeout.ms`: a write that is not committed by then is answered
-    REQUEST_TIMED_OUT, though its records stay and may be committed later.
+    `commit_timeout_ms` is `offsets.commit.timeout.ms`: a write that takes longer to commit is answered
+    REQUEST_TIMED_OUT, although its records may be committed later.
     """
 
     def __init__(
@@ -80,7 +79,7 @@ class ShardRunner(Generic[S]):
         self._given_up = given_up
         self._jobs: deque[tuple[Callable[[], None], Promise[Any]]] = deque()
         self._answers: deque[Answer] = deque()
-        self._pending: dict[_Pending[Any], None] = {}  # in the order of their records
+        self._pending: dict[_Pending[Any], None] = {}  # in log order
         self._appended_to = -1
         """Offset of the last record or marker that this runner appended."""
         self._committed_to = -1
@@ -94,10 +93,10 @@ class ShardRunner(Generic[S]):
         failed: Callable[[ErrorCode], T],
         writer: Writer | None = None,
     ) -> Promise[T]:
-        """Run an operation now, or after the one under way.
+        """Run an operation now, or after the operation under way.
 
-        `failed` makes the response to a raw append error. With a `writer` the records are part of its
-        transaction.
+        `failed(error)` makes the response for the error of an append. With a `writer` the records belong to
+        the writer's transaction.
         """
         promise: Promise[T] = Promise()
         self._do(partial(self._execute, operation, failed, promise, writer), promise)
@@ -110,15 +109,16 @@ class ShardRunner(Generic[S]):
         return promise
 
     def close(self) -> None:
-        """Answer NOT_COORDINATOR to all requests that wait: the partition has left this broker."""
+        """Answer NOT_COORDINATOR to all waiting requests: the partition has left this broker."""
         self._do(self._close, Promise())
 
     def _run_timer(self, operation: ShardOperation[S, None]) -> None:
         self.submit(operation, _ignore)
 
     def _do(self, job: Callable[[], None], promise: Promise[Any]) -> None:
-        """Run a job on the shard, now or after the one under way. If it raises, `promise` fails and the shard
-        is given up.
+        """Run a job on the shard, now or after the job under way.
+
+        If the job raises, `promise` fails and the shard is closed and loaded again.
         """
         self._jobs.append((job, promise))
         if self._busy:
@@ -152,7 +152,7 @@ class ShardRunner(Generic[S]):
             result = operation(self.shard, now_ms)
             batch = self._batch(result.records, now_ms, writer)
         except Exception as fault:
-            promise.fail(fault)  # nothing is appended, so the shard is as its log
+            promise.fail(fault)  # nothing was appended, so the shard still equals its log
             return
         self._apply(result, batch, failed, promise, now_ms, writer)
 
@@ -215,7 +215,7 @@ class ShardRunner(Generic[S]):
         self._await_commit(_Pending(Result(ErrorCode.NONE), _itself, promise), error, offset)
 
     def _await_commit(self, pending: _Pending[Any], error: ErrorCode, last_offset: int) -> None:
-        """Settle the records up to `last_offset` once they are committed, or at once if `error` is set."""
+        """Settle the records up to `last_offset` once they are committed, or at once on an `error`."""
         if error != ErrorCode.NONE:
             self._settle(pending, error)
             return
@@ -237,7 +237,7 @@ class ShardRunner(Generic[S]):
     def _append(
         self, batch: bytearray, records: list[CoordinatorRecord], now_ms: int, writer: Writer | None
     ) -> tuple[ErrorCode, int]:
-        """Append the batch and replay the records in it; nothing is replayed on an error."""
+        """Append the batch and replay its records; on an error nothing is replayed."""
         terms, producer_id = (BY_COORDINATOR, -1) if writer is None else (writer.terms, writer.producer_id)
         error, last_offset = self._log.append(self.partition, batch, now_ms, terms)
         if error == ErrorCode.NONE:
@@ -258,7 +258,7 @@ class ShardRunner(Generic[S]):
             self._settle(pending, outcome)
 
     def _settle(self, pending: _Pending[Any], error: ErrorCode) -> None:
-        """Run the operation that follows from the fate of the records, and answer."""
+        """Run the operation that follows the commit or failure of the records, and send the response."""
         if pending.timer is not None:
             if pending not in self._pending:
                 return
@@ -301,14 +301,14 @@ class ShardRunner(Generic[S]):
         for pending in self._pending:
             assert pending.timer is not None
             pending.timer.cancel()
-            # What would have gone on after the commit, and may be all that knows of a promised response, runs
-            # no more. Whoever the shard itself has told above is not told again.
+            # The operations after these commits will not run, so their requests are refused here. A request
+            # that the shard has answered above is not answered again, as its promise is complete.
             self._refuse(pending.promise, pending.failed, ErrorCode.NOT_COORDINATOR)
         self._pending.clear()
 
 
 def _tells_something(response: object) -> bool:
-    """Return whether the result has answers or a response to give when the operation is over."""
+    """Return whether the response is a value that has to wait for the records that the operation has read."""
     return response is not None and not isinstance(response, Promise)
 
 
@@ -317,4 +317,4 @@ def _itself(error: ErrorCode) -> ErrorCode:
 
 
 def _ignore(_error: ErrorCode) -> None:
-    """Take the error of a timer or a follow-up operation, which have no request to answer."""
+    """Ignore the error of an operation that has no request to answer."""

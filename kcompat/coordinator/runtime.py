@@ -1,9 +1,9 @@
-"""The coordinator runtime: the shards this broker owns, loading and unloading them, asking them.
+"""The coordinator runtime: loads and unloads the shards of this broker, and runs operations on them.
 
-Generic over the shard: groups keep theirs in `__consumer_offsets`, transactions in `__transaction_state`.
-Every write is an operation that reads state and returns (records, response); the records are appended,
-replayed into the state, and the response is given once they are committed. Loading after a start or a
-failover is the same replay. Kafka's counterpart: `CoordinatorRuntime`.
+The runtime is generic over the shard: groups keep theirs in `__consumer_offsets`, transactions in
+`__transaction_state`. Every write is an operation that reads state and returns (records, response); the
+records are appended and replayed into the state, and the response is sent once they are committed. Loading
+after a start or a failover is the same replay. Kafka's counterpart: `CoordinatorRuntime`.
 """
 
 from __future__ import annotations
@@ -37,14 +37,16 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 INLINE_LOAD_BYTES = 256 * 1024
-"""Bytes of a log that are replayed at once: some clients take COORDINATOR_LOAD_IN_PROGRESS for a crash."""
+"""Bytes of a log that are replayed at once: some clients treat COORDINATOR_LOAD_IN_PROGRESS as a coordinator
+failure.
+"""
 
 LOAD_SLICE_BYTES = 64 * 1024
 """Bytes of a longer log that are replayed in one iteration of the event loop."""
 
 
 class _Slot(Generic[S]):
-    """A partition this broker owns, at a leader epoch."""
+    """A partition that this broker leads, with its leader epoch."""
 
     __slots__ = ("leader_epoch", "loading", "runner")
 
@@ -68,9 +70,11 @@ class Runtime(Generic[S]):
         is_keyed: bool = True,
         in_bulk: Callable[[S], InBulk] = lambda _: None,
     ) -> None:
-        """`make_shard(partition, timers)` makes the shard of a partition, of which nothing is loaded yet.
-        `is_keyed` says that the last record of a key tells all that those before it did, but for tombstones;
-        `in_bulk(shard)` applies many records together while the log is loaded, where the shard can.
+        """`make_shard(partition, timers)` makes an empty shard for a partition.
+
+        `is_keyed` says that the last record of a key replaces all earlier records of the key, except
+        tombstones. `in_bulk(shard)` returns the function that applies many records together during loading,
+        or None.
         """
         self._log = log
         self._serde = serde
@@ -81,13 +85,13 @@ class Runtime(Generic[S]):
         self._in_bulk = in_bulk
         self._slots: dict[int, _Slot[S]] = {}
         self._loadable_from: dict[int, int] = {}
-        """Lowest leader epoch from which a partition that is not loaded may be loaded again."""
+        """Lowest leader epoch at which an unloaded partition may be loaded again, by partition."""
 
     def load(self, partition: int, leader_epoch: int) -> None:
         """Load a partition that this broker leads from `leader_epoch` on.
 
-        An epoch older than one seen changes nothing. A log that cannot be loaded raises nothing here: its
-        partition answers NOT_COORDINATOR until a load of a later epoch works.
+        An older epoch than the last one changes nothing. A log that cannot be loaded raises no error here:
+        its partition answers NOT_COORDINATOR until it is loaded at a later epoch.
         """
         slot = self._slots.get(partition)
         if slot is not None:
@@ -118,7 +122,7 @@ class Runtime(Generic[S]):
     def unload(self, partition: int, leader_epoch: int | None) -> None:
         """Unload a partition that another broker leads from `leader_epoch` on, or that is deleted (None).
 
-        A topic of the same name that is created later starts its epochs anew, so a deletion forgets them.
+        A deletion forgets the epochs, because a new topic of the same name starts again at epoch 0.
         """
         slot = self._slots.get(partition)
         if leader_epoch is None:
@@ -133,7 +137,7 @@ class Runtime(Generic[S]):
             slot.runner.close()
 
     def close(self) -> None:
-        """Unload everything when the broker stops."""
+        """Unload all partitions when the broker stops."""
         for partition, slot in list(self._slots.items()):
             del self._slots[partition]
             slot.runner.close()
@@ -145,11 +149,10 @@ class Runtime(Generic[S]):
         failed: Callable[[ErrorCode], T],
         writer: Writer | None = None,
     ) -> Promise[T]:
-        """Run an operation on a shard and give its response once its records are committed; with a `writer`
-        they are part of its transaction.
+        """Run an operation on a shard, and promise its response once its records are committed.
 
-        `failed` turns the errors of the gate (NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS) and the raw
-        errors of the append into a response.
+        With a `writer` the records belong to the writer's transaction. `failed(error)` makes the response for
+        an error of `gate` or of the append.
         """
         slot = self._slots.get(partition)
         if slot is None or slot.loading:
@@ -163,23 +166,23 @@ class Runtime(Generic[S]):
         failed: Callable[[ErrorCode], T],
         writer: Writer | None = None,
     ) -> Promise[T]:
-        """Write the records of `decide(transition)` and respond with its result: see `write`."""
+        """Run `decide(transition)` on a shard as `write` does; the result is the response."""
         return self.write(partition, as_operation(decide), failed, writer)
 
     def run_everywhere(self, decide: Callable[[Transition[S]], None]) -> None:
-        """Run `decide(transition)` on each loaded shard, without a response; do not retry a failed append."""
+        """Run `decide(transition)` on each loaded shard, without a response or a retry of a failed append."""
         for partition in [partition for partition, _ in self.active()]:
             self.run(partition, decide, _ignore)
 
     def end_transaction(
         self, partition: int, writer: Writer, marker: EndTransactionMarker
     ) -> Promise[ErrorCode]:
-        """End a producer's transaction in a partition: append its marker, and apply or drop its staged
+        """End a producer's transaction in a partition: append its marker, and apply or drop its pending
         records.
 
-        Like a write this waits for the operations queued before it, so that markers and records are replayed
-        in the order of the log. The promise is NONE once the marker is committed, else the error of the gate
-        or of the append. Kafka's counterpart: `CoordinatorRuntime.completeTransaction`.
+        Like a write it waits for queued operations, so that markers and records are replayed in log order.
+        The promise is NONE once the marker is committed, else the error of `gate` or of the append. Kafka's
+        counterpart: `CoordinatorRuntime.completeTransaction`.
         """
         slot = self._slots.get(partition)
         if slot is None or slot.loading:
@@ -187,7 +190,7 @@ class Runtime(Generic[S]):
         return slot.runner.end_transaction(writer, marker)
 
     def read(self, partition: int, query: Callable[[S, int], T], failed: Callable[[ErrorCode], T]) -> T:
-        """Return `query(shard, now_ms)` at once; the query may read what the shard calls committed."""
+        """Return `query(shard, now_ms)` at once. The query must read committed state only."""
         slot = self._slots.get(partition)
         if slot is None or slot.loading:
             return failed(self.gate(partition))
@@ -196,8 +199,9 @@ class Runtime(Generic[S]):
     def read_latest(
         self, partition: int, query: Callable[[S, int], T], failed: Callable[[ErrorCode], T]
     ) -> Promise[T]:
-        """Read as `read` does, once it is certain that no other coordinator has taken over; NOT_COORDINATOR
-        if that takes longer than a write may.
+        """Promise the result of `read` once it is certain that no other broker has taken over.
+
+        After the timeout of a write the result is `failed(NOT_COORDINATOR)`.
         """
         gate = self.gate(partition)
         if gate:
@@ -208,14 +212,16 @@ class Runtime(Generic[S]):
         )
 
     def gate(self, partition: int) -> ErrorCode:
-        """Return NONE if the partition takes requests, else the error that says why not."""
+        """Return NONE if the partition serves requests, else NOT_COORDINATOR or
+        COORDINATOR_LOAD_IN_PROGRESS.
+        """
         slot = self._slots.get(partition)
         if slot is None:
             return ErrorCode.NOT_COORDINATOR
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if slot.loading else ErrorCode.NONE
 
     def leader_epoch(self, partition: int) -> int:
-        """Return the epoch in which this broker leads a partition that it serves: the coordinator's epoch."""
+        """Return the coordinator epoch of a partition: the epoch in which this broker leads it."""
         return self._slots[partition].leader_epoch
 
     @property
@@ -230,7 +236,7 @@ class Runtime(Generic[S]):
     def _continue_loading(self, slot: _Slot[S], loader: Loader, max_bytes: int) -> None:
         runner = slot.runner
         if self._slots.get(runner.partition) is not slot:
-            return  # unloaded meanwhile
+            return  # unloaded in the meantime
         try:
             complete = loader.step(max_bytes)
         except Exception as fault:
@@ -243,17 +249,18 @@ class Runtime(Generic[S]):
             self._clock.call_later(0, partial(self._continue_loading, slot, loader, LOAD_SLICE_BYTES))
 
     def _serve(self, slot: _Slot[S], outcome: ErrorCode) -> None:
-        """Start serving a partition once all that was loaded is committed, or this leader cannot commit it.
+        """Start serving a partition if all loaded records are committed; unload it if this leader cannot
+        commit them.
 
-        The high watermark of a new leader lies behind what the former leader has acknowledged. Readers of the
-        records below it would see an older state than before; readers of all records might see some that are
-        lost with this leader.
+        The high watermark of a new leader may be below offsets that the former leader has acknowledged. To
+        serve only the records below it would show readers an older state than before. To serve all records
+        might show some that are lost with this leader.
         """
         partition = slot.runner.partition
         if self._slots.get(partition) is not slot:
-            return  # unloaded meanwhile
+            return  # unloaded in the meantime
         if outcome not in COMMITTED:
-            del self._slots[partition]  # a later leader loads it anew, which may be this broker
+            del self._slots[partition]  # a later leader epoch loads it again, perhaps here
             return
         try:
             slot.runner.shard.loaded(self._clock.now_ms())
@@ -263,10 +270,10 @@ class Runtime(Generic[S]):
         slot.loading = False
 
     def _give_up(self, slot: _Slot[S], fault: Exception) -> None:
-        """Drop what has been loaded so far.
+        """Unload a partition whose loading has failed.
 
-        The same log would fail again, so the same epoch is not retried. No request waits in the shard, as the
-        gate was closed, and the shard is not complete.
+        The same log would fail again, so the same epoch is not retried. No request waits in the incomplete
+        shard, as the gate was closed.
         """
         partition = slot.runner.partition
         logger.error(
@@ -282,11 +289,11 @@ class Runtime(Generic[S]):
         self._loadable_from[partition] = slot.leader_epoch + 1
 
     def _load_again(self, runner: ShardRunner[S]) -> None:
-        """Load a partition again after a fault may have left its shard different from its log."""
+        """Load a partition again after a fault that may have left its shard different from its log."""
         partition = runner.partition
         slot = self._slots.get(partition)
         if slot is None or slot.runner is not runner:
-            return  # unloaded meanwhile
+            return  # unloaded in the meantime
         logger.error(
             "The coordinator loads %s-%d again after a fault in one of its requests",
             self._log.topic,
@@ -303,4 +310,4 @@ class Runtime(Generic[S]):
 
 
 def _ignore(_error: ErrorCode) -> None:
-    """Drop the error of an operation without a response."""
+    """Ignore the error of an operation without a response."""

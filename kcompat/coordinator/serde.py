@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kcompat.protocol.schema import Decoder
 
     _Decoders = tuple[Decoder[Message], Decoder[Message]]
-    """The decoders of a key and of its value."""
+    """Decoders of a key and of its value."""
 
 _PREFIX = struct.Struct(">h")
 _unpack_prefix = _PREFIX.unpack_from
@@ -28,25 +28,25 @@ _KEY_VERSION = 0
 
 
 class RecordSerde:
-    """A `Serde` of declared messages: it writes a value at the version it is told, and reads all versions."""
+    """A `Serde` of message classes, which writes values at a chosen version and reads all versions."""
 
     def __init__(
         self,
         types: Mapping[int, tuple[type[Message], type[Message]]],
         value_version: Callable[[Message], int],
     ) -> None:
-        """`types` are the classes of key and value by record type; `value_version(value)` is the version to
-        write.
+        """`types` has the classes of key and value by record type; `value_version(value)` returns the version
+        to write.
         """
         self._types = types
         self._value_version = value_version
         self._decoders: dict[tuple[bytes, bytes | None], _Decoders] = {}
-        """Decoders by the first two bytes of key and value: a big partition has a million records of few
+        """Decoders by the first two bytes of key and value. A big partition has a million records of few
         versions.
         """
 
     def serialize(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
-        """Return key and value as they stand in the log."""
+        """Return key and value as bytes of a log record."""
         key = _join(type(record.key).record_type, record.key.encode(_KEY_VERSION))
         if record.value is None:
             return key, None
@@ -65,7 +65,7 @@ class RecordSerde:
         return CoordinatorRecord(parsed_key, read_value(memoryview(value), _PREFIX.size)[0])
 
     def _find_decoders(self, key: bytes, value: bytes | None) -> _Decoders | None:
-        """Return the decoders of records whose key and value have the versions of this record's."""
+        """Return the decoders for the record type and value version of this record, and cache them."""
         types = self._types.get(_prefix(key))
         if types is None:
             return None

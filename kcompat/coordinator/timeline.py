@@ -1,9 +1,9 @@
-"""Mappings whose latest state follows the log end and whose committed state follows the high watermark.
+"""Mappings whose latest state follows the log end, and whose committed state follows the high watermark.
 
 A coordinator replays a record as soon as it is appended, so that the next operation builds on it; readers
 must see it only once it is committed. A `TimelineDict` keeps the former values of each key with uncommitted
-changes; a `Timeline` remembers in log order which keys those are. No former values are kept once everything
-is committed, nor while a shard is loaded, when it has no readers. Kafka's counterparts: `TimelineHashMap` and
+changes; a `Timeline` remembers these keys in log order. No former values are kept once everything is
+committed, nor while a shard is loaded, when it has no readers. Kafka's counterparts: `TimelineHashMap` and
 `SnapshotRegistry`.
 """
 
@@ -26,9 +26,7 @@ class Timeline:
 
     def __init__(self, *, is_loading: bool = False) -> None:
         self.is_loading = is_loading
-        """Whether the shard is being loaded (until `loaded`): readers will see all changes, and no former
-        values are kept.
-        """
+        """Whether the shard is being loaded: it has no readers yet, and no former values are kept."""
         self._changes: deque[tuple[int, TimelineDict[Any, Any], Any]] = deque()
 
     def note(self, offset: int, mapping: TimelineDict[Any, Any], key: Any) -> None:
@@ -36,7 +34,7 @@ class Timeline:
         self._changes.append((offset, mapping, key))
 
     def loaded(self) -> None:
-        """Begin to show readers only committed values."""
+        """Begin to keep former values, so that readers see only committed ones."""
         self.is_loading = False
 
     def commit(self, offset: int) -> None:
@@ -70,24 +68,26 @@ class TimelineDict(Generic[K, V]):
         return self._latest
 
     def items(self) -> Iterator[tuple[K, V]]:
-        """The latest items."""
+        """Return the latest items."""
         return iter(self._latest.items())
 
     def keys(self) -> Iterator[K]:
-        """The latest keys."""
+        """Return the latest keys."""
         return iter(self._latest)
 
     def values(self) -> Iterator[V]:
-        """The latest values."""
+        """Return the latest values."""
         return iter(self._latest.values())
 
     def filling(self) -> dict[K, V]:
-        """The dict itself, for the loader of the shard to change: readers will see its content."""
+        """Return the dict of latest values for direct changes while the shard is loaded, without former
+        values.
+        """
         assert self._timeline.is_loading, "changes are followed"
         return self._latest
 
     def set(self, key: K, value: V | None, offset: int) -> None:
-        """Change a key by the record at `offset`; None removes it."""
+        """Set a key to the value of the record at `offset`; None removes the key."""
         previous = self._latest.get(key)
         if value is None:
             self._latest.pop(key, None)
@@ -98,12 +98,12 @@ class TimelineDict(Generic[K, V]):
             self._timeline.note(offset, self, key)
 
     def committed(self, key: K) -> V | None:
-        """Return the value that readers may see."""
+        """Return the committed value of a key, or None."""
         undo = self._undo.get(key)
         return undo[0] if undo else self._latest.get(key)
 
     def committed_items(self) -> Iterator[tuple[K, V]]:
-        """Return the items that readers may see."""
+        """Yield the committed items."""
         if not self._undo:
             yield from self._latest.items()
             return
@@ -113,17 +113,17 @@ class TimelineDict(Generic[K, V]):
                 yield key, value
 
     def is_pending(self, key: K) -> bool:
-        """Whether the key has changes that are not committed yet."""
+        """Return whether the key has uncommitted changes."""
         return key in self._undo
 
     @property
     def has_pending(self) -> bool:
-        """Whether any key has changes that are not committed yet."""
+        """Whether any key has uncommitted changes."""
         return bool(self._undo)
 
     def forget_oldest(self, key: K) -> None:
-        """Forget the former value of the oldest uncommitted change of `key`: it is committed (called by the
-        timeline).
+        """Forget the former value of the key's oldest uncommitted change, which the timeline has
+        committed.
         """
         undo = self._undo[key]
         undo.popleft()

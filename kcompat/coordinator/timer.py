@@ -1,4 +1,4 @@
-"""Keyed timers: at most one a key, each ending in an operation on the shard that set it."""
+"""Timers of a shard by key, at most one for each key, which run operations on the shard."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _Set(Struct):
-    """Timer that is set, its deadline and its operation; times in ms."""
+    """A pending timer, its operation, its delay and its deadline; times in ms."""
 
     timer: Timer
     operation: ShardOperation[Any, None]
@@ -24,7 +24,10 @@ class _Set(Struct):
 
 
 class KeyedTimers:
-    """Timers of one shard by key. Setting a key again replaces its timer; `run` executes what is due."""
+    """Timers of one shard by key.
+
+    A second timer for a key replaces the first. `run(operation)` runs the operation of an expired timer.
+    """
 
     __slots__ = ("_clock", "_run", "_timers")
 
@@ -34,29 +37,31 @@ class KeyedTimers:
         self._timers: dict[Hashable, _Set] = {}
 
     def schedule(self, key: Hashable, delay_ms: float, operation: ShardOperation[Any, None]) -> None:
-        """Run `operation` in `delay_ms` milliseconds, unless the key is set again or cancelled before."""
+        """Run `operation` in `delay_ms` milliseconds, unless the key's timer is replaced or
+        cancelled before.
+        """
         self.cancel(key)
         timer = self._clock.call_later(delay_ms, partial(self._expire, key, operation))
         self._timers[key] = _Set(timer, operation, delay_ms, self._clock.now_ms() + delay_ms)
 
     def hurry(self, key: Hashable, share: float) -> None:
-        """Shorten the key's timer, if it has one, to at most this share of its whole delay."""
+        """Shorten the key's pending timer to at most the fraction `share` of its original delay."""
         known = self._timers.get(key)
         if known is not None and known.due_ms > self._clock.now_ms() + share * known.delay_ms:
             self.schedule(key, share * known.delay_ms, known.operation)
 
     def is_set(self, key: Hashable) -> bool:
-        """Whether the key has a timer that is not due yet."""
+        """Return whether the key has a pending timer."""
         return key in self._timers
 
     def cancel(self, key: Hashable) -> None:
-        """Cancel the key's timer, if it has one."""
+        """Cancel the key's pending timer."""
         known = self._timers.pop(key, None)
         if known is not None:
             known.timer.cancel()
 
     def cancel_all(self) -> None:
-        """Cancel every timer: the shard is leaving."""
+        """Cancel all timers: the shard is unloaded."""
         for key in list(self._timers):
             self.cancel(key)
 

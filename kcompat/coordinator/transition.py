@@ -1,4 +1,4 @@
-"""Records, answers and follow-ups that one operation on a shard decides on, for any kind of shard."""
+"""The records, answers and follow-ups that one operation decides on, for any kind of shard."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 S_co = TypeVar("S_co", covariant=True)
-"""Type of the shard; covariant, so that a function of a protocol accepts the shards that implement it."""
+"""Type of the shard. It is covariant, so that a function for a shard protocol accepts every
+implementation.
+"""
 T = TypeVar("T")
 
 
 class Transition(Generic[S_co]):
-    """Records, answers and follow-ups that one operation on `shard`, begun at `now_ms`, has decided on.
+    """The records, answers and follow-ups of one operation on `shard`, which began at `now_ms`.
 
     Each function that decides a part of the operation receives the transition and adds to it. `finish` makes
-    the `Result` that the runtime takes.
+    the `Result` for the runtime.
     """
 
     __slots__ = ("_answers", "_appended", "_follow_ups", "_records", "now_ms", "shard")
@@ -39,7 +41,7 @@ class Transition(Generic[S_co]):
         self._follow_ups: list[Callable[[Transition[S_co], ErrorCode], None]] = []
 
     def answer(self, promise: Promise[T] | None, value: T) -> bool:
-        """Answer a parked request once the operation is over; return False if `promise` is None."""
+        """Answer a waiting request after the operation; return False if `promise` is None."""
         if promise is None:
             return False
         self._answers.append(Answer(promise, value))
@@ -50,7 +52,9 @@ class Transition(Generic[S_co]):
         self._records.append(CoordinatorRecord(key, value))
 
     def take_back(self) -> None:
-        """Drop the records and the `once_appended` calls so far: the operation is refused or replaced."""
+        """Drop the records and the `once_appended` calls so far, because the operation is refused or
+        replaced.
+        """
         self._records.clear()
         self._appended.clear()
 
@@ -63,7 +67,7 @@ class Transition(Generic[S_co]):
         self._follow_ups.append(follow)
 
     def finish(self, response: T | Promise[T]) -> Result[T]:
-        """Return the result of the operation, which responds with `response`."""
+        """Return the result of the operation, with `response` as its response."""
         return Result(
             response,
             self._records,
@@ -90,7 +94,7 @@ def _settled(
 
 
 def as_operation(decide: Callable[[Transition[S]], T | Promise[T]]) -> ShardOperation[S, T]:
-    """Return the operation that runs `decide` on a transition of the shard and responds with its result."""
+    """Return an operation that runs `decide` on a new transition and responds with its result."""
 
     def operation(shard: S, now_ms: int) -> Result[T]:
         transition = Transition(shard, now_ms)

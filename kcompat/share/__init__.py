@@ -1,1 +1,3 @@
-"""Share groups (KIP-932): records of a partition handed out to many members, and where that is remembered."""
+"""Share groups (KIP-932): the delivery of a partition's records to many members, and the storage of its
+state.
+"""

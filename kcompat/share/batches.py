@@ -1,4 +1,4 @@
-"""Ranges of records that were delivered alike, as they are stored (Kafka's `PersisterStateBatch`)."""
+"""Ranges of records with the same delivery state, as they are stored (Kafka's `PersisterStateBatch`)."""
 
 from __future__ import annotations
 
@@ -10,33 +10,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 NO_OFFSET = -1
-"""A start offset that is not known, or not to be changed."""
+"""Start offset that is unknown, or that a write does not change."""
 
 
 class StateBatch(NamedTuple):
-    """The records from `first_offset` to `last_offset`, both included, and how far they are delivered."""
+    """The delivery state of the records from `first_offset` to `last_offset`, both included."""
 
     first_offset: int
     last_offset: int
     delivery_state: int
-    """The number of a `RecordState`."""
+    """Number of a `RecordState`."""
     delivery_count: int
 
 
 def combine(
     known: Sequence[StateBatch], news: Sequence[StateBatch], start_offset: int
 ) -> tuple[StateBatch, ...]:
-    """Merge both lists: ordered, without overlaps, nothing below `start_offset` (-1: no bound).
+    """Merge two lists of batches into an ordered list without overlaps or offsets below `start_offset` (-1:
+    no bound).
 
-    Where batches overlap the higher delivery count counts, and of equal counts the higher state: a delivery
-    never goes back. Neighbours that are alike become one. Kafka's `PersisterStateBatchCombiner`.
+    Where batches overlap, the higher delivery count wins, and with equal counts the higher state, because a
+    delivery never goes back. Adjacent batches with the same state are joined. Kafka's counterpart:
+    `PersisterStateBatchCombiner`.
     """
     batches = sorted(_above(start_offset, (*known, *news)))
     combined: list[StateBatch] = []
     edges = sorted({edge for batch in batches for edge in (batch.first_offset, batch.last_offset + 1)})
     upcoming = iter(batches)
     batch = next(upcoming, None)
-    covering: list[tuple[int, int, int]] = []  # what covers the present offset, the furthest delivery first
+    covering: list[tuple[int, int, int]] = []  # batches that cover `first`, the furthest delivery first
     for first, behind in pairwise(edges):
         while batch is not None and batch.first_offset == first:
             heappush(covering, (-batch.delivery_count, -batch.delivery_state, batch.last_offset))

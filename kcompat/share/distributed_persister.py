@@ -1,9 +1,9 @@
-"""A persister that stores the state of share partitions with their coordinator, on whichever broker it is.
+"""A persister that stores the state of share partitions with their coordinator, on any broker.
 
-Each key belongs to a partition of `__share_group_state`, whose leader is its coordinator: this broker, which
-is called directly, or another. A request to a broker that is not the coordinator, is not ready or does not
-answer is sent again, perhaps to the next coordinator, until its time is up. Kafka's counterparts:
-`DefaultStatePersister` and `PersisterStateManager`.
+Each key belongs to a partition of `__share_group_state`, whose leader is the coordinator: this broker, which
+is called directly, or another. A request is retried if the broker is not the coordinator, is not ready or
+does not answer. The retry goes to the coordinator at that time, until the request's time is up. Kafka's
+counterparts: `DefaultStatePersister` and `PersisterStateManager`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LONGEST_RETRY_MS: Final = 1000
 TIME_MS: Final = 15_000
 """Milliseconds for which a request is retried."""
 ANSWER_MS: Final = 10_000
-"""Milliseconds that one attempt may take: longer than a write of the coordinator."""
+"""Milliseconds that one attempt may take, more than a write takes on the coordinator."""
 PURPOSE: Final = "share state"
 
 _ELSEWHERE: Final = frozenset(
@@ -65,7 +65,7 @@ A = TypeVar("A", bound=_Answer)
 class DistributedPersister:
     """A `Persister` that finds the coordinator of each key.
 
-    `local` is the share coordinator of this broker. `make_topic` has `__share_group_state` made where it is
+    `local` is the share coordinator of this broker. `make_topic()` creates `__share_group_state` if it is
     missing.
     """
 
@@ -85,12 +85,14 @@ class DistributedPersister:
         self.clock = clock
         self.random = random
         self.is_closed = False
-        """Whether requests are no longer sent."""
+        """Whether the broker is stopping and sends no more requests."""
         self._cluster = cluster
         self._make_topic = make_topic
 
     def close(self) -> None:
-        """Send no further requests: the broker stops. Requests that wait for an answer are dropped."""
+        """Send no further requests, because the broker stops. Requests that wait for a response are
+        dropped.
+        """
         self.is_closed = True
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Promise[Outcome]:
@@ -157,7 +159,9 @@ class DistributedPersister:
         )
 
     def coordinator_of(self, key: SharePartitionKey) -> int | None:
-        """Return the coordinator's broker id for a key, or `NO_LEADER`; None if the topic does not exist."""
+        """Return the broker id of a key's coordinator, or `NO_LEADER`; None if `__share_group_state` does not
+        exist.
+        """
         topic = self._cluster.image.topics.get(SHARE_GROUP_STATE)
         if topic is None:
             return None
@@ -165,7 +169,7 @@ class DistributedPersister:
         return NO_LEADER if partition is None else partition.leader
 
     def make_topic(self) -> Promise[Any]:
-        """Have `__share_group_state` made."""
+        """Create `__share_group_state`."""
         return self._make_topic()
 
     def _seek(
@@ -182,7 +186,7 @@ class DistributedPersister:
 
 
 class _PendingRequest(Generic[A]):
-    """A request that is sent to its coordinator until it is answered or its time is up."""
+    """A request that is sent until its coordinator answers or its time is up."""
 
     def __init__(
         self,
@@ -204,7 +208,7 @@ class _PendingRequest(Generic[A]):
         self._deadline_ms = persister.clock.now_ms() + TIME_MS
 
     def attempt(self) -> None:
-        """Send the request to the present coordinator."""
+        """Send the request to the current coordinator."""
         persister = self._persister
         if persister.is_closed:
             return
@@ -237,7 +241,7 @@ class _PendingRequest(Generic[A]):
         self._again(self._failed(error, error.message))
 
     def _again(self, answer: A) -> None:
-        """Send the request again after a pause, or give the last answer if there is no time left."""
+        """Send the request again after a pause, or return the last response if no time is left."""
         persister = self._persister
         pause_ms = backoff_ms(self._attempts, FIRST_RETRY_MS, LONGEST_RETRY_MS, persister.random)
         self._attempts += 1

@@ -1,4 +1,4 @@
-"""End offsets of partitions, asked of their leaders (Kafka's `NetworkPartitionMetadataClient`)."""
+"""End offsets of partitions, requested from their leaders (Kafka's `NetworkPartitionMetadataClient`)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ANSWER_MS: Final = 10_000
 
 
 class End(NamedTuple):
-    """Offset of the next record that consumers will be able to read, or the error that hides it."""
+    """Offset of the next record that consumers can read, or the error that hides it."""
 
     error: ErrorCode
     offset: int = -1
 
 
 class PartitionEnds:
-    """Asks leaders for end offsets: this broker by direct calls, others with ListOffsets."""
+    """Reader of end offsets from leaders: direct calls on this broker, ListOffsets to others."""
 
     def __init__(self, broker_id: int, replicas: Replicas, peers: PeersPort, cluster: ImageHolder) -> None:
         self._broker_id = broker_id
@@ -37,7 +37,7 @@ class PartitionEnds:
         self._cluster = cluster
 
     def of(self, topic: str, index: int) -> Promise[End]:
-        """Return a promise of the end of one partition."""
+        """Return a promise of the end offset of one partition."""
         image = self._cluster.image
         shown = image.partition(topic, index)
         if shown is None or shown.leader not in image.brokers:

@@ -1,7 +1,7 @@
 """A fetch over several share partitions that may wait for records (Kafka's `DelayedShareFetch`).
 
-Records that are read are acquired for the member at once, in the order of the partitions, so that nothing is
-read twice for two members. The fetch waits for a partition that is loading, or has its limit of records in
+Records are acquired for the member as soon as they are read, partition by partition, so that they are not
+read for two members. The fetch waits for a partition that is loading, or has reached its limit of records in
 flight.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ShareFetchSpec(Struct, frozen=True):
-    """The wishes of a member in a ShareFetch."""
+    """The limits of a member's ShareFetch."""
 
     member_id: str
     min_bytes: int
@@ -40,7 +40,7 @@ class ShareFetchSpec(Struct, frozen=True):
 
 
 class Handed(NamedTuple):
-    """The records of one partition that a member gets."""
+    """The records of one partition that are sent to a member."""
 
     outcome: Outcome = DONE
     records: memoryview | bytes = b""
@@ -53,10 +53,10 @@ Target = tuple["TopicIdPartition", "LedSharePartition | Outcome"]
 
 
 class ShareFetch:
-    """Reads share partitions in order; as a waiter, waits until `min_bytes` are there.
+    """Waiter that reads share partitions in order and waits until `min_bytes` are available.
 
-    If the client no longer waits for the answer, no records are acquired: they would be locked for a member
-    that never receives them, and one of their deliveries would be used up.
+    If the client no longer waits for the response, no records are acquired. They would be locked for a member
+    that never receives them, and use up one of their deliveries.
     """
 
     def __init__(
@@ -66,7 +66,8 @@ class ShareFetch:
         isolation_level: int,
         is_awaited: Callable[[], bool],
     ) -> None:
-        """A target that is not led here carries the error, which is returned with the other results.
+        """`targets` has the led share partition for each requested partition, or the error to return for it.
+
         `is_awaited()` returns whether the member's session is still at the epoch of this request.
         """
         self._targets = targets
@@ -76,12 +77,12 @@ class ShareFetch:
 
     @property
     def keys(self) -> list[Hashable]:
-        """Return the keys to wait on: share partitions for released records, and partitions for new ones."""
+        """Keys to wait on: share partitions for released records, and partitions for new records."""
         led = [target for _, target in self._targets if isinstance(target, LedSharePartition)]
         return [*led, *(each.partition for each in led)]
 
     def try_complete(self, _key: Hashable = None) -> Results | None:
-        """Acquire the available records if they are enough, or if there is an error to return."""
+        """Acquire the available records if they reach `min_bytes`, or if there is an error to return."""
         if not self._is_awaited():
             return []
         spec = self._spec
@@ -95,11 +96,11 @@ class ShareFetch:
         return None
 
     def expire(self) -> Results:
-        """Acquire whatever is available."""
+        """Acquire all available records, however few."""
         return self._results(self._read()) if self._is_awaited() else []
 
     def _read(self) -> dict[LedSharePartition, Fetched]:
-        """Read what can be acquired, and divide the bytes evenly between the partitions."""
+        """Read records that can be acquired. The bytes are divided evenly among the partitions."""
         ready = [
             target
             for _, target in self._targets
@@ -129,8 +130,8 @@ class ShareFetch:
         return results
 
     def _hand_over(self, led: LedSharePartition, fetched: Fetched, max_records: int) -> Handed:
-        """Acquire what was read of one partition."""
-        if fetched.error == ErrorCode.OFFSET_OUT_OF_RANGE:  # the log begins later now; the member asks again
+        """Acquire the records that were read from one partition."""
+        if fetched.error == ErrorCode.OFFSET_OUT_OF_RANGE:  # the log start has moved; the member retries
             led.log_starts_at(led.partition.log.log_start_offset)
             return Handed()
         if fetched.error:

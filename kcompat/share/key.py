@@ -8,7 +8,7 @@ from kcompat.protocol.uuids import uuid_from_text, uuid_to_text
 
 
 class SharePartitionKey(NamedTuple):
-    """A share group and a partition of a topic given by its id. Kafka's `SharePartitionKey`."""
+    """A share group, a topic id and a partition index. Kafka's `SharePartitionKey`."""
 
     group_id: str
     topic_id: bytes
@@ -16,13 +16,14 @@ class SharePartitionKey(NamedTuple):
 
     @property
     def coordinator_key(self) -> str:
-        """Return the text by which FindCoordinator looks up the share coordinator of the key."""
+        """Text by which FindCoordinator looks up the share coordinator of the key."""
         return f"{self.group_id}:{uuid_to_text(self.topic_id)}:{self.partition}"
 
     @classmethod
     def parse(cls, coordinator_key: str) -> SharePartitionKey:
-        """Parse the form of `coordinator_key`; raise ValueError if it is not one. A group id may contain
-        colons.
+        """Return the key that `coordinator_key` spells. A group id may contain colons.
+
+        Raises ValueError for any other text.
         """
         group_id, topic_id, partition = coordinator_key.rsplit(":", 2)
         if not group_id.strip():

@@ -1,7 +1,7 @@
 """A share partition on the leader of its partition, with its IO: load, store, and expiry of locks.
 
-The state machine in `kcompat.share.partition` decides; this module has the persister, the timer of the locks
-and the waiting requests. One write is under way at a time; changes that arrive meanwhile share the next one.
+The state machine in `kcompat.share.partition` decides; this module calls the persister, sets the timer of the
+locks and completes waiting requests. One write is under way at a time; later changes share the next one.
 Kafka's counterpart is the rest of `SharePartition`.
 """
 
@@ -64,7 +64,7 @@ _FENCING: Final = frozenset(
 
 
 class _Waiting(NamedTuple):
-    """A write that waits to be stored, and the promise of its outcome."""
+    """A change that waits to be stored, and the promise of its outcome."""
 
     batches: Sequence[StateBatch]
     change: Change | None
@@ -83,11 +83,11 @@ class LedSharePartition:
         settings: ShareSettings,
         changed: Callable[[LedSharePartition], object],
     ) -> None:
-        """`changed(self)` is called whenever waiting fetches may be served, or have to be refused."""
+        """`changed(self)` is called when waiting fetches may continue or have to be refused."""
         self.key = key
         self.partition = partition
         self.refusal: Outcome | None = None
-        """The reason why the share partition cannot be used any more; None while it can."""
+        """Reason why the share partition is no longer usable; None while it is usable."""
         self._machine: SharePartition | None = None
         self._persister = persister
         self._clock = clock
@@ -102,15 +102,15 @@ class LedSharePartition:
 
     @property
     def machine(self) -> SharePartition | None:
-        """The state machine of the share partition; None until it is loaded."""
+        """State machine of the share partition; None until it is loaded."""
         return self._machine
 
     @property
     def limits(self) -> ShareLimits:
-        """The limits that the group's configuration sets."""
+        """Limits that the group's configuration sets."""
         return self._settings.limits(self.key.group_id)
 
-    # --- coming and going
+    # --- loading and refusal
 
     def _failed(self, fault: Exception) -> None:
         logger.error("The share partition %s cannot be loaded: %s", self.key, fault)
@@ -142,10 +142,10 @@ class LedSharePartition:
         self._changed(self)
 
     def check(self) -> Outcome | None:
-        """Return why the share partition cannot be used, None if it can.
+        """Return the reason why the share partition is unusable, or None.
 
-        Another leader may have changed the stored state since. Each leader has its own epoch, so the next
-        epoch after the last one seen means that this broker leads again.
+        After another leader the stored state may differ. Each leader has its own epoch, so the epoch that
+        follows the last known one means that this broker was elected again.
         """
         if self.refusal is None:
             partition, epoch = self.partition, self.partition.role.leader_epoch
@@ -158,7 +158,7 @@ class LedSharePartition:
         return self.refusal
 
     def drop(self, refusal: Outcome) -> None:
-        """Stop serving: later requests get `refusal`."""
+        """Refuse all requests from now on with `refusal`, including waiting ones."""
         if self.refusal is not None:
             return
         self.refusal = refusal
@@ -168,10 +168,10 @@ class LedSharePartition:
         for each in waiting:
             each.promise.complete(refusal)
 
-    # --- what members do
+    # --- requests of members
 
     def acquire(self, wish: Wish, read: ReadBatches, aborted: Sequence[tuple[int, int]]) -> list[Acquired]:
-        """Acquire the records that were read for a member."""
+        """Acquire records that were read for a member."""
         machine = self._machine
         assert machine is not None
         acquired = machine.acquire(
@@ -181,7 +181,7 @@ class LedSharePartition:
         return acquired
 
     def acknowledge(self, member_id: str, said: Sequence[Acknowledgement]) -> Promise[Outcome]:
-        """Apply a member's acknowledgements; the promise is kept once they are stored."""
+        """Apply a member's acknowledgements; promise the outcome once they are stored."""
         refusal = self.check()
         if refusal is not None:
             return Promise.resolved(refusal)
@@ -193,14 +193,14 @@ class LedSharePartition:
         return self._store(begun) if isinstance(begun, Change) else Promise.resolved(begun)
 
     def release(self, member_id: str) -> Promise[Outcome]:
-        """Release all records of a member that is gone; the promise is kept once that is stored."""
+        """Release all records of a departed member; promise the outcome once that is stored."""
         machine = self._machine
         if self.check() is not None or machine is None:
             return Promise.resolved(DONE)
         return self._store(machine.release(member_id, self.limits))
 
     def log_starts_at(self, offset: int) -> None:
-        """Drop the records below `offset`, where the log now starts."""
+        """Drop the records below `offset`, the new start of the log."""
         if self._machine is not None:
             self._machine.log_starts_at(offset)
 
@@ -243,7 +243,7 @@ class LedSharePartition:
             self._write()
 
     def _write(self) -> None:
-        """Store all changes that wait."""
+        """Store all waiting changes with one write."""
         machine = self._machine
         assert machine is not None
         stored, self._waiting = self._waiting, []
@@ -258,8 +258,8 @@ class LedSharePartition:
         self._written(stored, Outcome(ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def _written(self, stored: Sequence[_Waiting], outcome: Outcome) -> None:
-        """Handle the end of a write. The requests that waited for it are answered last, as that may bring in
-        the next request.
+        """Apply the outcome of a write. The waiting requests are answered last, because a response may bring
+        in the next request.
         """
         machine = self._machine
         assert machine is not None
@@ -284,14 +284,16 @@ class LedSharePartition:
             each.promise.complete(outcome)
 
     def check_invariants(self) -> None:
-        """Assert what must always hold."""
+        """Assert the invariants of the state machine, and that the timer is set to the end of the
+        first lock.
+        """
         if self._machine is not None:
             self._machine.check_invariants()
             assert self.refusal is not None or self._timer_at_ms == self._machine.lock_ends_ms
 
 
 def _to_member(outcome: Outcome) -> Outcome:
-    """Return the outcome for a member after an error of the persister (Kafka's `fetchPersisterError`)."""
+    """Return the outcome that a member gets for an error of the persister (Kafka's `fetchPersisterError`)."""
     error = _TO_MEMBERS.get(outcome.error, outcome.error)
     if error in _AS_THEY_ARE or error in _FENCING:
         return outcome._replace(error=error)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class FetchedReplicas(Replicas, Protocol):
-    """The partitions of this broker, and the consumers that wait for them."""
+    """The partitions of this broker, and the fetches that wait for them."""
 
     @property
     def fetches(self) -> Purgatory:
@@ -34,8 +34,8 @@ class FetchedReplicas(Replicas, Protocol):
 
 
 class SharePartitions:
-    """Share partitions of this broker, loaded at their first fetch and dropped when their state is out of
-    date.
+    """Share partitions that this broker leads, loaded at their first fetch and dropped when their state is
+    out of date.
     """
 
     def __init__(
@@ -58,7 +58,9 @@ class SharePartitions:
         return len(self._led)
 
     def lead(self, group_id: str, of: TopicIdPartition) -> LedSharePartition | Outcome:
-        """Return the share partition, loaded if necessary, or the error if this broker does not lead it."""
+        """Return the share partition, loading it if necessary, or the error if this broker does not
+        lead it.
+        """
         key = SharePartitionKey(group_id, *of)
         led = self._find(key)
         if led is not None:
@@ -80,7 +82,7 @@ class SharePartitions:
         return led
 
     def wait(self, fetch: ShareFetch, max_wait_ms: int) -> Delayed[Results]:
-        """Answer a fetch as soon as there is enough for it, or when its time is over."""
+        """Promise the results of a fetch once enough records are available, or after `max_wait_ms`."""
         delayed = self._waiting.wait(fetch, fetch.keys, max_wait_ms)
         delayed.wake(None)
         return delayed
@@ -97,16 +99,18 @@ class SharePartitions:
     def release(
         self, session: ShareSessionKey, partitions: Iterable[TopicIdPartition]
     ) -> Promise[list[Outcome]]:
-        """Release a member's records of these partitions: its session has ended."""
+        """Release a member's records in these partitions, because its session has ended."""
         found = [self._find(SharePartitionKey(session.group_id, *each)) for each in partitions]
         return gather([led.release(session.member_id) for led in found if led is not None])
 
     def forget_group(self, group_id: str) -> None:
-        """Drop the share partitions of a group that has no member here; the next fetch loads them anew."""
+        """Drop the share partitions of a group without members on this broker; the next fetch loads them
+        again.
+        """
         self._drop(led for key, led in self._led.items() if key.group_id == group_id)
 
     def forget_all(self) -> None:
-        """Drop all share partitions: the broker stops."""
+        """Drop all share partitions, because the broker stops."""
         self._drop(self._led.values())
 
     def _drop(self, dropped: Iterable[LedSharePartition]) -> None:
@@ -123,7 +127,9 @@ class SharePartitions:
         self._waiting.wake_soon(led)
 
     def check_invariants(self) -> None:
-        """Assert what must always hold."""
+        """Assert that the share partitions are usable, under the right keys, and satisfy their own
+        invariants.
+        """
         for key, led in self._led.items():
             assert led.key == key
             assert led.refusal is None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcompat.share.key import SharePartitionKey
 
 NOT_COUNTED = -1
-"""Number of delivered records, if it is unknown."""
+"""Value of `delivery_complete_count` if the number is unknown."""
 
 
 class StateWrite(NamedTuple):
@@ -26,14 +26,14 @@ class StateWrite(NamedTuple):
     state_epoch: int
     leader_epoch: int
     start_offset: int
-    """Start offset of the share partition; -1 leaves the stored one."""
+    """Start offset of the share partition; -1 keeps the stored one."""
     delivery_complete_count: int
     """Number of records after the start offset that are acknowledged or archived; -1 if unknown."""
     batches: tuple[StateBatch, ...]
 
 
 class Outcome(NamedTuple):
-    """Result of a change: NONE or an error, which `message` explains."""
+    """Result of a change: NONE, or an error with an explanation in `message`."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
@@ -61,23 +61,23 @@ class StateSummary(NamedTuple):
 
 
 UNINITIALIZED_SUMMARY = StateSummary(start_offset=NO_OFFSET)
-"""The summary of a share partition that is not initialised."""
+"""Summary of a share partition that is not initialized."""
 
 
 class Persister(Protocol):
-    """Stores the state of share partitions."""
+    """Port to the storage of share partitions' state."""
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Promise[Outcome]:
-        """Begin anew at an offset (-1: not known yet), in a state epoch that fences older ones."""
+        """Reset the state to an offset (-1: unknown yet), in a state epoch that fences older ones."""
 
     def read(self, key: SharePartitionKey, leader_epoch: int) -> Promise[StateRead]:
-        """Read the stored state for a leader, whose epoch fences older ones from now on."""
+        """Read the stored state for a leader, whose leader epoch fences older leaders from now on."""
 
     def write(self, key: SharePartitionKey, write: StateWrite) -> Promise[Outcome]:
         """Store the deliveries of a share partition."""
 
     def delete(self, key: SharePartitionKey) -> Promise[Outcome]:
-        """Forget a share partition."""
+        """Delete the state of a share partition."""
 
     def summary(self, key: SharePartitionKey, leader_epoch: int) -> Promise[StateSummary]:
         """Read the start offset of a share partition."""

@@ -1,4 +1,4 @@
-"""Ports of share partitions: what they need of the rest of the broker, as `typing.Protocol` classes."""
+"""Ports through which share partitions use the rest of the broker."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PeerPort(Protocol):
     """Client to another broker; `PeerClient` implements it."""
 
     def call(self, request: Message, timeout_ms: float) -> Promise[Any]:
-        """Return a promise of the response to a request; it fails with `PeerError`."""
+        """Return a promise of the response to a request; the promise fails with `PeerError`."""
 
 
 class PeersPort(Protocol):

@@ -1,4 +1,4 @@
-"""The record batches in the data that a share fetch reads from a log; records are not decoded."""
+"""The record batches in the data that a share fetch reads from a log. Records are not decoded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ReadBatches:
         """First and last offset of each batch."""
 
     def aborted(self, transactions: Sequence[tuple[int, int]]) -> list[FetchedBatch]:
-        """Return the batches that belong to aborted transactions, given as (producer id, first offset)."""
+        """Return the batches of aborted transactions, which are given as (producer id, first offset)."""
         upcoming = sorted(transactions, key=lambda transaction: transaction[1])
         aborting: set[int] = set()
         found: list[FetchedBatch] = []
@@ -43,7 +43,9 @@ class ReadBatches:
         return found
 
     def slice(self, first_offset: int, last_offset: int) -> memoryview:
-        """Return the bytes from the batch with `first_offset` to the batch with `last_offset`, both whole."""
+        """Return the bytes of whole batches, from the one with `first_offset` to the one with
+        `last_offset`.
+        """
         begin = end = 0
         for (position, header), batch in zip(self._headers, self.batches, strict=True):
             if batch.first <= first_offset:

@@ -1,8 +1,8 @@
 """Share sessions: a member names its partitions once, then only changes (KIP-932). Pure.
 
-Unlike fetch sessions they are identified by group and member, and each belongs to the connection that began
-it. When the connection ends, the member is gone and its records are released. Kafka's counterparts:
-`ShareSession`, `ShareSessionCache` and the contexts of share fetches.
+Unlike fetch sessions, share sessions are identified by group and member, and each belongs to the connection
+that began it. When the connection closes, the member counts as departed and its records are released. Kafka's
+counterparts: `ShareSession`, `ShareSessionCache` and the contexts of share fetches.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ TopicIdPartition = tuple[bytes, int]
 
 
 class ShareSessionKey(NamedTuple):
-    """Group and member of a session."""
+    """Group id and member id of a session."""
 
     group_id: str
     member_id: str
 
 
 class ShareSession:
-    """The partitions that a member fetches, in the order they are served; those that had records go last."""
+    """The partitions that a member fetches, in the order of service; a partition that had records moves to
+    the end.
+    """
 
     __slots__ = ("_must_tell", "connection", "epoch", "key", "partitions")
 
@@ -47,7 +49,7 @@ class ShareSession:
         self._must_tell: set[TopicIdPartition] = set()
 
     def update(self, named: Iterable[TopicIdPartition], forgotten: Iterable[TopicIdPartition]) -> None:
-        """Apply the partitions that a request adds and removes."""
+        """Add and remove the partitions that a request names."""
         for partition in named:
             if partition not in self.partitions:
                 self.partitions[partition] = None
@@ -57,14 +59,14 @@ class ShareSession:
             self._must_tell.discard(partition)
 
     def advance(self) -> None:
-        """Expect the next epoch."""
+        """Expect the next epoch in the next request."""
         self.epoch = 1 if self.epoch == _LAST_EPOCH else self.epoch + 1
 
     def must_tell(self, partition: TopicIdPartition, *, has_records: bool, has_error: bool) -> bool:
-        """Return whether a response has to include a partition: it has records or an error, is new to the
-        session, or had an error in the last response.
+        """Return whether a response has to include a partition.
 
-        A partition with records is served last from then on.
+        It has to if the partition has records or an error, is new to the session, or had an error in the last
+        response. A partition with records moves to the end of the order.
         """
         is_due = partition in self._must_tell
         self._must_tell.discard(partition)
@@ -76,8 +78,9 @@ class ShareSession:
         return is_due or has_records or has_error
 
     def rotated(self, epoch: int) -> list[TopicIdPartition]:
-        """Return the partitions in the order in which a request of this epoch is served, so that none
-        starves.
+        """Return the partitions in the order in which a request of this epoch is served.
+
+        The first partition changes with the epoch, so that no partition starves.
         """
         partitions = list(self.partitions)
         if epoch > INITIAL_EPOCH and partitions:
@@ -98,7 +101,7 @@ class ShareSessions:
         return len(self._sessions)
 
     def find(self, key: ShareSessionKey) -> ShareSession | None:
-        """Return the session of a member."""
+        """Return the session of a member, or None."""
         return self._sessions.get(key)
 
     def fetch(
@@ -111,7 +114,9 @@ class ShareSessions:
         *,
         has_acknowledgements: bool,
     ) -> ShareSession | ErrorCode:
-        """Return the session that a ShareFetch begins, continues, or is about to end."""
+        """Return the session that a ShareFetch begins, continues, or is about to end; or the error that
+        refuses it.
+        """
         session = self._sessions.get(key)
         if epoch == INITIAL_EPOCH:
             if has_acknowledgements:
@@ -130,7 +135,9 @@ class ShareSessions:
         return session
 
     def acknowledge(self, key: ShareSessionKey, epoch: int) -> ErrorCode:
-        """Return whether a ShareAcknowledge continues its session or is about to end it."""
+        """Return the error of a ShareAcknowledge for its session; NONE if it continues or is about to end the
+        session.
+        """
         if epoch == INITIAL_EPOCH:
             return ErrorCode.INVALID_SHARE_SESSION_EPOCH
         session = self._sessions.get(key)
@@ -144,7 +151,7 @@ class ShareSessions:
         return ErrorCode.NONE
 
     def end(self, key: ShareSessionKey) -> list[TopicIdPartition]:
-        """End the session of a member; return the partitions it had."""
+        """End the session of a member; return the session's partitions."""
         session = self._sessions.get(key)
         if session is None:
             return []
@@ -152,7 +159,7 @@ class ShareSessions:
         return list(session.partitions)
 
     def disconnected(self, connection: Hashable) -> ShareSession | None:
-        """End the session that was last begun on a connection that has ended."""
+        """End and return the session that was last begun on a closed connection, or return None."""
         session = self._by_connection.get(connection)
         if session is not None:
             self._drop(session)
@@ -177,7 +184,7 @@ class ShareSessions:
             del self._by_connection[session.connection]
 
     def check_invariants(self) -> None:
-        """Assert what must always hold."""
+        """Assert that the sessions are within the limit, and under the right keys."""
         assert len(self._sessions) <= self._limit
         for key, session in self._sessions.items():
             assert session.key == key

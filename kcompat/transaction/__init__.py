@@ -1,1 +1,1 @@
-"""The transaction coordinator: what becomes of each transactional id, as `__transaction_state` holds it."""
+"""The transaction coordinator, which keeps the state of transactional ids in `__transaction_state`."""

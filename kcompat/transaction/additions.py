@@ -1,5 +1,5 @@
-"""Adding partitions to transactions, and verifying that they are in one: AddPartitionsToTxn, AddOffsetsToTxn,
-and leaders that verify it.
+"""Adding partitions to transactions (AddPartitionsToTxn, AddOffsetsToTxn), and verifying that partitions are
+in a transaction.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def add(
     partitions: Collection[TopicPartition],
     client_version: int,
 ) -> ErrorCode:
-    """Have these partitions in the producer's transaction, which begins if none is open."""
+    """Add partitions to the producer's transaction, which begins if none is open."""
     transaction = transition.shard.transactions.get(name)
     if error := producer_error(transaction, producer) or busy_error(transaction):
         return error
@@ -38,10 +38,11 @@ def add(
 def verify(
     shard: Transactions, name: str, producer: Producer, partitions: Collection[TopicPartition]
 ) -> Errors:
-    """Whether each partition is in the producer's transaction (KIP-890): TRANSACTION_ABORTABLE where not.
+    """Return the error of each partition: NONE, or TRANSACTION_ABORTABLE if the partition is not in the
+    producer's transaction.
 
-    Nothing is changed. Partitions that are not committed yet might be lost, and an end that is not may be
-    overlooked, as the leader looks again when it appends.
+    The verification (KIP-890) changes nothing and reads committed records only. An end of the transaction
+    that is not committed yet is missed; the partition's leader checks again when it appends.
     """
     transaction = shard.transactions.committed(name)
     error = producer_error(transaction, producer)

@@ -25,29 +25,33 @@ class Transactions(Protocol):
 
     transactions: TimelineDict[str, Transaction]
     before: dict[str, tuple[Producer, Producer]]
-    """The producer of an id, and who that was before the request that made it so: a request that is sent
-    again is known by it. It is in no record, so a new coordinator fences who asks again.
+    """Current producer of each transactional id, and the producer it replaced, by transactional id.
+
+    The pair recognizes a request that the former producer sends again. It is in no record, so a new
+    coordinator fences such a producer.
     """
 
     feature_level: Callable[[], int]
-    """Returns the current level of `transaction.version`."""
+    """Function that returns the current level of `transaction.version`."""
 
 
 def busy_error(transaction: Transaction | None) -> ErrorCode:
-    """CONCURRENT_TRANSACTIONS while the markers of an id's last transaction are to be written."""
+    """Return CONCURRENT_TRANSACTIONS while the markers of the id's last transaction are being written, else
+    NONE.
+    """
     is_ending = transaction is not None and transaction.state.is_prepared
     return ErrorCode.CONCURRENT_TRANSACTIONS if is_ending else ErrorCode.NONE
 
 
 def producer_error(transaction: Transaction | None, producer: Producer) -> ErrorCode:
-    """Whether the id belongs to this producer."""
+    """Return NONE if the id belongs to this producer, else INVALID_PRODUCER_ID_MAPPING or PRODUCER_FENCED."""
     if transaction is None or transaction.producer_id != producer.id:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     return ErrorCode.NONE if transaction.producer_epoch == producer.epoch else ErrorCode.PRODUCER_FENCED
 
 
 def producer_of(transaction: Transaction) -> Producer:
-    """Return the producer that has the transactional id."""
+    """Return the current producer of the transactional id."""
     return Producer(transaction.producer_id, transaction.producer_epoch)
 
 
@@ -64,8 +68,10 @@ def remember(transition: TransactionTransition, name: str, producer: Producer, b
 
 
 def fence(transition: TransactionTransition, name: str, transaction: Transaction) -> None:
-    """Abort what is open in a higher epoch. Since `transaction.version` 2 its producer may ask for that
-    epoch, as after an end of its own: nobody else has been given it.
+    """Abort the open transaction in a higher epoch, which fences its producer.
+
+    Since `transaction.version` 2 the fenced producer may request the new epoch with InitProducerId, as after
+    an end of its own, because no other producer has the epoch.
     """
     fenced = transaction.fenced(transition.now_ms)
     write(transition, name, fenced)
@@ -74,7 +80,7 @@ def fence(transition: TransactionTransition, name: str, transaction: Transaction
 
 
 def write(transition: TransactionTransition, transactional_id: str, transaction: Transaction) -> None:
-    """Write what an id is from now on."""
+    """Add the record with the new state of a transactional id to the transition."""
     transaction.check_invariants()
     transition.write(
         TransactionLogKey(transactional_id), value_of(transaction, transition.shard.feature_level())

@@ -64,11 +64,12 @@ class TransactionCoordinatorConfig(Struct, frozen=True):
 
 
 class TransactionCoordinator:
-    """All transactional ids of one broker. Partitions come and go with `load` and `unload`.
+    """All transactional ids that one broker coordinates. `load` adds a partition of `__transaction_state`,
+    `unload` removes it.
 
-    `partition_count` tells how many partitions `__transaction_state` has, 0 while that is not known.
-    `next_producer_id` gives one that nobody has, or None while none can be had. `feature_level` is that of
-    `transaction.version`.
+    `partition_count()` returns the number of partitions of `__transaction_state`, 0 while it is unknown.
+    `next_producer_id()` promises an unused producer id, or None if none can be allocated now.
+    `feature_level()` returns the level of `transaction.version`.
     """
 
     def __init__(
@@ -95,29 +96,33 @@ class TransactionCoordinator:
     def _make_shard(self, partition: int, _timers: KeyedTimers) -> TransactionShard:
         return TransactionShard(partial(self._decided, partition), self._feature_level)
 
-    # --- life
+    # --- start and stop
 
     def start(self) -> None:
-        """Begin to look for transactions that are overdue, and for ids that nobody uses."""
+        """Begin to search at intervals for transactions that have timed out, and for ids that have
+        expired.
+        """
         self._look_later(self._abort_overdue, self.config.abort_interval_ms)
         self._look_later(self._expire_all, self.config.expiry_interval_ms)
 
     def stop(self) -> None:
-        """Answer NOT_COORDINATOR to all requests that wait, and serve none any more."""
+        """Answer NOT_COORDINATOR to all waiting requests and to all later ones."""
         for timer in self._timers.values():
             timer.cancel()
         self._markers.close()
         self.runtime.close()
 
     def load(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads a partition of `__transaction_state`. If it did so before, in a lower epoch, what
-        was begun goes on.
+        """Load a partition of `__transaction_state` that this broker leads. If the partition is loaded
+        already, only its leader epoch changes, and the writing of markers continues.
         """
         self.runtime.load(partition, leader_epoch)
 
     def unload(self, partition: int, leader_epoch: int | None) -> None:
-        """This broker leads a partition of `__transaction_state` no more; None when it is deleted. Old news
-        change nothing.
+        """Unload a partition of `__transaction_state` that this broker no longer leads; an older epoch
+        changes nothing.
+
+        `leader_epoch` is None if the partition was deleted.
         """
         self.runtime.unload(partition, leader_epoch)
         if self.runtime.gate(partition) == ErrorCode.NOT_COORDINATOR:
@@ -153,7 +158,7 @@ class TransactionCoordinator:
         )
 
     def verify(self, name: str, producer: Producer, partitions: Collection[TopicPartition]) -> Errors:
-        """AddPartitionsToTxn that verifies only: the error of each partition."""
+        """Handle AddPartitionsToTxn with `verify_only`: return the error of each partition."""
         if not name:
             return dict.fromkeys(partitions, ErrorCode.INVALID_REQUEST)
         return self.runtime.read(
@@ -179,7 +184,10 @@ class TransactionCoordinator:
         )
 
     def list_all(self, wanted: TransactionFilter) -> tuple[ErrorCode, list[tuple[str, Transaction]]]:
-        """ListTransactions over the partitions of this broker; none while any is being loaded."""
+        """Handle ListTransactions for the partitions of this broker.
+
+        Returns COORDINATOR_LOAD_IN_PROGRESS and no ids while a partition is being loaded.
+        """
         if self.runtime.is_loading:
             return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, []
         now_ms = self._clock.now_ms()
@@ -187,9 +195,9 @@ class TransactionCoordinator:
         return ErrorCode.NONE, [row for shard in shards for row in describe.list_all(shard, wanted, now_ms)]
 
     def matching(self, pattern: str, names: Sequence[str]) -> Promise[frozenset[str]]:
-        """Return those of `names` that a valid pattern matches as a whole.
+        """Return the members of `names` that a valid pattern matches as a whole.
 
-        The work is done in slices, so that a costly pattern does not hold the event loop.
+        The matching runs in slices, so that a costly pattern does not block the event loop.
         """
         found: Promise[frozenset[str]] = Promise()
         scan = Scan([pattern], names)
@@ -203,7 +211,7 @@ class TransactionCoordinator:
         go_on()
         return found
 
-    # --- inside
+    # --- helpers
 
     def _with_producer_id(
         self, name: str, decide: DecideWithId, fresh_id: int | None = None
@@ -246,10 +254,11 @@ class TransactionCoordinator:
         )
 
     def _marked(self, partition: int, name: str, decided: Transaction) -> None:
-        """Complete it; where that cannot be written now, ask again in a moment, for as long as it is ours.
+        """Complete the transaction once its markers are written; retry a failed write while this broker
+        coordinates the id.
 
-        Nobody else would: the markers are written, and forgotten. So it is the runtime that tells whether it
-        is ours, and no error of the log: a disk that is full for a moment is no other coordinator.
+        Only this retry completes the transaction, as its markers are written and forgotten. The runtime, not
+        the error of the append, says whether this broker still coordinates: a full disk may be temporary.
         """
 
         def written(error: ErrorCode) -> None:
@@ -290,7 +299,7 @@ class TransactionCoordinator:
 
 
 STEPS_IN_A_SLICE = 20_000
-"""Steps of a comparison with a pattern in one iteration of the event loop: a few milliseconds."""
+"""Pattern matching steps in one iteration of the event loop: a few milliseconds."""
 
 RETRY_MS = 100
-"""After a completion that could not be written."""
+"""Milliseconds before a completion that could not be written is tried again."""

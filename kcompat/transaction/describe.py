@@ -1,4 +1,4 @@
-"""DescribeTransactions and ListTransactions (KIP-664): what is known of transactional ids. Pure."""
+"""DescribeTransactions and ListTransactions (KIP-664): descriptions of transactional ids. Pure."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 STATE_OF_LABEL: Final = {state.label: state for state in State}
 KNOWN_LABELS: Final = STATE_OF_LABEL.keys() | {"Dead", "PrepareEpochFence"}
-"""Labels of states that a filter may name, also of the two states of Kafka that do not occur here."""
+"""Labels of states that a filter may name, including two states of Kafka that do not occur here."""
 
 
 class DescribedTransaction(Struct, frozen=True):
-    """A transactional id, or why this broker cannot say."""
+    """The state of a transactional id, or the error that hides it."""
 
     error: ErrorCode = ErrorCode.NONE
     transaction: Transaction | None = None
@@ -34,7 +34,9 @@ class TransactionFilter(Struct, frozen=True):
     states: AbstractSet[State] | None = None
     producer_ids: AbstractSet[int] = frozenset()
     longer_than_ms: int = -1
-    """Since the transaction began; one that never began is as old as can be."""
+    """Least age in ms of the open transaction; -1 for no condition. An id that never had a transaction always
+    passes.
+    """
 
     def passes(self, transaction: Transaction, now_ms: int) -> bool:
         """Return whether a transactional id passes the filter."""

@@ -1,6 +1,6 @@
 """The end of transactions: EndTxn, timeouts, and the completion once all markers are written.
 
-The end is decided by a record, and from then on nothing can change it: whoever coordinates has the markers
+A record decides the end, and nothing can change the end after that: each later coordinator has the markers
 written until all are. Kafka's counterpart: `TransactionCoordinator.endTransaction`.
 """
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 def end(
     transition: TransactionTransition, request: EndRequest, fresh_id: int | None
 ) -> ProducerAnswer | NeedsProducerId:
-    """EndTxn: decide how the producer's transaction ends, and tell what the producer goes on with.
+    """Decide how the producer's transaction ends (EndTxn); return the producer id and epoch to continue with.
 
-    CONCURRENT_TRANSACTIONS as long as markers are being written. After that, who asks again is told that it
-    is done; INVALID_TXN_STATE where the other end was decided, or nothing is open.
+    Returns CONCURRENT_TRANSACTIONS while markers are being written, and NONE for a repeated request after
+    that. Returns INVALID_TXN_STATE if the opposite end was decided, or if no transaction is open.
     """
     transaction = transition.shard.transactions.get(request.transactional_id)
     bumps, busy = request.client_version >= VERSION_2, busy_error(transaction)
     if bumps and busy:
-        return ProducerAnswer(busy)  # the producer may have been told already what it is after that
+        return ProducerAnswer(busy)  # the producer may have its next epoch already
     is_again = transaction is not None and bumps and _is_asked_again(transaction, request)
     error = ErrorCode.NONE if is_again else producer_error(transaction, request.producer)
     if error := error or busy:
@@ -44,8 +44,8 @@ def end(
     if transaction.state is done and (is_again or not bumps):
         return ProducerAnswer(producer=_producer_after(transaction))
     if bumps and not request.commits and not is_again:
-        # Since transaction.version 2 partitions are added by what is written to them, so the producer cannot
-        # know whether any was: it may abort where nothing is open.
+        # Since transaction.version 2 a write to a partition adds it. The producer cannot know whether any
+        # write succeeded, so it may abort when no transaction is open.
         return _decide(transition, request, transaction, fresh_id)
     return ProducerAnswer(ErrorCode.INVALID_TXN_STATE)
 
@@ -55,7 +55,7 @@ def _decide(
 ) -> ProducerAnswer | NeedsProducerId:
     bumps = request.client_version >= VERSION_2
     if bumps and request.commits and transaction.producer_epoch == FENCING_EPOCH:
-        # No epoch is left for the markers. As on a Kafka broker it is aborted when it is overdue.
+        # No epoch is left for the markers. As in Kafka, the transaction is aborted when it times out.
         return ProducerAnswer(ErrorCode.UNKNOWN_SERVER_ERROR)
     next_id = NO_PRODUCER_ID
     if bumps and transaction.is_exhausted:
@@ -71,8 +71,9 @@ def _decide(
 
 
 def _is_asked_again(transaction: Transaction, request: EndRequest) -> bool:
-    """Whether the epoch was raised by this very request before, whose answer was lost. Where a transaction is
-    open, or an id was given anew, it was raised by something else.
+    """Return whether the request was executed before and its response was lost: it raised the epoch by one.
+
+    In the states EMPTY and ONGOING another request has raised the epoch since.
     """
     if transaction.state in (State.EMPTY, State.ONGOING):
         return False
@@ -87,31 +88,31 @@ def _is_asked_again(transaction: Transaction, request: EndRequest) -> bool:
 
 
 def _producer_after(transaction: Transaction) -> Producer:
-    """Return the producer id and epoch with which the producer goes on once the markers are written."""
+    """Return the producer id and epoch that the producer uses once the markers are written."""
     if transaction.next_producer_id != NO_PRODUCER_ID:
         return Producer(transaction.next_producer_id, 0)
     return producer_of(transaction)
 
 
 def complete(transition: TransactionTransition, name: str, marked: Transaction) -> None:
-    """All markers of `marked`, as it was decided, are written, or are nobody's any more.
+    """Write that a transaction is complete, after all markers of `marked` are written or no longer needed.
 
-    Nothing happens where the id is something else by now. Its producer does not tell: before
-    `transaction.version` 2 the next transaction has the same epoch, and markers of its own to wait for.
+    `marked` is the whole state at the decision; nothing is written if the id has another state now. To
+    compare producers is not enough: before `transaction.version` 2 the next transaction has the same epoch.
     """
     if transition.shard.transactions.get(name) == marked:
         write(transition, name, marked.completed(transition.now_ms))
 
 
 def overdue(shard: Transactions, now_ms: int) -> list[str]:
-    """The ids whose transaction has been open for longer than its producer said."""
+    """Return the ids whose transaction has been open for longer than its timeout."""
     return [name for name, transaction in shard.transactions.items() if _is_overdue(transaction, now_ms)]
 
 
 def abort_overdue(transition: TransactionTransition, name: str) -> None:
     """Abort the transaction of one id in a higher epoch, if it is still overdue.
 
-    One is one operation: a batch of many may be more than the topic takes.
+    Each id has its own operation, because the batch of many aborts could exceed the topic's batch limit.
     """
     transaction = transition.shard.transactions.get(name)
     if transaction is not None and _is_overdue(transaction, transition.now_ms):
@@ -128,7 +129,7 @@ MAX_TOMBSTONES = 1000
 
 
 def expire(transition: TransactionTransition, retention_ms: int) -> bool:
-    """Forget ids that nobody has used for `retention_ms`; False if there may be more."""
+    """Write tombstones for ids that were unused for `retention_ms`; return False if more may have expired."""
     expired = [
         name
         for name, transaction in transition.shard.transactions.items()

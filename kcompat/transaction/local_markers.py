@@ -1,4 +1,4 @@
-"""Writes the markers of transactions to the partitions that this broker leads."""
+"""The writer of transaction markers to the partitions that this broker leads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ NOT_READY: Final = frozenset(
         ErrorCode.NOT_COORDINATOR,
     }
 )
-"""Errors of the group coordinator that the transaction coordinator does not know."""
+"""Errors of the group coordinator that are answered to the transaction coordinator as
+NOT_LEADER_OR_FOLLOWER.
+"""
 
 
 class MarkerLog(Protocol):
@@ -48,9 +50,10 @@ class MarkerLog(Protocol):
         now_ms: int,
         timeout_ms: int,
     ) -> Promise[Errors]:
-        """Append the batch to each partition and promise the error of each, once all are committed.
+        """Append the batch to each partition; promise the error of each once all appends are committed.
 
-        UNKNOWN_TOPIC_OR_PARTITION where `can_write` is false, REQUEST_TIMED_OUT after `timeout_ms`.
+        The error is UNKNOWN_TOPIC_OR_PARTITION if `can_write` is false, and REQUEST_TIMED_OUT after
+        `timeout_ms`.
         """
 
 
@@ -68,7 +71,9 @@ class LocalMarkers:
         self._config = config
 
     def write(self, marker: Marker) -> Promise[Errors]:
-        """Write the marker; REQUEST_TIMED_OUT for partitions that take longer than `request.timeout.ms`."""
+        """Write the marker. A partition that takes longer than `request.timeout.ms` gets
+        REQUEST_TIMED_OUT.
+        """
         ending = EndTransactionMarker(
             ControlType.COMMIT if marker.commits else ControlType.ABORT, marker.coordinator_epoch
         )

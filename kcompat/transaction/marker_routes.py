@@ -24,14 +24,16 @@ Row = WriteTxnMarkersRequest.WritableTxnMarker
 
 
 class MarkerWriter(Protocol):
-    """Writes markers to partitions that this broker leads."""
+    """Port that writes markers to partitions that this broker leads."""
 
     def write(self, marker: Marker) -> Promise[Errors]:
-        """The error of each partition, once all are as safe as acks=all asks."""
+        """Write the marker; promise the error of each partition once all writes are committed as with
+        acks=all.
+        """
 
 
 class MarkerRoutes:
-    """The `MarkerPorts` of a broker: markers are written here, or sent to the broker that leads."""
+    """The `MarkerPorts` of a broker: writes markers on this broker, or sends them to the leader's broker."""
 
     def __init__(self, here: MarkerWriter, peers: Peers, cluster: ImageSource, config: ConfigFeed) -> None:
         self._here = here
@@ -40,10 +42,11 @@ class MarkerRoutes:
         self._config = config
 
     def leader_of(self, partition: TopicPartition) -> int | None:
-        """See `MarkerPorts`. A leader whose broker is gone is none.
+        """Return the leader of a partition (`MarkerPorts.leader_of`), or -1 if the leader's broker is not
+        live.
 
-        A broker that has just started coordinates before it is shown anything: what it does not see is
-        deleted only if it sees the topic by which it coordinates.
+        A partition that is missing in the metadata image counts as deleted only if the image has
+        `__transaction_state`: a broker that has just started coordinates before its first metadata update.
         """
         image = self._cluster.image
         known = image.partition(*partition)
@@ -70,7 +73,9 @@ def _row(marker: Marker) -> Row:
 
 
 def _errors(markers: Sequence[Marker], response: Any) -> list[Errors]:
-    """Return the errors by marker; the rows of a response are found by producer id, in any order."""
+    """Return the errors of each marker. The rows of the response are in any order and found by
+    producer id.
+    """
     found: dict[int, Errors] = {}
     for row in response.markers:
         errors = found.setdefault(row.producer_id, {})

@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from kcompat.transaction.transaction import Transaction
 
 RETRY_MS: Final = 100
-"""Before a marker that was not written is sent again."""
+"""Milliseconds before a marker that was not written is sent again."""
 
 WRITTEN: Final = frozenset(
     {ErrorCode.NONE, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, ErrorCode.UNSUPPORTED_VERSION}
 )
-"""The partition has the marker, or can have none."""
+"""Errors after which no marker is sent: the partition has the marker, or cannot store one."""
 
 SUPERSEDED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED})
-"""Errors by which another broker coordinates the id, and completes the transaction."""
+"""Errors that mean that another broker coordinates the id, and completes the transaction."""
 
 
 class Marker(Struct, frozen=True):
-    """The end of one transaction, and the partitions in which it has to be written."""
+    """The end of one transaction, and the partitions to which its marker has to be written."""
 
     producer: Producer
     coordinator_epoch: int
     commits: bool
     version: int
-    """The `transaction.version` of its producer."""
+    """The `transaction.version` of the producer."""
     partitions: tuple[TopicPartition, ...]
 
 
@@ -55,16 +55,19 @@ class MarkerPorts(Protocol):
     """The port through which markers reach the leaders of partitions."""
 
     def leader_of(self, partition: TopicPartition) -> int | None:
-        """The broker that leads a partition; -1 while nobody does, None if there is no such partition."""
+        """Return the id of the broker that leads a partition; -1 if it has no leader, None if it does not
+        exist.
+        """
 
     def write(self, broker_id: int, markers: Sequence[Marker]) -> Promise[list[Errors]]:
-        """Have a broker write markers: for each one the error of each partition. Fails where it cannot be
-        asked.
+        """Have a broker write markers; promise the error of each partition, for each marker.
+
+        The promise fails if the broker cannot be reached.
         """
 
 
 class _Left:
-    """The markers of one transaction that are not yet written."""
+    """The unwritten markers of one transaction."""
 
     def __init__(self, partition: int, name: str, marker: Marker, done: Callable[[], object]) -> None:
         self.partition = partition
@@ -75,7 +78,7 @@ class _Left:
 
 
 class Markers:
-    """The markers that one broker, as coordinator, has written."""
+    """The queues of markers that one broker, as transaction coordinator, has other brokers write."""
 
     def __init__(self, ports: MarkerPorts, clock: Clock) -> None:
         self._ports = ports
@@ -97,8 +100,10 @@ class Markers:
         transaction: Transaction,
         done: Callable[[], object],
     ) -> None:
-        """Have the markers of a decided transaction written; `done()` once all are. `partition` is that of
-        `__transaction_state` which keeps the id. What was begun for the id before is forgotten.
+        """Begin to have the markers of a decided transaction written; call `done()` once all are written.
+
+        `partition` is the partition of `__transaction_state` that keeps the id. Earlier markers of the id are
+        forgotten.
         """
         marker = Marker(
             Producer(transaction.producer_id, transaction.producer_epoch),
@@ -112,17 +117,17 @@ class Markers:
         self._left[name] = self._fresh[name] = _Left(partition, name, marker, done)
 
     def hurry(self, name: str) -> None:
-        """Send the markers of an id now, because a request waits for its transaction."""
+        """Send the markers of an id now, because a request waits for the transaction."""
         if name in self._fresh:
             self._set_out()
 
     def forget(self, partition: int) -> None:
-        """The ids of this partition are coordinated elsewhere, or anew."""
+        """Forget the markers of all ids in a partition that is unloaded, or loaded again."""
         for name in [name for name, left in self._left.items() if left.partition == partition]:
             del self._left[name]
 
     def close(self) -> None:
-        """Write nothing more."""
+        """Forget all markers: the broker stops."""
         self._left.clear()
 
     def _set_out(self) -> None:
@@ -135,7 +140,7 @@ class Markers:
             self._finish_if_written(left)
 
     def _queue(self, left: _Left, partitions: Sequence[TopicPartition]) -> None:
-        """Queue these at their leaders; those of deleted topics need none."""
+        """Queue a marker for each partition's leader; a deleted partition needs no marker."""
         without_leader: list[TopicPartition] = []
         for each in partitions:
             leader = self._ports.leader_of(each)
@@ -162,7 +167,7 @@ class Markers:
         self._clock.call_later(RETRY_MS, again)
 
     def _flush(self, broker_id: int) -> None:
-        """Send a broker all that waits for it, unless it is at work."""
+        """Send all waiting markers to a broker, unless a request to it is under way."""
         if broker_id in self._under_way:
             return
         waiting = {

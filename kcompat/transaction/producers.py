@@ -1,7 +1,7 @@
-"""InitProducerId: who may use a transactional id from now on.
+"""InitProducerId: assigns a transactional id to a producer.
 
-Whoever asks fences all who used the id before: in a higher epoch, or with another producer id when the epochs
-are used up. What a former one has left open is aborted first. Kafka's counterpart:
+The new producer fences the former one with a higher epoch, or with another producer id when no epoch is left.
+An open transaction of the former producer is aborted first. Kafka's counterpart:
 `TransactionCoordinator.handleInitProducerId`.
 """
 
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 def initialize(
     transition: TransactionTransition, request: InitRequest, fresh_id: int | None
 ) -> ProducerAnswer | NeedsProducerId:
-    """Give the id to who asks; `fresh_id` is a producer id that nobody has, if one was got already.
+    """Assign the transactional id to the producer that sent the request.
 
-    CONCURRENT_TRANSACTIONS while a transaction is being ended, which the client waits for and asks again;
-    PRODUCER_FENCED for one that expects to be another producer than the last.
+    `fresh_id` is an unused producer id, or None if none has been allocated yet. Returns
+    CONCURRENT_TRANSACTIONS while a transaction is being ended, so that the client retries; PRODUCER_FENCED if
+    the request expects another producer than the current one.
     """
     name, expected, shard = request.transactional_id, request.expected, transition.shard
     transaction = shard.transactions.get(name)
@@ -52,7 +53,7 @@ def initialize(
         former = Producer() if expected is None else producer_of(transaction)
         if not transaction.is_exhausted:
             return given(transaction.producer_id, transaction.producer_epoch + 1, former)
-    elif expected.epoch == before.epoch:  # the answer was lost that told of the epoch
+    elif expected.epoch == before.epoch:  # the response with the new epoch was lost
         former = before
         if transaction.producer_epoch < FENCING_EPOCH:
             return given(transaction.producer_id, transaction.producer_epoch, former)
@@ -62,15 +63,16 @@ def initialize(
 
 
 def _may_be(expected: Producer, transaction: Transaction, before: Producer) -> bool:
-    """Whether a request may come from the transaction's producer: by the id that it has now or, after it used
-    up the epochs of that id, by the id that it had before.
+    """Return whether a request may come from the current producer of the transactional id.
+
+    The request names the current producer id or, if the epochs of the former id were used up, the former id.
     """
     is_former = expected.id in (before.id, transaction.previous_producer_id)
     return expected.id == transaction.producer_id or (is_former and expected.epoch >= LAST_EPOCH)
 
 
 def _before(shard: Transactions, name: str, transaction: Transaction) -> Producer:
-    """Return the producer before the request that made it what it is; an empty one where that is unknown."""
+    """Return the producer that the current one replaced, or an empty producer if it is unknown."""
     producer, before = shard.before.get(name, (Producer(), Producer()))
     return before if producer == producer_of(transaction) else Producer()
 

@@ -23,7 +23,10 @@ class Producer(Struct, frozen=True):
 
 
 class InitRequest(Struct, frozen=True):
-    """InitProducerId. `expected` is who the producer takes itself for; None if it has just begun."""
+    """InitProducerId for a transactional id.
+
+    `expected` is the producer id and epoch that the client has, or None for a new client.
+    """
 
     transactional_id: str
     timeout_ms: int
@@ -31,7 +34,7 @@ class InitRequest(Struct, frozen=True):
 
 
 class EndRequest(Struct, frozen=True):
-    """EndTxn, of a client that goes by this `transaction.version`."""
+    """EndTxn from a client that uses `client_version` of `transaction.version`."""
 
     transactional_id: str
     producer: Producer
@@ -40,14 +43,14 @@ class EndRequest(Struct, frozen=True):
 
 
 class ProducerAnswer(Struct, frozen=True):
-    """The producer as it goes on, or an error."""
+    """The producer id and epoch with which the client continues, or an error."""
 
     error: ErrorCode = ErrorCode.NONE
     producer: Producer = Producer()
 
 
 class NeedsProducerId(Struct, frozen=True):
-    """The request has to be asked again with a producer id that nobody has."""
+    """The decision that an operation has to run again with an unused producer id."""
 
 
 _ANSWERS: Final = UNAVAILABLE | TOO_LARGE | {ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE}
@@ -65,8 +68,8 @@ FIRST_WITH_FENCED: Final = 2
 
 
 def known_to(version: int, first_with_fenced: int, error: ErrorCode) -> ErrorCode:
-    """Return `error` for a client of this version: INVALID_PRODUCER_EPOCH for PRODUCER_FENCED where that is
-    newer.
+    """Return `error`, or INVALID_PRODUCER_EPOCH for PRODUCER_FENCED if `version` is below
+    `first_with_fenced`.
     """
     is_new = error == ErrorCode.PRODUCER_FENCED and version < first_with_fenced
     return ErrorCode.INVALID_PRODUCER_EPOCH if is_new else error

@@ -1,7 +1,7 @@
 """The record formats of `__transaction_state`.
 
-Values are written at version 0, as by Kafka 3.9, unless they say what only version 1 has: former and next
-producer ids, from `transaction.version` 1 on. Both are read.
+Values are written at version 0, as Kafka 3.9 does, unless they have a former or next producer id or a client
+version (`transaction.version` 1 and above), which only version 1 can hold. Both versions are read.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ _STATES: Final[Mapping[int, State]] = {int(state): state for state in State}
 
 
 def value_of(transaction: Transaction, feature_level: int) -> TransactionLogValue:
-    """Return the value of a record of a transactional id, at this level of `transaction.version`.
+    """Return the record value of a transactional id at this level of `transaction.version`.
 
-    A client at a higher level keeps what that level needs, where the cluster was lowered since.
+    A transaction of a client at a higher level keeps the fields of that level, even after the cluster was
+    downgraded.
     """
     topics = [
         TransactionLogValue.PartitionsSchema(topic, indexes)

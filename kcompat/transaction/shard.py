@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 
 class TransactionShard:
-    """A `Transactions`, and the `Shard` of a coordinator's runtime. Nothing is parked here."""
+    """The `Transactions` and the coordinator runtime's `Shard` of one partition. No request is
+    parked here.
+    """
 
     def __init__(
         self, decided: Callable[[str, Transaction], object], feature_level: Callable[[], int]
     ) -> None:
-        """`decided(transactional_id, transaction)` has the markers of a transaction written. It may be called
-        again for the same one, by a coordinator that has just loaded it.
+        """`decided(transactional_id, transaction)` has the markers of a transaction written. It is called
+        again for the same transaction after the coordinator has loaded it.
         """
         self._timeline = Timeline(is_loading=True)
         self.transactions: TimelineDict[str, Transaction] = TimelineDict(self._timeline)
@@ -31,7 +33,9 @@ class TransactionShard:
         self.feature_level = feature_level
         self._decided = decided
         self._prepared: dict[str, int] = {}
-        """Offset of the decision of each transaction whose markers are not begun."""
+        """Offset of the deciding record of each transaction whose markers have not been started, by
+        transactional id.
+        """
 
     def replay(self, record: CoordinatorRecord, position: ReplayPosition) -> None:
         """Apply one record."""

@@ -1,4 +1,4 @@
-"""The states of a transactional id, and which may follow which (Kafka's `TransactionState`)."""
+"""The states of a transactional id and the transitions between them (Kafka's `TransactionState`)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 class State(IntEnum):
     """States of a transaction, as in the records of `__transaction_state`.
 
-    Kafka's two further ones, Dead and PrepareEpochFence, are never in a record: here an id that expires is
-    gone, and a fence is an abort in a higher epoch.
+    Kafka's states Dead and PrepareEpochFence are never in a record: here an expired id is deleted at once,
+    and a fence is an abort in a higher epoch.
     """
 
     EMPTY = 0
@@ -30,12 +30,12 @@ class State(IntEnum):
 
     @property
     def is_prepared(self) -> bool:
-        """Whether it is decided how the transaction ends, and its markers are being written."""
+        """Whether the end of the transaction is decided and its markers are being written."""
         return self in (State.PREPARE_COMMIT, State.PREPARE_ABORT)
 
     @property
     def is_over(self) -> bool:
-        """Whether no transaction is open: the producer may begin one, or be replaced, or forgotten."""
+        """Whether no transaction is open, so that the id can begin one, change its producer, or expire."""
         return self in (State.EMPTY, State.COMPLETE_COMMIT, State.COMPLETE_ABORT)
 
 
@@ -51,5 +51,5 @@ PREVIOUS: Final[Mapping[State, frozenset[State]]] = {
 }
 """States from which each state can be reached.
 
-Since `transaction.version` 2 a producer may abort where nothing is open (KIP-890).
+Since `transaction.version` 2 a producer may abort when no transaction is open (KIP-890).
 """

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 NO_PRODUCER_ID: Final = -1
 NO_TIMESTAMP: Final = -1
 LAST_EPOCH: Final = 32_766
-"""The last that a producer is given: one more is left to fence it (Kafka's `isEpochExhausted`)."""
+"""Last epoch that a producer can get; one more is reserved to fence it (Kafka's `isEpochExhausted`)."""
 FENCING_EPOCH: Final = LAST_EPOCH + 1
-"""The last there is. What is open in it, which should not be, is aborted in it."""
+"""Highest epoch. A transaction that is open in it, which should not happen, is aborted in the same epoch."""
 
 
 class Transaction(Struct, frozen=True):
@@ -43,11 +43,11 @@ class Transaction(Struct, frozen=True):
     partitions: frozenset[TopicPartition] = frozenset()
     """Partitions in which markers have to be written."""
     previous_producer_id: int = NO_PRODUCER_ID
-    """Producer id before the last change."""
+    """Producer id before the last change of state."""
     next_producer_id: int = NO_PRODUCER_ID
-    """Producer id after the transaction that is being ended, where the current id has no epoch left."""
+    """Producer id after the transaction that is being ended, if the current id has no epoch left; else -1."""
     client_version: int = 0
-    """The `transaction.version` that the client went by when it last wrote."""
+    """The `transaction.version` of the client at its last write."""
 
     @property
     def is_exhausted(self) -> bool:
@@ -56,11 +56,11 @@ class Transaction(Struct, frozen=True):
 
     @property
     def _fencing_epoch(self) -> int:
-        """The next, in which an abort leaves the producer behind; none follows the highest, as in Kafka."""
+        """The next epoch, in which an abort fences the producer; the highest epoch stays, as in Kafka."""
         return min(self.producer_epoch + 1, FENCING_EPOCH)
 
     def given_to(self, producer_id: int, producer_epoch: int, timeout_ms: int, now_ms: int) -> Transaction:
-        """The id with another producer, or the same in another epoch; nothing is open."""
+        """Return the id with another producer id or epoch and without an open transaction."""
         return self._to(
             State.EMPTY,
             producer_id=producer_id,
@@ -73,7 +73,7 @@ class Transaction(Struct, frozen=True):
     def with_partitions(
         self, partitions: Iterable[TopicPartition], client_version: int, now_ms: int
     ) -> Transaction:
-        """A transaction that these partitions are in too; it begins now if none was open."""
+        """Return the transaction with these partitions added; it begins now if none was open."""
         return self._to(
             State.ONGOING,
             partitions=self.partitions.union(partitions),
@@ -87,7 +87,8 @@ class Transaction(Struct, frozen=True):
     ) -> Transaction:
         """Return the transaction after its end is decided.
 
-        Since `transaction.version` 2 the epoch rises with it; `next_producer_id` follows the last epoch.
+        Since `transaction.version` 2 the epoch rises by one. `next_producer_id` replaces an id whose epochs
+        are used up.
         """
         epoch = self.producer_epoch
         if client_version >= VERSION_2:
@@ -102,7 +103,9 @@ class Transaction(Struct, frozen=True):
         )
 
     def fenced(self, now_ms: int) -> Transaction:
-        """Return the aborted transaction in an epoch that no client gets, which fences its producer."""
+        """Return the aborted transaction in a new epoch, which no client gets and which fences the
+        producer.
+        """
         return self._to(
             State.PREPARE_ABORT, producer_epoch=self._fencing_epoch, updated_ms=now_ms, client_version=0
         )
@@ -134,6 +137,6 @@ class Transaction(Struct, frozen=True):
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> Iterator[tuple[str, list[int]]]:
-    """The indexes of each topic, in order, as records and messages have them."""
+    """Return each topic with its sorted partition indexes, as records and messages group them."""
     for topic, rows in groupby(sorted(partitions), itemgetter(0)):
         yield topic, [index for _, index in rows]

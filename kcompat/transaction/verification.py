@@ -1,7 +1,8 @@
-"""Asks the coordinator of a transaction whether partitions are in it, or to add them (KIP-890).
+"""Requests to the coordinators of transactions to verify or add partitions (KIP-890).
 
-A coordinator on this broker is asked directly. To each other broker one request is under way at a time, with
-all that has come up meanwhile. Kafka's counterpart: `AddPartitionsToTxnManager`.
+The coordinator on this broker is called directly. Each other broker has one request under way at a time; the
+next one carries all verifications that have come up meanwhile. Kafka's counterpart:
+`AddPartitionsToTxnManager`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ Request = AddPartitionsToTxnRequest
 
 
 class TransactionVerifier:
-    """The `Verifier` of one broker's partitions (`kcompat.coordinator.ports`): asks the coordinators."""
+    """The `Verifier` of one broker's partitions (`kcompat.coordinator.ports`), which calls the
+    coordinators.
+    """
 
     def __init__(
         self, coordinator: TransactionCoordinator, peers: Peers, cluster: ImageSource, config: ConfigFeed
@@ -52,7 +55,7 @@ class TransactionVerifier:
         return bool(self._config.current.get("transaction.partition.verification.enable"))
 
     def ask(self, claim: Claim, partitions: Collection[TopicPartition]) -> Promise[Errors]:
-        """Add or verify partitions (`Verifier.ask`), with errors that producers understand."""
+        """Add or verify partitions (`Verifier.ask`); promise errors that producers understand."""
         leader = self._leader_for(claim.transactional_id)
         if leader == self._peers.broker_id:
             return self._ask_here(claim, partitions).map(partial(_told, claim))
@@ -75,7 +78,9 @@ class TransactionVerifier:
         return added.map(lambda error: dict.fromkeys(partitions, error))
 
     def _queue(self, broker_id: int, question: _Question) -> None:
-        """At most one question of an id waits: of two the producer has given the older up."""
+        """Queue a verification for a broker. Only the newest one of a transactional id waits, as its producer
+        has given up the older one.
+        """
         waiting = self._waiting.setdefault(broker_id, {})
         name = question.claim.transactional_id
         former = waiting.get(name)
@@ -119,7 +124,7 @@ class TransactionVerifier:
                 )
             else:
                 refused = error_of(response.error_code) or ErrorCode.UNKNOWN_SERVER_ERROR
-                is_denied = refused == ErrorCode.CLUSTER_AUTHORIZATION_FAILED  # no matter of the client's
+                is_denied = refused == ErrorCode.CLUSTER_AUTHORIZATION_FAILED  # not the client's fault
                 question.answer_all(ErrorCode.INVALID_TXN_STATE if is_denied else refused)
         self._send(broker_id)
 
@@ -132,7 +137,7 @@ class TransactionVerifier:
 
 
 class _Question:
-    """The verification that one producer waits for."""
+    """A verification that one producer waits for."""
 
     def __init__(self, claim: Claim, partitions: Collection[TopicPartition]) -> None:
         self.claim = claim
@@ -164,7 +169,7 @@ def _request(questions: Collection[_Question], version: int) -> AddPartitionsToT
 
 
 def _told(claim: Claim, errors: Errors) -> Errors:
-    """The errors as the client's version knows them, of those partitions that have one."""
+    """Return the errors of the partitions that have one, in codes that the client's version knows."""
     return {each: _known(claim, error) for each, error in errors.items() if error}
 
 

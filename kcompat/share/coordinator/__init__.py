@@ -1,1 +1,1 @@
-"""The share coordinator: what share partitions have delivered, kept in `__share_group_state`."""
+"""The share coordinator, which keeps the delivery state of share partitions in `__share_group_state`."""

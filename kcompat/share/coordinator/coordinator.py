@@ -1,4 +1,4 @@
-"""The share coordinator: it stores the state of share partitions for their leaders and group coordinators.
+"""The share coordinator, which stores the state of share partitions for leaders and group coordinators.
 
 Each method handles one request for one share partition, on the shard that keeps it. Kafka's counterpart:
 `ShareCoordinatorService`.
@@ -47,7 +47,7 @@ _AS_COORDINATOR = {
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
-"""Errors of the response by the error of a failed append to `__share_group_state`."""
+"""Errors of a response, by the error of the failed append to `__share_group_state`."""
 
 
 def _value_version(_value: Message) -> int:
@@ -68,11 +68,12 @@ class PrunableLog(CoordinatorLog, Protocol):
 
 
 class ShareCoordinator:
-    """The share partitions that one broker coordinates; a `Persister` for these share partitions.
+    """The share partitions that one broker coordinates, as a `Persister`.
 
-    `state_partitions()` returns how many partitions `__share_group_state` has; `partition_count(topic_id)`
-    returns that of a topic, 0 if the topic does not exist; `is_enabled()` returns whether the cluster has
-    share groups (`share.version`). `load` adds a partition of `__share_group_state`, `unload` removes it.
+    `state_partitions()` returns the number of partitions of `__share_group_state`;
+    `partition_count(topic_id)` returns the number of partitions of a topic, 0 if it does not exist;
+    `is_enabled()` returns whether the cluster has share groups (`share.version`). `load` adds a partition of
+    `__share_group_state`, `unload` removes it.
     """
 
     def __init__(
@@ -95,15 +96,15 @@ class ShareCoordinator:
         )
         self._timers: dict[str, Timer] = {}
         self._pruned: dict[int, int] = {}
-        """Offset up to which the log of each partition has been deleted already."""
+        """Offset below which the log of each partition has been deleted, by partition."""
 
     def _make_shard(self, _partition: int, _timers: KeyedTimers) -> ShareShard:
         return ShareShard(self.config, self._partition_count)
 
-    # --- life
+    # --- start and stop
 
     def start(self) -> None:
-        """Begin to delete redundant records, and to rewrite old states so that their records become
+        """Begin to delete redundant records, and to snapshot old states so that their records become
         redundant.
         """
         self._every("prune", self.config.prune_interval_ms, self._prune)
@@ -174,10 +175,10 @@ class ShareCoordinator:
         return self._write(key, decide, lambda error: StateSummary(error, _unable("read", error, " summary")))
 
     def forget_topics(self, topic_ids: Collection[bytes]) -> None:
-        """Forget the share partitions of topics that were deleted."""
+        """Delete the state of share partitions whose topics were deleted."""
         self.runtime.run_everywhere(lambda transition: operations.forget_topics(transition, topic_ids))
 
-    # --- inside
+    # --- helpers
 
     def _write(
         self,
@@ -204,7 +205,7 @@ class ShareCoordinator:
         self.runtime.run_everywhere(operations.snapshot_cold)
 
     def _prune(self) -> None:
-        """Delete the head of each log that later records have made redundant."""
+        """Delete the head of each log that later records make redundant."""
         for partition, shard in list(self.runtime.active()):
             offset = shard.redundant_before
             if offset is None or offset == self._pruned.get(partition):

@@ -1,6 +1,6 @@
 """The operations of the share coordinator on one share partition, each a pure function of its shard.
 
-The checks come in the order of Kafka's `ShareCoordinatorShard`, which decides which error a client sees.
+The checks are in the order of Kafka's `ShareCoordinatorShard`, which determines the error that a client gets.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _NONE = Outcome()
 def initialize(
     transition: ShareTransition, key: SharePartitionKey, state_epoch: int, start_offset: int
 ) -> Outcome:
-    """Decide InitializeShareGroupState: begin the state of a share partition anew.
+    """Decide InitializeShareGroupState: reset the state of a share partition.
 
-    A request without a start offset changes nothing in a state epoch that has begun: it is a retry after a
-    timeout, and members may have gone on meanwhile. Kafka begins anew.
+    A request without a start offset does nothing if its state epoch has begun: it is a retry after a timeout,
+    and members may have acquired records since. Kafka resets the state again.
     """
     known = transition.shard.states.get(key)
     refusal = _misplaced(key)
@@ -91,7 +91,7 @@ def write(transition: ShareTransition, key: SharePartitionKey, news: StateWrite)
 
 
 def delete(transition: ShareTransition, key: SharePartitionKey) -> Outcome:
-    """Decide DeleteShareGroupState: forget a share partition, also one that is not known."""
+    """Decide DeleteShareGroupState: delete the state of a share partition. An unknown one is no error."""
     refusal = _misplaced(key)
     refusal = refusal if refusal.error else _missing(transition.shard, key)
     if not refusal.error and transition.shard.states.get(key) is not None:
@@ -131,7 +131,7 @@ def snapshot_cold(transition: ShareTransition) -> None:
 
 
 def forget_topics(transition: ShareTransition, topic_ids: Collection[bytes]) -> None:
-    """Forget the share partitions of topics that were deleted."""
+    """Delete the state of share partitions whose topics were deleted."""
     for key in transition.shard.states.keys():  # noqa: SIM118
         if key.topic_id in topic_ids:
             transition.write(snapshot_key(key), None)

@@ -1,7 +1,7 @@
 """The share partitions whose state lives in one partition of `__share_group_state`.
 
-What the log holds changes only in `replay`. Kafka's counterpart: `ShareCoordinatorShard`, and for what is
-redundant `ShareCoordinatorOffsetsManager`.
+Only `replay` changes the logged state. Kafka's counterparts: `ShareCoordinatorShard`, and
+`ShareCoordinatorOffsetsManager` for redundant records.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class ShareCoordinatorConfig(Struct, frozen=True):
 
 
 class ShareShard:
-    """The share partitions that one partition of `__share_group_state` keeps.
+    """The share partitions in one partition of `__share_group_state`.
 
-    `partition_count(topic_id)` returns how many partitions a topic has, 0 if there is no such topic.
+    `partition_count(topic_id)` returns the number of partitions of a topic, 0 if it does not exist.
     """
 
     def __init__(self, config: ShareCoordinatorConfig, partition_count: Callable[[bytes], int]) -> None:
@@ -64,8 +64,8 @@ class ShareShard:
     def redundant_before(self) -> int | None:
         """Offset below which all committed records of the log are redundant; None if no record is.
 
-        That is the offset of the oldest of the last snapshots, or of the last tombstone if there is no
-        snapshot.
+        The offset is the lowest among the last snapshots of all share partitions. Without snapshots it is the
+        offset of the last tombstone.
         """
         snapshots = [state.snapshot_offset for _, state in self.states.committed_items()]
         oldest = min(snapshots) if snapshots else self._tombstones.committed(_LAST_TOMBSTONE)
@@ -104,21 +104,21 @@ class ShareShard:
         """Ignore a transaction marker: no transaction writes to this topic."""
 
     def committed(self, offset: int) -> None:
-        """Show readers the records up to `offset`."""
+        """Make the records up to `offset` visible to readers."""
         self._timeline.commit(offset)
 
-    # --- coming and going
+    # --- loading and unloading
 
     def loaded(self, now_ms: int) -> None:  # noqa: ARG002
         """Begin to show readers only committed records. The shard has no timers to start."""
         self._timeline.loaded()
 
     def unloaded(self) -> list[Answer]:
-        """Do nothing: no request is parked here."""
+        """Return nothing: no request is parked here."""
         return []
 
     def check_invariants(self) -> None:
-        """Assert what must always hold."""
+        """Assert the invariants of each state."""
         for state in self.states.values():
             assert state.state_epoch <= state.fencing_state_epoch
             assert state.leader_epoch <= state.fencing_leader_epoch

@@ -1,7 +1,7 @@
-"""The stored state of one share partition, and the records it is made of and told in.
+"""The stored state of one share partition, and the records of its log.
 
-A snapshot is the whole state. An update is what came after the snapshot of its epoch, and is combined with
-what is known. Kafka's counterpart: `ShareGroupOffset`.
+A snapshot record holds the whole state. An update record holds changes after the snapshot of the same
+snapshot epoch, and is merged with the known state. Kafka's counterpart: `ShareGroupOffset`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ShareState(Struct, frozen=True):
-    """The delivery state of a share partition, as of the last record about it."""
+    """The delivery state of a share partition after its last record."""
 
     snapshot_epoch: int
     state_epoch: int
@@ -36,15 +36,15 @@ class ShareState(Struct, frozen=True):
     delivery_complete_count: int
     batches: tuple[StateBatch, ...]
     created_ms: int
-    """Wall-clock time in ms of the last snapshot that a request caused, not counting cold ones."""
+    """Wall-clock time in ms of the last snapshot that a request caused; cold snapshots do not count."""
     written_ms: int
-    """Wall-clock time in ms of the last snapshot, cold ones included."""
+    """Wall-clock time in ms of the last snapshot; cold snapshots count."""
     fencing_leader_epoch: int
     """Highest leader epoch seen: older leaders are fenced. Initialization does not lower it."""
     fencing_state_epoch: int
     """Highest state epoch seen."""
     snapshot_offset: int
-    """Offset of the last snapshot in the log: older records of this share partition are redundant."""
+    """Offset of the last snapshot in the log; older records of this share partition are redundant."""
     updates: int = 0
     """Number of updates since the last snapshot."""
 
@@ -52,7 +52,7 @@ class ShareState(Struct, frozen=True):
 def initialized(
     known: ShareState | None, state_epoch: int, start_offset: int, now_ms: int
 ) -> ShareSnapshotValue:
-    """Return the snapshot with which a share partition begins anew."""
+    """Return the snapshot that resets a share partition."""
     return ShareSnapshotValue(
         snapshot_epoch=0 if known is None else known.snapshot_epoch + 1,
         state_epoch=state_epoch,
@@ -65,10 +65,11 @@ def initialized(
 
 
 def brought_up_to_date(known: ShareState, write: StateWrite) -> StateWrite:
-    """Return `write` without a start offset behind the known one, which never goes back in a state epoch.
+    """Return `write` with a start offset that is not below the known one.
 
-    A leader that got no answer in time reads its state again, and may be far ahead when its earlier write
-    arrives. That write's start offset would deliver finished records again.
+    The start offset never goes back within a state epoch. A leader without a response reads its state again,
+    and may be far ahead when its earlier write arrives. The start offset of that write would deliver finished
+    records again.
     """
     if write.start_offset == NO_OFFSET or write.start_offset >= known.start_offset:
         return write
@@ -78,7 +79,7 @@ def brought_up_to_date(known: ShareState, write: StateWrite) -> StateWrite:
 
 
 def updated(known: ShareState, write: StateWrite, leader_epoch: int) -> ShareUpdateValue:
-    """Return the update that records what was written."""
+    """Return the update record of a write."""
     return ShareUpdateValue(
         snapshot_epoch=known.snapshot_epoch,
         leader_epoch=leader_epoch,
@@ -93,7 +94,7 @@ def updated(known: ShareState, write: StateWrite, leader_epoch: int) -> ShareUpd
 def snapshot_of_write(
     known: ShareState, write: StateWrite, leader_epoch: int, now_ms: int
 ) -> ShareSnapshotValue:
-    """Return the snapshot that replaces an update after enough updates."""
+    """Return the snapshot that is written instead of an update after enough updates."""
     start_offset = known.start_offset if write.start_offset == NO_OFFSET else write.start_offset
     return ShareSnapshotValue(
         snapshot_epoch=known.snapshot_epoch + 1,
@@ -146,7 +147,7 @@ def after_snapshot(known: ShareState | None, value: ShareSnapshotValue, offset: 
 
 
 def after_update(known: ShareState, value: ShareUpdateValue) -> ShareState:
-    """Return the state after an update has been replayed; an update leaves the state epoch as it is."""
+    """Return the state after an update has been replayed; an update does not change the state epoch."""
     start_offset = known.start_offset if value.start_offset == NO_OFFSET else value.start_offset
     leader_epoch = known.leader_epoch if value.leader_epoch == NO_EPOCH else value.leader_epoch
     news = [

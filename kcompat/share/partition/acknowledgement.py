@@ -1,7 +1,7 @@
 """Acknowledgements of members: accept, release, reject, renew (KIP-932, KIP-1222). Pure.
 
-No acknowledgement counts before it is stored: `acknowledge` and `release` make a `Change`, which is to be
-settled when the fate of the write is known. Kafka's counterparts: `SharePartition.acknowledge` and
+An acknowledgement takes effect once it is stored: `acknowledge` and `release` make a `Change`, which `settle`
+completes when the outcome of the write is known. Kafka's counterparts: `SharePartition.acknowledge` and
 `releaseAcquiredRecords`.
 """
 
@@ -28,7 +28,7 @@ class AcknowledgeType(IntEnum):
     """Kinds of acknowledgement of a record."""
 
     GAP = 0
-    """Marks an offset that has no record."""
+    """Type for an offset that has no record."""
     ACCEPT = 1
     RELEASE = 2
     REJECT = 3
@@ -58,14 +58,14 @@ NO_RENEWALS: Final = Outcome(
 
 
 class Acknowledgement(NamedTuple):
-    """Acknowledgement of a range of records: one type for all of them, or one for each."""
+    """Acknowledgement of a range of records, with one type for all records or one for each."""
 
     first_offset: int
     last_offset: int
     types: Sequence[int]
 
     def runs(self) -> Iterator[tuple[int, int, AcknowledgeType]]:
-        """Return the first and last offset of each run of neighbours with the same type."""
+        """Yield first offset, last offset and type of each run of adjacent records with the same type."""
         if len(self.types) == 1:
             yield self.first_offset, self.last_offset, AcknowledgeType(self.types[0])
             return
@@ -87,7 +87,9 @@ class Acknowledging:
         self._change = Change()
 
     def run(self, said: Iterable[Acknowledgement]) -> Change | Outcome:
-        """Begin the change, or return why it is refused; in that case only renewals have come into effect."""
+        """Return the begun change, or the reason why it is refused. After a refusal only renewals have taken
+        effect.
+        """
         for each in said:
             refusal = self._begin(each)
             if refusal is not None:
@@ -96,12 +98,12 @@ class Acknowledging:
         return self._change
 
     def _begin(self, said: Acknowledgement) -> Outcome | None:
-        """Begin the change of one range; return the error if it is refused, or None."""
+        """Begin the change of one range; return the error that refuses it, or None."""
         start = self._window.start_offset
         if not _KNOWN_TYPES.issuperset(said.types):
             return Outcome(ErrorCode.INVALID_REQUEST, f"Invalid acknowledge type: {list(said.types)}")
         if said.last_offset < start:
-            return None  # the start has moved past it: there is nothing left to say
+            return None  # the records below the start are finished already
         batches = self._window.overlapping(max(said.first_offset, start), said.last_offset)
         if not batches or batches[-1].last < said.last_offset:
             return PAST_IN_FLIGHT if self._window.batches else NOT_IN_FLIGHT
@@ -113,7 +115,9 @@ class Acknowledging:
         return None
 
     def _begin_run(self, first: int, last: int, kind: AcknowledgeType) -> Outcome | None:
-        """Begin the change of neighbouring records with the same acknowledgement type."""
+        """Begin the change of adjacent records with the same acknowledgement type; return the error that
+        refuses it, or None.
+        """
         limits = self._limits
         for batch in self._window.overlapping(first, last):
             refusal = self._refusal(batch.parts(first, last))
@@ -143,7 +147,7 @@ class Acknowledging:
 
 
 def release(window: Window, member_id: str, limits: ShareLimits) -> Change:
-    """Begin to release all records of a member that is gone."""
+    """Begin to release all records of a departed member; return the change."""
     change = Change()
     for batch in window.batches:
         for span in batch.spans:
@@ -153,10 +157,10 @@ def release(window: Window, member_id: str, limits: ShareLimits) -> Change:
 
 
 def expire(window: Window, limits: ShareLimits, now_ms: int) -> tuple[list[StateBatch], int | None]:
-    """Release the records whose locks have ended.
+    """Release the records whose acquisition locks have ended.
 
-    Returns the change to store, which counts whether or not the write works, and the time at which the next
-    lock ends, None without any.
+    Returns the batches to store, which are in force even if the write fails, and the time in ms at which the
+    next lock ends (None without locks).
     """
     stored: list[StateBatch] = []
     next_end: int | None = None
@@ -179,11 +183,11 @@ def expire(window: Window, limits: ShareLimits, now_ms: int) -> tuple[list[State
 
 
 def settle(window: Window, change: Change, limits: ShareLimits, now_ms: int, *, is_stored: bool) -> None:
-    """Apply the result of a write to a change: keep the change, or take it back."""
+    """Complete a change after its write: keep it if it was stored, else take it back."""
     change.settled = True
     for span in change.spans:
         if span.change is not change:
-            continue  # archived meanwhile
+            continue  # archived in the meantime
         if is_stored:
             span.change = None
         else:

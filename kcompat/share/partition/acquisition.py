@@ -1,11 +1,11 @@
 """Acquisition of fetched records for a member, as ranges. Pure.
 
 Records that were in flight before are acquired if they are available; new records are added. Record batches
-of the log are acquired whole, the last one beyond the number of wanted records, unless the member asks for an
-exact limit (`AcquireMode.RECORD_LIMIT`). Kafka's counterpart: `SharePartition.acquire`.
+of the log are acquired whole, and the last one may exceed the number of wanted records, unless the member
+requests an exact limit (`AcquireMode.RECORD_LIMIT`). Kafka's counterpart: `SharePartition.acquire`.
 
-Records that were delivered often come in smaller numbers, and those on their last delivery one by one, so
-that one record that no member can process does not archive its neighbours with it.
+Records with a high delivery count are acquired in smaller numbers, and records on their last delivery one by
+one. So a record that no member can process does not cause its neighbours to be archived.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from kcompat.share.partition.window import Window
 
 ISOLATING_LIMIT = 2
-"""Up to this delivery limit, records on their last delivery are not isolated."""
+"""Highest delivery limit at which records on their last delivery are not isolated."""
 
 
 class FetchedBatch(NamedTuple):
-    """The offsets of a record batch of the log, both ends included."""
+    """First and last offset of a record batch of the log."""
 
     first: int
     last: int
@@ -39,7 +39,7 @@ class Wish(NamedTuple):
     fetch_offset: int
     max_records: int
     batch_size: int
-    """Number of records that a range should not exceed, as far as the record batches allow."""
+    """Number of records that a range should not exceed. Record batches are not split for it."""
     mode: AcquireMode
 
 
@@ -52,7 +52,7 @@ class Acquired(NamedTuple):
 
 
 class Acquisition:
-    """The acquisition of one fetch: the ranges acquired so far."""
+    """The acquisition for one fetch: the ranges acquired so far."""
 
     def __init__(self, window: Window, wish: Wish, limits: ShareLimits, now_ms: int) -> None:
         self.acquired: list[Acquired] = []
@@ -71,7 +71,7 @@ class Acquisition:
         last = self._bound(fetched[-1].last)
         if last is None:
             return []
-        if self._wish.fetch_offset < fetched[0].first:  # what was there is compacted away
+        if self._wish.fetch_offset < fetched[0].first:  # the records in between are compacted away
             window.archive_free(self._wish.fetch_offset, fetched[0].first - 1)
             window.advance()
         first = max(fetched[0].first, window.start_offset)
@@ -93,7 +93,7 @@ class Acquisition:
     def _bound(self, last: int) -> int | None:
         """Limit the number of wanted records; return the last offset that may be acquired, or None.
 
-        At the limit of records in flight, those that have become available again may still be acquired.
+        At the limit of records in flight, released records may still be acquired.
         """
         window = self._window
         room = min(self._wanted, self._limits.max_record_locks - window.in_flight)
@@ -106,10 +106,12 @@ class Acquisition:
         return min(last, window.end_offset - 1)
 
     def _first_new(self, first: int) -> int:
-        """Return the offset at which new records begin; without batches, not below the window's end."""
+        """Return the offset at which new records begin, not below the window's end if no batches are in
+        flight.
+        """
         return first if self._window.batches else max(first, self._window.end_offset)
 
-    # --- what was in flight before
+    # --- records that were in flight before
 
     def _acquire_again(self, batch: InFlightBatch, first: int, last: int) -> bool:
         """Acquire the available records of a batch; return False if the acquisition ends with it."""
@@ -141,7 +143,7 @@ class Acquisition:
             if excess >= 0 and not is_throttled:
                 is_throttled = True
                 smaller = max(1, batch.size >> (excess + 1))
-                if count < smaller:  # as in Kafka, a number that is passed already bounds nothing
+                if count < smaller:  # as in Kafka, a limit that is exceeded already has no effect
                     limit = min(limit, smaller)
             begin = max(span.first, first)
             size = min(span.last, last) - begin + 1
@@ -157,7 +159,7 @@ class Acquisition:
         return count
 
     def _take(self, span: Span, *, joins: bool = False) -> None:
-        """Acquire a span. With `joins` its range may be merged with the one before it."""
+        """Acquire a span. With `joins` its range may be merged with the preceding one."""
         span.acquire(self._wish.member_id, self._locked_until_ms)
         self._count += span.size
         if joins:
@@ -167,12 +169,14 @@ class Acquisition:
                 return
         self.acquired.append(Acquired(span.first, span.last, span.delivery_count))
 
-    # --- what is new
+    # --- new records
 
     def _acquire_new(
         self, fetched: Sequence[FetchedBatch], first: int, last: int, *, is_in_gap: bool
     ) -> None:
-        """Put new records in flight, up to the end of the record batch that holds the last wanted one."""
+        """Put new records in flight, up to the end of the record batch that contains the last
+        wanted record.
+        """
         room = self._wanted - self._count
         end = last
         if room < last - first + 1:
@@ -187,7 +191,7 @@ class Acquisition:
             self._window.insert(gap(end + 1, last))
 
     def _put_split(self, fetched: Sequence[FetchedBatch], first: int, last: int) -> None:
-        """Put records in flight in ranges of about the batch size, cut between record batches only."""
+        """Put records in flight in ranges of about the batch size, without splitting record batches."""
         if last - first + 1 > self._wish.batch_size:
             for batch in fetched:
                 if batch.first > last:
@@ -198,7 +202,7 @@ class Acquisition:
         self._put(first, last, last)
 
     def _put(self, first: int, last: int, last_taken: int) -> None:
-        """Put a batch in flight, of which the records up to `last_taken` are acquired."""
+        """Put a batch in flight, and acquire its records up to `last_taken`."""
         spans = [Span(first, last_taken, RecordState.AVAILABLE, 0)]
         if last_taken < last:
             spans.append(Span(last_taken + 1, last, RecordState.AVAILABLE, 0))
@@ -208,12 +212,12 @@ class Acquisition:
 
 
 def gap(first: int, last: int) -> InFlightBatch:
-    """Return a batch of offsets of which it is unknown whether they were delivered."""
+    """Return a batch of offsets whose delivery state is unknown."""
     return InFlightBatch([Span(first, last, RecordState.AVAILABLE, 0)], is_gap=True)
 
 
 def without(acquired: Sequence[Acquired], removed: Sequence[FetchedBatch]) -> list[Acquired]:
-    """Return the ranges without the offsets of some record batches, which come in order."""
+    """Return the acquired ranges without the offsets of `removed` record batches, which are in order."""
     rest: list[Acquired] = []
     for each in acquired:
         first = each.first_offset
@@ -229,7 +233,7 @@ def without(acquired: Sequence[Acquired], removed: Sequence[FetchedBatch]) -> li
 
 
 def _end_of_batch(fetched: Sequence[FetchedBatch], offset: int) -> int:
-    """Return the last offset of the record batch that holds an offset; the offset itself if none does."""
+    """Return the last offset of the record batch that contains `offset`; `offset` itself if no batch does."""
     for batch in reversed(fetched):
         if batch.first <= offset:
             return max(batch.last, offset)

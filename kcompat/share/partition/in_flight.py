@@ -37,7 +37,7 @@ TERMINAL = frozenset({RecordState.ACKNOWLEDGED, RecordState.ARCHIVED})
 
 
 class Change:
-    """Change of spans that counts once it is stored, and is taken back if the write fails."""
+    """Change of spans that takes effect once it is stored, and is taken back if the write fails."""
 
     __slots__ = ("batches", "settled", "spans")
 
@@ -45,13 +45,13 @@ class Change:
         self.batches: list[StateBatch] = []
         """Batches to store, in the order of the change."""
         self.spans: list[Span] = []
-        """Spans that wait for the change to be stored. A span that was cut appears in its parts."""
+        """Spans that wait for the change to be stored. A span that was cut is replaced by its parts."""
         self.settled = False
         """Whether the result of the write is known."""
 
 
 class Span:
-    """Neighbouring records of one batch in the same state. Both offsets are inclusive."""
+    """Adjacent records of one batch in the same state, from `first` to `last`, both included."""
 
     __slots__ = (
         "before",
@@ -74,9 +74,9 @@ class Span:
         self.locked_until_ms = 0
         """End of the member's acquisition lock, in ms since the epoch."""
         self.change: Change | None = None
-        """The change to the present state that is not stored yet."""
+        """Change to the present state that is not stored yet."""
         self.before: tuple[RecordState, str] = (state, NOBODY)
-        """State and member before that change."""
+        """State and member before the unstored change."""
 
     def __repr__(self) -> str:
         holder = f" by {self.member_id!r}" if self.member_id else ""
@@ -94,7 +94,7 @@ class Span:
 
     @property
     def is_done(self) -> bool:
-        """Whether the records are finished for good."""
+        """Whether the records are finished and the change to that state is stored."""
         return self.state in TERMINAL and self.change is None
 
     def acquire(self, member_id: str, locked_until_ms: int) -> None:
@@ -111,13 +111,13 @@ class Span:
         self.member_id = NOBODY
 
     def archive(self) -> None:
-        """Archive the records, even if another change is not stored yet."""
+        """Archive the records, even if another change to them is not stored yet."""
         self.state = RecordState.ARCHIVED
         self.member_id = NOBODY
         self.change = None
 
     def begin(self, change: Change, state: RecordState, delivery_limit: int) -> None:
-        """Begin the change to `state`, which counts once it is stored."""
+        """Begin the change to `state`, which takes effect once it is stored."""
         assert self.state is RecordState.ACQUIRED
         self.before = (self.state, self.member_id)
         self.change = change
@@ -129,16 +129,14 @@ class Span:
         change.spans.append(self)
 
     def take_back(self, delivery_limit: int, now_ms: int) -> None:
-        """Undo a change that could not be stored: the member has the records as before, if its lock still
-        holds.
-        """
+        """Undo a change that could not be stored. The member keeps the records if its lock has not ended."""
         self.change = None
         self.state, self.member_id = self.before
         if self.locked_until_ms <= now_ms:
             self.free(delivery_limit)
 
     def cut(self, offset: int) -> Span:
-        """Keep the part below `offset`; return the rest as a span."""
+        """Shorten the span to the offsets below `offset`, and return the rest as another span."""
         assert self.first < offset <= self.last
         rest = Span(offset, self.last, self.state, self.delivery_count)
         rest.member_id, rest.locked_until_ms = self.member_id, self.locked_until_ms
@@ -149,7 +147,7 @@ class Span:
         return rest
 
     def is_like(self, other: Span) -> bool:
-        """Return whether both have the same state without a pending change, so that they can be joined."""
+        """Return whether both spans can be joined: they have the same state and no unstored change."""
         return (
             self.change is None
             and other.change is None
@@ -161,10 +159,10 @@ class Span:
 
 
 class InFlightBatch:
-    """Records that were first acquired together, or stored together, in spans without holes.
+    """Records that were first acquired or stored together, in spans without holes.
 
-    A gap holds offsets below the last stored ones of which nothing is stored: they may never have been
-    delivered, and are acquired as if they had not been.
+    A gap (`is_gap`) contains offsets between stored batches without a stored state. They may never have been
+    delivered, and are acquired as new records.
     """
 
     __slots__ = ("is_gap", "spans")
@@ -189,7 +187,7 @@ class InFlightBatch:
         return self.last - self.first + 1
 
     def parts(self, first: int, last: int) -> Iterator[Span]:
-        """Return the spans that overlap these offsets, uncut."""
+        """Yield the spans that overlap these offsets, without cutting them."""
         spans = self.spans
         index = max(bisect_right(spans, first, key=_first_offset) - 1, 0)
         for span in spans[index:]:
@@ -199,7 +197,7 @@ class InFlightBatch:
                 yield span
 
     def carve(self, first: int, last: int) -> list[Span]:
-        """Return the spans of exactly these offsets, as far as the batch has them; spans are cut at both
+        """Return spans of exactly these offsets, as far as the batch contains them. Spans are cut at both
         ends.
         """
         spans = self.spans
@@ -217,7 +215,7 @@ class InFlightBatch:
         return index + 1
 
     def join(self) -> None:
-        """Join neighbouring spans in the same state."""
+        """Join adjacent spans in the same state."""
         joined = self.spans[:1]
         for span in self.spans[1:]:
             if joined[-1].is_like(span):

@@ -32,7 +32,5 @@ class ShareLimits(NamedTuple):
 
     @property
     def throttled_deliveries(self) -> int:
-        """Return the delivery count from which on records are acquired in smaller numbers, to isolate a bad
-        one.
-        """
+        """Delivery count from which on records are acquired in smaller numbers, to isolate a bad record."""
         return max(LEAST_THROTTLED_DELIVERIES, math.ceil(self.delivery_count_limit / 2))

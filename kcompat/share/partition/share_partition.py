@@ -1,8 +1,8 @@
 """A share partition on the leader of its partition, as a state machine without IO.
 
 The leader reads records from `next_fetch_offset`, acquires them for members, and stores each change before
-the members' acknowledgements count. Kafka's counterpart: `SharePartition`, whose locks, timers and calls to
-the persister are in `kcompat.share.leading` here.
+the members' acknowledgements take effect. Kafka's counterpart: `SharePartition`, whose locks, timers and
+calls to the persister are in `kcompat.share.leading` here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STORED: Final = TERMINAL | {RecordState.AVAILABLE}
 
 
 class DamagedStateError(Exception):
-    """The stored state of a share partition contradicts itself."""
+    """Error raised if the stored state of a share partition contradicts itself."""
 
 
 class SharePartition:
@@ -66,7 +66,7 @@ class SharePartition:
         return self._window.next_fetch_offset()
 
     def can_acquire(self, limits: ShareLimits) -> bool:
-        """Return whether a read can acquire records: records released again, or new ones within `limits`."""
+        """Return whether a read can acquire records: released records, or new records within `limits`."""
         window = self._window
         return window.next_fetch_offset() != window.end_offset or window.in_flight < limits.max_record_locks
 
@@ -92,14 +92,14 @@ class SharePartition:
     def acknowledge(
         self, member_id: str, said: Iterable[Acknowledgement], limits: ShareLimits, now_ms: int
     ) -> Change | Outcome:
-        """Begin a member's acknowledgements, or return why they are refused."""
+        """Begin a member's acknowledgements; return the change, or the reason why they are refused."""
         begun = Acknowledging(self._window, member_id, limits, now_ms).run(said)
         if self.lock_ends_ms is not None:  # a renewed lock may end first if the lock duration was shortened
             self._locked_until(now_ms + limits.record_lock_duration_ms)
         return begun
 
     def release(self, member_id: str, limits: ShareLimits) -> Change:
-        """Begin to release the records of a member that is gone."""
+        """Begin to release the records of a departed member; return the change."""
         return release(self._window, member_id, limits)
 
     def settle(self, change: Change, limits: ShareLimits, now_ms: int, *, is_stored: bool) -> None:
@@ -110,17 +110,19 @@ class SharePartition:
                 self._locked_until(span.locked_until_ms)
 
     def expire(self, limits: ShareLimits, now_ms: int) -> list[StateBatch]:
-        """Release the records whose locks have ended; return the change to store, already in force here."""
+        """Release the records whose locks have ended; return the batches to store, which are in force at
+        once.
+        """
         stored, self.lock_ends_ms = expire(self._window, limits, now_ms)
         return stored
 
     def log_starts_at(self, offset: int) -> None:
-        """Drop the records below `offset`, where the log now starts."""
+        """Drop the records below `offset`, the new start of the log."""
         if offset > self._window.start_offset:
             self._window.start_at(offset)
 
     def write(self, batches: Sequence[StateBatch]) -> StateWrite:
-        """Return the write that stores `batches`, with the position of the share partition."""
+        """Return the write that stores `batches` with the current start offset and epochs."""
         window = self._window
         return StateWrite(
             self.state_epoch,
@@ -131,7 +133,7 @@ class SharePartition:
         )
 
     def spans(self) -> Iterator[Span]:
-        """Return the records in flight, in order, as ranges of records in the same state."""
+        """Return the spans of records in flight, in order."""
         return self._window.spans()
 
     def _locked_until(self, end_ms: int) -> None:
@@ -148,7 +150,7 @@ class SharePartition:
 
 
 def _restored(start_offset: int, stored: Iterable[StateBatch]) -> list[InFlightBatch]:
-    """Return the batches in flight as stored by the former leader, and the gaps between them."""
+    """Return the batches in flight that the former leader stored, and the gaps between them."""
     batches: list[InFlightBatch] = []
     behind = start_offset
     for each in stored:

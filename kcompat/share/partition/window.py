@@ -28,7 +28,7 @@ class Window:
         self.start_offset = start_offset
         self.batches = batches
         self.end_offset = batches[-1].last + 1 if batches else start_offset
-        """Offset after the last one in flight."""
+        """Offset after the last offset in flight."""
         self._may_be_free = True
         self.advance()
 
@@ -39,7 +39,7 @@ class Window:
 
     @property
     def delivery_complete_count(self) -> int:
-        """Number of offsets in flight that are finished, or will be once a change is stored."""
+        """Number of offsets in flight that are finished, or will be once their changes are stored."""
         start = self.start_offset
         return sum(
             span.last - max(span.first, start) + 1
@@ -53,13 +53,13 @@ class Window:
             yield from batch.spans
 
     def overlapping(self, first: int, last: int) -> list[InFlightBatch]:
-        """Return the batches that have any of these offsets."""
+        """Return the batches that contain any of these offsets."""
         batches = self.batches
         begin = bisect_left(batches, first, key=_last_offset)
         return batches[begin : bisect_right(batches, last, key=_first_offset)]
 
     def freed(self) -> None:
-        """Search for available records from the start again, as some may have been released."""
+        """Make `next_fetch_offset` search from the start again, as records may have been released."""
         self._may_be_free = True
 
     def next_fetch_offset(self) -> int:
@@ -81,7 +81,7 @@ class Window:
         self.end_offset = max(self.end_offset, batch.last + 1)
 
     def cut_gap(self, gap: InFlightBatch, first: int, last: int) -> None:
-        """Cut these offsets out of a gap, to make room for a batch."""
+        """Remove these offsets from a gap, to make room for a batch."""
         assert gap.is_gap
         place = self.batches.index(gap)
         gap.carve(first, last)
@@ -107,7 +107,7 @@ class Window:
                 batch.join()
 
     def start_at(self, offset: int) -> None:
-        """Finish the records below `offset`, where the log now starts."""
+        """Finish the records below `offset`, the new start of the log."""
         assert offset > self.start_offset
         batches = self.batches
         del batches[: bisect_left(batches, offset, key=_last_offset)]
@@ -133,7 +133,9 @@ class Window:
         return self.start_offset != before
 
     def check_invariants(self) -> None:
-        """Assert what must always hold."""
+        """Assert that batches and spans are in order without holes inside a batch, and fit the offsets of the
+        window.
+        """
         behind = None
         for batch in self.batches:
             assert batch.spans
