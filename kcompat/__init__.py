@@ -1,7 +1,7 @@
 """A broker compatible with the Apache Kafka protocol.
 
-`kcompat.Broker` is the one name most programs need: a broker inside this process. `kcompat.Cluster` is
-several of them.
+Most programs need only `kcompat.Broker`, a broker inside this process. `kcompat.Cluster` runs several of
+them.
 """
 
 from __future__ import annotations

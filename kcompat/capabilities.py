@@ -31,13 +31,14 @@ PORTABLE: Final = os.environ.get("KCOMPAT_PORTABLE", "") == "1"
 """Whether KCOMPAT_PORTABLE=1 restricts this process to the portable implementations."""
 
 LINUX: Final = sys.platform == "linux" and not PORTABLE
-"""Whether features of Linux may be used, for those that `has` cannot find by a name in a Python module."""
+"""Whether Linux features may be used that `has` cannot detect, since no name in a Python module stands for
+them."""
 
 _NATIVE: Final = os.environ.get("KCOMPAT_NATIVE", "")
 
 
 def native(extension: str) -> bool:
-    """Return whether this C extension is used; raise ImportError if it is demanded and missing."""
+    """Return whether a C extension is used; raise ImportError if KCOMPAT_NATIVE=1 requires a missing one."""
     if _NATIVE == "0":
         return False
     try:
@@ -50,5 +51,7 @@ def native(extension: str) -> bool:
 
 
 def has(module: ModuleType, name: str) -> bool:
-    """Return whether a module of the standard library has this name here, and portability permits its use."""
+    """Return whether a standard library module has this name on this system and KCOMPAT_PORTABLE allows its
+    use.
+    """
     return not PORTABLE and hasattr(module, name)

@@ -1,4 +1,4 @@
-"""A module of this package that runs in a process of its own: its command line and its environment."""
+"""Command line and environment of a child process that runs a module of this package."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def command(module: str, *arguments: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """The variables of this process, with which the same code is found whatever the current directory."""
+    """Return this process's environment, with which a child imports the same code from any directory."""
     path = os.pathsep.join(filter(None, (_SOURCE, os.environ.get("PYTHONPATH"))))
     return {**os.environ, "PYTHONPATH": path}

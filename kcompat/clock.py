@@ -1,7 +1,7 @@
 """Time as a port: wall-clock milliseconds and one-shot timers.
 
-Pure machines take `now_ms` as an argument. Those that must wake up later (delayed operations, session
-timeouts) take a `Clock`; the broker gives them the event loop's, the simulation a virtual one.
+Pure state machines take `now_ms` as an argument. Those with timeouts (delayed operations, session timeouts)
+take a `Clock`: the event loop's clock in a broker, a virtual one in a simulation.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 
 class Timer(Protocol):
-    """A scheduled call that can still be called off."""
+    """A scheduled call that can be cancelled."""
 
     def cancel(self) -> None:
-        """Call it off; harmless when it has already run."""
+        """Cancel the call; do nothing if it has already run."""
 
 
 class Clock(Protocol):
-    """Where time comes from."""
+    """Source of the wall-clock time, and of timers."""
 
     def now_ms(self) -> int:
-        """Wall-clock time in milliseconds since the epoch, as Kafka's timestamps count it."""
+        """Return wall-clock time in milliseconds since the epoch, as in Kafka's timestamps."""
 
     def call_soon(self, callback: Callable[[], object]) -> object:
-        """Run `callback` once what is being served now has been; from the loop's thread."""
+        """Run `callback` once the current event has been served. Call this from the loop's thread."""
 
     def call_later(self, delay_ms: float, callback: Callable[[], object]) -> Timer:
         """Run `callback` once after `delay_ms` milliseconds of monotonic time."""
 
     def call_from_thread(self, callback: Callable[[], object]) -> None:
-        """Run `callback` soon where timers run; from any thread."""
+        """Run `callback` soon on the thread that runs the timers. May be called from any thread."""

@@ -1,7 +1,7 @@
 """Errors that `kcompat.Broker` and `kcompat.Cluster` raise for the program that uses them.
 
-The message of each is one sentence that says what is wrong and, where that is not plain, what to do.
-A wait that takes too long raises `TimeoutError`.
+Each message is one sentence that says what is wrong and, if that is not obvious, how to correct it. A wait
+that takes too long raises `TimeoutError`.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ class KcompatError(Exception):
 
 
 class ConfigError(KcompatError):
-    """A configuration that a broker cannot run with, such as a value that is not allowed."""
+    """Error of a configuration that a broker cannot run with, such as a value that is not allowed."""
 
 
 class UsageError(KcompatError):
-    """A call that makes no sense: at the wrong time, or with arguments that cannot be."""
+    """Error of a call at the wrong time, or with arguments that are not possible."""
 
 
 class StartError(KcompatError):
-    """A broker that could not start, because its port or its data directory is in use for instance."""
+    """Error of a broker that could not start, for instance because its port or directory is in use."""
 
 
 class StartTimeoutError(StartError, TimeoutError):
-    """A broker that did not serve clients in the time that it was given to start."""
+    """Error of a broker that did not serve clients within its start timeout."""

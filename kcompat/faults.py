@@ -1,7 +1,7 @@
-"""Where a fault ends: what is raised inside is logged and goes no further.
+"""Containment of exceptions: what a block raises is logged and goes no further.
 
-For those who call others in turn (listeners, timers, work of helper threads) and owe each of them the call,
-whatever the one before did.
+For callers that run several callbacks in turn (listeners, timers, work of helper threads): one that fails
+must not keep the others from running.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 class contained:  # noqa: N801 - as it is read behind `with`
-    """Log what is raised inside, with its traceback, as a fault in `what`."""
+    """Log an exception of the `with` block, with its traceback, as a fault in `what`."""
 
     # A class, not a generator: most answers of other brokers pass through one.
     __slots__ = ("_what",)

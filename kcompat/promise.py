@@ -1,12 +1,12 @@
 """A value that comes later, without an event loop.
 
 Pure state machines answer some requests later (a join waits for its group, a produce for the ISR). They hand
-out a `Promise` and complete it from whatever event settles it; callbacks run at once, in order, on the
-caller's stack, so a test needs no event loop to follow one.
+out a `Promise` and complete it when an event settles it; callbacks run at once, in order, on the caller's
+stack, so tests need no event loop.
 
-Outcomes that the protocol names are values, error codes included. A promise fails with an exception where a
-bug or a fault of IO keeps the value from coming. What a callback raises is that callback's own affair: its
-`failed` is told, or it is logged; the other callbacks run, and whoever completed the promise never sees it.
+Outcomes that the protocol names are values, error codes included. A promise fails with an exception if a bug
+or an IO error keeps the value from coming. An exception raised by a callback goes to the `failed` of that
+callback, or is logged; the other callbacks run, and the code that completes the promise never sees it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Promise(Generic[T]):
 
     def __init__(self) -> None:
         self.done = False
-        """Whether there is a value or a failure."""
+        """Whether the promise has a value or a failure."""
         self._outcome: T | _Failure
         self._waiting: list[tuple[Callable[[T], object], Callable[[Exception], object] | None]] | None = None
 
     @classmethod
     def resolved(cls, value: T) -> Promise[T]:
-        """A promise that already has its value."""
+        """Return a promise that already has its value."""
         promise = cls()
         promise.done = True
         promise._outcome = value
@@ -45,7 +45,7 @@ class Promise(Generic[T]):
 
     @property
     def value(self) -> T:
-        """The value; raises the exception that the promise failed with. Asking before `done` is a bug."""
+        """The value; raises the exception if the promise failed. Must not be read before `done`."""
         assert self.done, "the promise has no value yet"
         outcome = self._outcome
         if isinstance(outcome, _Failure):
@@ -53,7 +53,9 @@ class Promise(Generic[T]):
         return outcome
 
     def complete(self, value: T) -> bool:
-        """Set the value and run the callbacks. Once the promise is done nothing changes and this is False."""
+        """Set the value and run the callbacks; return False, and change nothing, if the promise is done
+        already.
+        """
         if self.done:
             return False
         self.done = True
@@ -68,10 +70,10 @@ class Promise(Generic[T]):
         return True
 
     def fail(self, error: Exception) -> bool:
-        """Set a failure and run the `failed` callbacks. Once the promise is done nothing changes and this is
-        False.
+        """Set a failure and run the `failed` callbacks; return False, and change nothing, if the promise is
+        done already.
 
-        A failure that nobody asks for is logged when the promise is gone.
+        A failure that no callback takes is logged when the promise is garbage-collected.
         """
         if self.done:
             return False
@@ -87,9 +89,9 @@ class Promise(Generic[T]):
     def then(
         self, callback: Callable[[T], object], failed: Callable[[Exception], object] | None = None
     ) -> None:
-        """Call `callback(value)` when the value is there, or now if it already is.
+        """Call `callback(value)` when the value is there, at once if it already is.
 
-        `failed(error)` is called instead when the promise fails, and also with what `callback` raises.
+        `failed(error)` is called instead when the promise fails, and also if `callback` raises.
         """
         if not self.done:
             if self._waiting is None:
@@ -108,7 +110,9 @@ class Promise(Generic[T]):
             _report(error, failed)
 
     def map(self, function: Callable[[T], R]) -> Promise[R]:
-        """A promise of `function(value)`. It fails with what the function raises, or as this one fails."""
+        """Return a promise of `function(value)`. The new promise fails if `function` raises or this one
+        fails.
+        """
         mapped: Promise[R] = Promise()
         if not self.done:
             self.then(lambda value: mapped.complete(function(value)), mapped.fail)
@@ -122,9 +126,9 @@ class Promise(Generic[T]):
         return mapped
 
     def flat_map(self, function: Callable[[T], Promise[R]]) -> Promise[R]:
-        """As `map`, for a function that promises its result.
+        """Return the promise that `function(value)` returns, as `map` does for plain values.
 
-        Not for loops: where each result waits for a further `flat_map`, the stack grows with every one.
+        Not for loops: if each result waits for a further `flat_map`, the stack grows with each one.
         """
         flat: Promise[R] = Promise()
         if self.done:
@@ -148,13 +152,13 @@ class _Failure:
         self._text = ""
 
     def take(self) -> Exception:
-        """Return the exception to a caller who handles it; it is not logged then."""
+        """Return the exception to a caller that handles it, so that it is not logged."""
         self._is_taken = True
         return self._error
 
     def prepare(self) -> None:
-        """Format what to log if nobody takes the failure. `__del__` must not: it may run while another
-        traceback is formatted, and Python's parser, which has a part in that, is not reentrant.
+        """Format the message to log if no callback takes the failure. `__del__` must not do that: it may run
+        while another traceback is formatted, and Python's parser, which takes part in that, is not reentrant.
         """
         if not self._is_taken:
             self._text = "".join(format_exception(self._error))
@@ -175,7 +179,7 @@ def _report(error: Exception, failed: Callable[[Exception], object] | None) -> N
 
 
 def gather(promises: Sequence[Promise[T]]) -> Promise[list[T]]:
-    """All values, in order, once the last is there; or the first failure, when it comes."""
+    """Return a promise of all values, in order, once the last is there; it fails with the first failure."""
     gathered: Promise[list[T]] = Promise()
     missing = len(promises)
     if not missing:

@@ -13,19 +13,20 @@ SHARE_GROUP_STATE = "__share_group_state"
 INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE})
 
 CLUSTER_METADATA = "__cluster_metadata"
-"""The log of a KRaft controller: its directory is named and placed like a topic's, but it is no topic."""
+"""Name of the log of a KRaft controller: its directory is named and placed like a topic's, but the log is no
+topic."""
 
 MAX_NAME_LENGTH = 249
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def is_internal(topic: str) -> bool:
-    """Whether the topic belongs to the broker itself."""
+    """Return whether the topic belongs to the broker itself."""
     return topic in INTERNAL_TOPICS
 
 
 def name_problem(topic: str) -> str | None:
-    """Return why this is no legal name of a topic, in a sentence; None for a legal one."""
+    """Return a sentence that says why this is not a legal topic name; None for a legal one."""
     if not topic:
         return "the empty string is not allowed"
     if topic in (".", ".."):

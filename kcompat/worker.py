@@ -1,6 +1,7 @@
-"""Threads beside the event loop, as a port: system calls and computations that would hold the loop for long.
+"""Threads beside the event loop, as a port: for system calls and computations that would block the loop for
+long.
 
-What they run lets go of the interpreter's lock most of the time, and touches nothing that the loop changes.
+The submitted work releases the GIL most of the time, and touches no object that the loop changes.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ if TYPE_CHECKING:
 
 
 class Worker(Protocol):
-    """Runs work aside from the event loop, in order, or some at a time. What work raises is logged."""
+    """Runner of work outside the event loop, in order, or several items at a time. Exceptions of the work
+    are logged.
+    """
 
     def submit(self, work: Callable[[], object]) -> None:
-        """Run `work` after all that was submitted before is done, or has begun where some run at a time."""
+        """Run `work` once all earlier work is done, or has begun if several items run at a time."""
 
     def close(self) -> None:
-        """Finish what was submitted."""
+        """Finish the submitted work."""
 
 
 class ThreadWorker:
-    """A `Worker` of up to `threads` threads, which start when there is work."""
+    """A `Worker` with up to `threads` threads, which start when there is work."""
 
     def __init__(self, name: str, threads: int = 1) -> None:
         self._name = name
@@ -42,7 +45,7 @@ class ThreadWorker:
         self._queue.put(work)
 
     def close(self) -> None:
-        """Finish what was submitted and end the threads; later work starts new ones."""
+        """Finish the submitted work and end the threads; later work starts new ones."""
         for _ in self._threads:
             self._queue.put(None)
         while self._threads:

@@ -1,1 +1,1 @@
-"""The `kcompat` command: one module per sub-command, imported when it is asked for."""
+"""The `kcompat` command: one module per sub-command, imported when the command line names it."""

@@ -1,4 +1,4 @@
-"""Lines that `kcompat start` prints when it serves clients, for people and for programs that wait for it."""
+"""Lines that `kcompat start` prints when it serves clients, for users and for programs that wait for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PATIENCE_S: Final = 5.0
-"""Seconds that name servers may take until a name counts as one that does not resolve."""
+"""Seconds to wait for name servers until a name counts as one that does not resolve."""
 
 
 def announce(
@@ -29,10 +29,10 @@ def announce(
     directories: Sequence[str],
     zookeeper: tuple[str, int] | None,
 ) -> None:
-    """Print where brokers listen and store, and where ZooKeeper's clients are served, if they are.
+    """Print where brokers listen, where they store, and where ZooKeeper clients are served, if at all.
 
-    `addresses` are the `bootstrap.servers` of this machine. A listener has a line of its own where that does
-    not say all of it.
+    `addresses` are the `bootstrap.servers` for clients of this machine. A listener gets a line of its own if
+    `addresses` does not show all of it.
     """
     lines = [f"kcompat is listening on {addresses} and stores in {', '.join(directories)}"]
     lines += _lines_of(listeners)
@@ -54,7 +54,7 @@ def _lines_of(listeners: Sequence[ServedListener]) -> Iterator[str]:
 
 
 async def warn_of_unknown_names(listeners: Sequence[ServedListener], patience_s: float = PATIENCE_S) -> None:
-    """Log a warning for each name that clients are told and that does not resolve within `patience_s`."""
+    """Log a warning for each advertised host name that does not resolve within `patience_s`."""
     told = dict.fromkeys(each.told for each in listeners if each.told and each.told[0] != THIS_MACHINE)
     await asyncio.gather(*(_warn_unless_known(host, port, patience_s) for host, port in told))
 

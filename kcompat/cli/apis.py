@@ -1,4 +1,4 @@
-"""`kcompat apis`: what is served, from the registry that ApiVersions answers from."""
+"""`kcompat apis`: the served APIs and versions, from the registry that ApiVersions answers from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one line per API, or the page of the documentation."""
+    """Print one line per API, or the documentation page of the APIs."""
     if options.markdown:
         print(coverage_page(SERVED), end="")
         return 0

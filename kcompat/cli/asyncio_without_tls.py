@@ -1,6 +1,6 @@
-"""asyncio in a process of ours, without the OpenSSL that it would load for connections which no broker makes.
+"""Import of asyncio without OpenSSL, which a broker does not use.
 
-That is 5 MB of memory for each broker, and some of its start.
+This saves 5 MB of memory for each broker, and some of its start time.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import sys
 
 
 def load() -> None:
-    """Import asyncio as a Python that was built without `ssl` would; before anything else imports it, else
-    nothing is changed. asyncio itself has no TLS from then on. Everybody else imports `ssl` as ever, as kazoo
-    does for a ZooKeeper behind TLS.
+    """Import asyncio as a Python built without `ssl` would. Has no effect if asyncio is imported already.
+
+    asyncio has no TLS from then on. Other modules import `ssl` as usual, as kazoo does for a ZooKeeper behind
+    TLS.
     """
     if "asyncio" in sys.modules or "ssl" in sys.modules:
         return

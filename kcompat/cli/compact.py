@@ -1,4 +1,4 @@
-"""`kcompat compact`: compact topics now, by the broker that runs on the data directory if one does."""
+"""`kcompat compact`: compact topics now, in the broker that runs on the data directory if there is one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OWN_LISTENER = {
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compact the topics; 1 if that failed for a partition, or if there is none."""
+    """Compact the topics; return exit code 1 if that failed for a partition, or if a topic has none."""
     from kcompat.log.errors import LogDirectoryError
     from kcompat.net.listener import ListenerError
     from kcompat.store.interface import StoreError
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _ask(running: AdminClient, topic: str) -> int:
-    """Have a topic compacted by a broker that runs."""
+    """Have a running broker compact a topic, show its progress, and return the exit code."""
     with _Teller(topic) as teller:
         for answer in running.ask("compact", topic, Compacted | Progress):
             teller.tell(answer)
@@ -71,7 +71,7 @@ def _ask(running: AdminClient, topic: str) -> int:
 
 
 async def _compact(config: BrokerConfig, topics: list[str]) -> int:
-    """Compact topics with a broker of our own, which nobody else hears of."""
+    """Compact topics with a broker in this process that no client can reach; return the exit code."""
     from kcompat.node.broker import BrokerNode
     from kcompat.node.environment import real_environment
 
@@ -90,7 +90,7 @@ async def _compact(config: BrokerConfig, topics: list[str]) -> int:
 
 
 class _Teller:
-    """Tells the user what becomes of a topic; `code` is the exit code for it."""
+    """Output of the command for one topic; `code` is the exit code for the topic."""
 
     def __init__(self, topic: str, interval_s: float = INTERVAL_S) -> None:
         self.code = FAILED
@@ -101,7 +101,7 @@ class _Teller:
         self._problems = 0
 
     def tell(self, answer: Compacted | Progress) -> None:
-        """Show an answer of the broker."""
+        """Show a progress report or a result of the broker."""
         if isinstance(answer, Progress):
             self._bar = self._bar or ProgressBar(answer.bytes_total, shown=True, interval_s=self._interval_s)
             self._bar.at(answer.bytes_done)

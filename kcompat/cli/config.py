@@ -1,4 +1,4 @@
-"""`kcompat config`: the keys that are understood, and their reference page."""
+"""`kcompat config`: the supported configuration keys, and their reference page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one line per key, or the reference page; 1 if no key has the words."""
+    """Print one line per key, or the reference page; return exit code 1 if no key matches the words."""
     if options.markdown:
         print(reference_page(), end="")
         return 0

@@ -1,4 +1,4 @@
-"""`kcompat container`: the broker of the container image, and the question whether it is healthy."""
+"""`kcompat container`: the broker of the container image, and the image's health check."""
 
 from __future__ import annotations
 
@@ -40,19 +40,18 @@ WITH_KRAFT: Final = (
     "[KafkaRaftServer nodeId={}] Kafka Server started",
 )
 AS_REDPANDA: Final = ("Started Kafka API server", "Successfully started Redpanda!")
-"""Lines of the log by which programs see that Redpanda's image has started. `WITH_ZOOKEEPER` and `WITH_KRAFT`
-are the lines of Kafka's images; {} stands for the broker's id.
-"""
+"""Lines of the log by which programs detect that Redpanda's image has started. `WITH_ZOOKEEPER` and
+`WITH_KRAFT` are the lines of Kafka's images; {} stands for the broker's id."""
 
 _HEALTH_TIMEOUT_S: Final = 5.0
-"""Seconds in which a healthy broker has answered."""
+"""Longest time in seconds in which a healthy broker answers."""
 _CORRELATION_ID: Final = 1
 _REQUEST: Final = struct.pack(">ihhih", 10, ApiKey.API_VERSIONS, 0, _CORRELATION_ID, -1)
 _ANSWER: Final = struct.Struct(">iih")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the broker until a signal ends it, or ask the one that runs; the exit code."""
+    """Run the broker until a signal ends it, or check the health of the running one; return the exit code."""
     if options.action == "health":
         return in_one_sentence(_insist_on_health)
     if options.action == "rpk":
@@ -85,13 +84,14 @@ def _fault_of(listener: Endpoint) -> str | None:
 
 
 def _run(variables: Mapping[str, str], sentences: Sequence[str] | None = None) -> int:
-    """Run a broker by `variables`, which count before the environment; the exit code.
+    """Run a broker with `variables`, which take precedence over the environment; return the exit code.
 
-    It says `sentences` when it has started, or those of the Kafka that is asked for.
+    Logs `sentences` when the broker has started; by default those of the Kafka image that the variables
+    imply.
     """
     environment = {ROOT_LEVEL_VARIABLE: "INFO", **os.environ, **variables}
     set_up_logging(environment)
-    logger.setLevel(logging.INFO)  # whatever the level is, somebody waits for a sentence
+    logger.setLevel(logging.INFO)  # programs wait for a start message, whatever the level
     asked = _asked(environment)
     for remark in asked.remarks:
         logger.info("%s", remark)
@@ -105,7 +105,7 @@ def _run(variables: Mapping[str, str], sentences: Sequence[str] | None = None) -
 
 
 def _variables(settings: Sequence[str]) -> dict[str, str]:
-    """NAME=VALUE arguments by name."""
+    """Return the values of NAME=VALUE arguments by name."""
     for setting in settings:
         if not setting.partition("=")[1] or setting.startswith("="):
             raise ConfigError(f"{setting!r} is not of the form NAME=VALUE")
@@ -117,7 +117,7 @@ def _asked(environment: Mapping[str, str]) -> Asked:
 
 
 def _choose_cluster(config: BrokerConfig, cluster_id: str) -> None:
-    """Have directories that nobody has used yet belong to this cluster, as `kafka-storage format` does."""
+    """Store the cluster id in directories that have none yet, as `kafka-storage format` does."""
     if stored_identity(config.log_dirs).cluster_id is None:
         broker_id = DEFAULT_BROKER_ID if config.broker_id < 0 else config.broker_id
         with suppress(OSError):  # the broker itself says what is wrong with a directory

@@ -28,11 +28,14 @@ if TYPE_CHECKING:
     from kcompat.migration.hand_over import DirectoryOwner, Found, RequiredNodes
 
 RESERVED_BROKER_ID = 1000
-"""Kafka's `reserved.broker.max.id`: larger ids are refused unless that is larger too."""
+"""Kafka's default of `reserved.broker.max.id`: a Kafka broker refuses a larger id unless that setting is
+raised."""
 
 
 def run(options: argparse.Namespace) -> int:
-    """Hand the directories over; 1 if that is refused or fails, with a sentence."""
+    """Hand the directories over; return exit code 1, after a sentence on standard error, if that is refused
+    or fails.
+    """
     return attempt(lambda: _hand_over(options))
 
 
@@ -63,7 +66,7 @@ def _opened(directories: Sequence[str]) -> Iterator[RequiredNodes]:
 
 
 def _register(registration: RequiredNodes, connect: str) -> int:
-    """Make the nodes that ZooKeeper lacks; how many those were. Raises StoreError with a sentence."""
+    """Create the nodes that ZooKeeper lacks; return their number. Raises StoreError with a sentence."""
     hosts, root = parse_connect(connect)
     with session(hosts) as client:
         from kazoo.exceptions import KazooException
@@ -99,7 +102,7 @@ def _look(client: KazooClient, path: str) -> Found | None:
 
 
 def _create(client: KazooClient, nodes: Mapping[str, bytes]) -> None:
-    """Make the nodes in their order, many at a time: ZooKeeper keeps the order of a session."""
+    """Create the nodes in order, many at a time: ZooKeeper keeps the order of a session's requests."""
     waiting: deque[Any] = deque()
     for path, data in nodes.items():
         waiting.append(client.create_async(path, data))
@@ -112,7 +115,7 @@ def _create(client: KazooClient, nodes: Mapping[str, bytes]) -> None:
 def _report(
     registration: RequiredNodes, owner: DirectoryOwner, made: int, connect: str, directories: Sequence[str]
 ) -> None:
-    """Say what ZooKeeper holds now, and what the new owner must be told."""
+    """Print what ZooKeeper holds now, and the properties that the new owner needs."""
     before = len(registration.nodes) - made
     again = f" ({before} of {len(registration.nodes)} nodes were there)" if before else ""
     print(

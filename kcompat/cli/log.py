@@ -1,4 +1,4 @@
-"""`kcompat log`: what stands in the files of a log directory, and what is wrong with it."""
+"""`kcompat log`: dump the files of a log directory, and report damage."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ UNREADABLE = 2
 
 
 def run(options: argparse.Namespace) -> int:
-    """Dump the files; 1 if anything in them is wrong, 2 if one cannot be read."""
+    """Dump the files; return exit code 1 if a file is damaged, 2 if one cannot be read."""
     try:
         files = files_in(options.paths)
         if files:
             return _dump(files, options)
         print(f"kcompat: no file of a log is in {', '.join(options.paths)}", file=sys.stderr)
     except OSError as error:
-        if error.filename is None:  # not a file of the log: our output
+        if error.filename is None:  # not a file of the log but standard output
             raise
         print(f"kcompat: {error.filename} cannot be read: {error.strerror}", file=sys.stderr)
     except ValueError as error:
@@ -54,7 +54,7 @@ def _dump(files: Sequence[DumpFile], options: argparse.Namespace) -> int:
             except FileNotFoundError:
                 if file.path in options.paths:
                     raise
-                gone += 1  # a broker is running, and has removed it
+                gone += 1  # a running broker has removed the file
             progress.finished(file.size)
     if not options.json:
         print(f"{len(files) - gone} files, {faults} faults")
@@ -62,7 +62,7 @@ def _dump(files: Sequence[DumpFile], options: argparse.Namespace) -> int:
 
 
 def rows_of(dumper: Dumper, file: DumpFile) -> Iterator[Row]:
-    """The rows of a file. Raises OSError with its name, ValueError."""
+    """Return the rows of a file's dump. Raises OSError with its name, ValueError."""
     try:
         yield from dumper.rows(file)
     except OSError as error:

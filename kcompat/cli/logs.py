@@ -1,4 +1,4 @@
-"""Logging as Kafka's own start scripts set it up: one line a record, levels from the same variables."""
+"""Logging in the format of Kafka's start scripts: one line a record, levels from the same variables."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PATTERN = "[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
-"""Kafka's `[%d] %p %m (%c)`."""
+"""Kafka's pattern `[%d] %p %m (%c)`."""
 
 ROOT_LEVEL_VARIABLE = "KAFKA_LOG4J_ROOT_LOGLEVEL"
 LOGGERS_VARIABLE = "KAFKA_LOG4J_LOGGERS"
 
 
 def set_up_logging(environment: Mapping[str, str], level: str | None = None, origin: str = "") -> None:
-    """Log to standard error; `level` is one of Kafka's names and counts before the variables. `origin`
-    begins each line, where several processes share what they log to.
+    """Log to standard error. `level` is one of Kafka's names and takes precedence over the variables.
+    `origin` begins each line, where several processes log to the same file.
 
     Raises:
         ConfigError: a variable names a level that does not exist.
@@ -41,14 +41,14 @@ def set_up_logging(environment: Mapping[str, str], level: str | None = None, ori
 
 
 class LinesFrom(logging.Formatter):
-    """Begins each line with where it comes from, those of a traceback too."""
+    """Formatter that begins each line with the origin of the record, the lines of a traceback included."""
 
     def __init__(self, origin: str) -> None:
         super().__init__(PATTERN)
         self._origin = f"{origin}: "
 
     def format(self, record: logging.LogRecord) -> str:
-        """The lines of a record."""
+        """Return the lines of a record."""
         return "\n".join(self._origin + line for line in super().format(record).split("\n"))
 
 

@@ -1,6 +1,6 @@
 """The `kcompat` command: parses the command line and runs one sub-command.
 
-Exit codes: 0 success, 1 the broker or its configuration refuses, 2 the command line is not understood.
+Exit codes: 0 success, 1 the broker or its configuration is refused, 2 the command line is not understood.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ if TYPE_CHECKING:
 DESCRIPTION = "A broker that speaks the Apache Kafka protocol."
 
 MOST_BROKERS = 100
-"""Largest number of brokers of one command."""
+"""Largest number of brokers that one command runs."""
 
 MORE_THAN_IS_IMPORTED = 100_000
-"""New objects before the cyclic collector comes: those of imports all stay, and to look at them again and
-again takes a tenth of a broker's start.
-"""
+"""New objects before the cyclic collector runs during imports. Imported objects all stay, and examining them
+repeatedly takes a tenth of a broker's start."""
 
 OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
-"""Errors of writing to standard output, which name no file."""
+"""Error numbers of failed writes to standard output; their errors name no file."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = _run(options)
         print(end="", flush=True)  # not sys.stdout.flush(): sys.stdout is None where it was closed
-    except BrokenPipeError:  # whoever read our output, such as `head`, has seen enough
+    except BrokenPipeError:  # the reader of the output, such as `head`, has ended
         _drop_output()
         return 0
     except OSError as error:
@@ -54,12 +53,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _drop_output() -> None:
-    """Send what is still buffered nowhere, so that flushing it at exit does not fail again."""
+    """Redirect standard output to the null device, so that flushing it at exit does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The grammar of the command."""
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(prog="kcompat", description=DESCRIPTION)
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
@@ -142,7 +141,7 @@ def _add_take_over(commands: argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def _add_directories(command: argparse.ArgumentParser) -> None:
-    """The options that say where a broker stores, for commands that do not start it."""
+    """Add the options for data directories, for commands that do not start a broker."""
     command.set_defaults(host=None, port=None)
     command.add_argument(
         "--data-dir",
@@ -244,7 +243,7 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def absolute_path(text: str) -> Path:
-    """A path from the command line, as it is from any directory."""
+    """Return a path from the command line as an absolute path."""
     if not text:
         raise argparse.ArgumentTypeError("the name of the directory is empty")
     return path(text).absolute()
@@ -259,7 +258,7 @@ def path(text: str) -> Path:
 
 
 def address(text: str) -> tuple[str, int]:
-    """A TCP port from the command line, and the address it is at: the loopback one unless it is said."""
+    """Return host and port of [HOST:]PORT from the command line; the default host is the loopback address."""
     host, colon, port = text.rpartition(":")
     return (host.strip("[]") if colon else "127.0.0.1"), port_number(port)
 
@@ -273,14 +272,14 @@ def host_name(text: str) -> str:
 
 
 def port_number(text: str) -> int:
-    """A TCP port from the command line."""
+    """Return a TCP port from the command line."""
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text} is not a port, which is a number from 0 to 65535")
     return int(text)
 
 
 def broker_count(text: str) -> int:
-    """Read the number of brokers to run from the command line."""
+    """Return the number of brokers to run, from the command line."""
     if not text.isdecimal() or not 1 <= int(text) <= MOST_BROKERS:
         raise argparse.ArgumentTypeError(
             f"{text} is not a number of brokers, which is from 1 to {MOST_BROKERS}"

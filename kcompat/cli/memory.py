@@ -1,8 +1,8 @@
-"""The directories of `kcompat start --memory`: made in shared memory, removed at the end.
+"""The directories of `kcompat start --memory`: created in shared memory, removed at the end.
 
-A command that is killed cannot remove its directory; the next command does. It tells a directory that is in
-use by the locks: the command locks the directory itself from the start, and each broker the lock file of its
-data directory. The brokers of `--processes` may outlive their command by some seconds.
+A command that is killed cannot remove its directory; the next command does. Locks show whether a directory is
+in use: the command locks the directory itself from the start, and each broker the lock file of its data
+directory. The brokers of `--processes` may outlive their command by some seconds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory, where there is one
 
 PREFIX = "kcompat-memory-"
-"""Begins the names of these directories and of no others, since they are removed without asking."""
+"""Prefix of the names of these directories and of no others, since they are removed without confirmation."""
 
 _OURS = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
 
@@ -39,9 +39,9 @@ def memory_directory() -> Path:
 
 @contextmanager
 def new_directory(parent: Path) -> Iterator[Path]:
-    """Make a data directory in `parent`, locked until it is removed at the end.
+    """Yield a new data directory in `parent`, locked, and remove it at the end.
 
-    What killed commands left in `parent` is removed first.
+    Directories that killed commands left in `parent` are removed first.
     """
     remove_left_directories(parent)
     lock = None
@@ -56,7 +56,7 @@ def new_directory(parent: Path) -> Iterator[Path]:
 
 
 def remove_left_directories(parent: Path) -> None:
-    """Remove the directories of this user that neither a command nor a broker holds a lock in."""
+    """Remove the directories of this user in which neither a command nor a broker holds a lock."""
     for directory in parent.iterdir():
         if _OURS.fullmatch(directory.name) and (lock := _lock(directory)) is not None:
             with suppress(OSError):
@@ -71,7 +71,8 @@ def remove_left_directories(parent: Path) -> None:
 def _lock(directory: Path) -> OpenFile | None:
     """Lock a directory of this user for as long as the result lives.
 
-    Return None where another process has locked or removed it, and for links and what belongs to others.
+    Returns None where another process has locked or removed the directory, and for links and directories of
+    other users.
     """
     try:
         opened = OpenFile(os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW))

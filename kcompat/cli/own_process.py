@@ -13,20 +13,21 @@ if TYPE_CHECKING:
 
 
 def keep_freed_memory() -> None:
-    """Make glibc keep freed blocks of up to 8 MiB for reuse: it learns that from the first one to be freed.
+    """Make glibc keep freed blocks of up to 8 MiB for reuse; freeing a first block of that size sets the
+    threshold.
 
-    Else the kernel finds and clears each page anew for every batch that is unpacked or converted, which takes
-    up to a third of the time. It may hold 16 MiB more for that.
+    Otherwise the kernel maps and clears each page anew for every batch that is unpacked or converted, which
+    takes up to a third of the time. The process may hold 16 MiB more.
     """
     bytes(8 << 20)
 
 
 def collect_less_often() -> None:
-    """Spare the brokers, which have started, most of what the cyclic collector costs.
+    """Reduce the cost of the cyclic garbage collector once the brokers have started.
 
-    It passes over all that exists by now, which stays as long as they do: to look at it costs a full
-    collection 20 ms. And it looks at what comes once there are 20,000 objects more, and not 700. What answers
-    thousands of partitions takes so many for a moment, and a broker makes few circles.
+    Existing objects are exempted, since they live as long as the brokers: a full collection over them takes
+    20 ms. The threshold rises from 700 new objects to 20,000: an answer for thousands of partitions briefly
+    needs so many, and a broker creates few reference cycles.
     """
     gc.freeze()
     gc.set_threshold(20_000)
@@ -34,8 +35,8 @@ def collect_less_often() -> None:
 
 @contextmanager
 def ended_by_signals(over: asyncio.Event) -> Iterator[None]:
-    """Meanwhile a signal that asks this process to end sets the event. Afterwards the next one ends what does
-    not end by itself.
+    """Set the event when a signal asks this process to end, within the `with` block. Afterwards such a signal
+    ends the process as usual.
     """
     loop, numbers = asyncio.get_running_loop(), _ending_signals()
     for number in numbers:

@@ -1,4 +1,4 @@
-"""A bar on standard error for work that takes a while; only on a terminal, and only for a lot of it."""
+"""A progress bar on standard error, shown only on a terminal and from `WORTH_SHOWING` bytes on."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ WORTH_SHOWING = 64 << 20
 """Smallest number of bytes for which a bar is shown."""
 
 INTERVAL_S = 0.1
-"""Between two drawings of a bar."""
+"""Shortest time in seconds between two drawings of a bar."""
 
 _WIDTH = 40
 
 
 class ProgressBar:
-    """How many of `total` bytes are done, file by file. Shows nothing unless `shown`, and that so often."""
+    """Bar for `total` bytes of work on several files in turn. Draws only if `shown`, at most once per
+    `interval_s`.
+    """
 
     def __init__(self, total: int, *, shown: bool, interval_s: float = INTERVAL_S) -> None:
         self._total = total
@@ -29,7 +31,7 @@ class ProgressBar:
         self._drawn_at = time.monotonic()
 
     def at(self, position: int) -> None:
-        """The work stands at a byte of the current file."""
+        """Show that the work has reached a byte of the current file."""
         if self._shown:
             now = time.monotonic()
             if now - self._drawn_at >= self._interval_s:
@@ -37,11 +39,11 @@ class ProgressBar:
                 self._draw(self._before + position)
 
     def finished(self, size: int) -> None:
-        """The current file, of `size` bytes, is done."""
+        """Count the current file, of `size` bytes, as done."""
         self._before += size
 
     def clear(self) -> None:
-        """Take the bar away, for something else to be said."""
+        """Erase the bar, so that other output can be printed."""
         if self._shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 

@@ -1,4 +1,4 @@
-"""`kcompat start`: one broker in this process, or several, here or in processes, until a signal ends it."""
+"""`kcompat start`: one broker or several, in this process or in processes of their own, until a signal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kcompat.descriptors import raise_limit
 from kcompat.net.spinning import spinning_loop
 
 LOOPBACK_LISTENER = "PLAINTEXT://localhost:9092"
-"""Default listener: for programs of this machine alone."""
+"""Default listener: the loopback address, for programs of this machine alone."""
 
 if TYPE_CHECKING:
     import argparse
@@ -41,19 +41,22 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DEFAULT_DIRECTORY = Path("kcompat-data")
-"""Default data directory: in the current directory, where it is seen and easily removed."""
+"""Default data directory: in the current directory, where users see it and can easily remove it."""
 
 REPORTERS = frozenset({"kafka.metrics.reporters", "metric.reporters"})
-"""Keys of classes that would send somebody the metrics, who may wait for them."""
+"""Keys of metrics reporter classes; setting one logs a warning, since the user may expect metrics to be sent.
+"""
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the broker; the exit code."""
+    """Run the brokers; return the exit code."""
     return in_one_sentence(lambda: _run(options))
 
 
 def in_one_sentence(work: Callable[[], int]) -> int:
-    """Do it; the exit code. Faults of the user's making are one sentence on standard error."""
+    """Run `work` and return its exit code; print a fault of the user's making as one sentence on standard
+    error.
+    """
     from kcompat.log.errors import LogDirectoryError
     from kcompat.net.listener import ListenerError
     from kcompat.store.interface import StoreError
@@ -83,9 +86,9 @@ def run_brokers(
     zookeeper: tuple[str, int] | None = None,
     started: Callable[[], None] = lambda: None,
 ) -> int:
-    """Run as many brokers in this process until a signal ends them; the exit code.
+    """Run this number of brokers in this process until a signal ends them; return the exit code.
 
-    `started` is called when they serve; ZooKeeper's clients are served at the address `zookeeper`.
+    `started` is called when they serve clients. ZooKeeper clients are served at the address `zookeeper`.
     """
     raise_limit()
     keep_freed_memory()
@@ -97,10 +100,11 @@ def run_brokers(
 def read_config(
     options: argparse.Namespace, environment: Mapping[str, str], directory: Path | None = None
 ) -> BrokerConfig:
-    """The configuration that the command line, the environment and the properties file ask for together.
+    """Return the configuration that the command line, the environment and the properties file specify
+    together.
 
     Raises:
-        ConfigError: something of it is not allowed.
+        ConfigError: a value is not allowed.
     """
     values = read_values(options, environment, directory)
     is_alone = options.properties is None and not values.get("zookeeper.connect")
@@ -113,11 +117,11 @@ def read_config(
 def read_values(
     options: argparse.Namespace, environment: Mapping[str, str], directory: Path | None
 ) -> dict[str, str]:
-    """The texts of that configuration by key. `directory` takes the place of what they say about data
+    """Return the configured texts by key, not validated yet. `directory` replaces the configured data
     directories.
 
     Raises:
-        ConfigError: something of it cannot be understood.
+        ConfigError: the configuration cannot be parsed.
     """
     values = resolve_variables(load_static(options.properties, environment, options.override), environment)
     if directory is not None:
@@ -149,7 +153,7 @@ def _listening_at(config: BrokerConfig, host: str | None, port: int | None) -> B
 
 @contextmanager
 def _directory(options: argparse.Namespace) -> Iterator[Path | None]:
-    """The data directory of `--data-dir` or `--memory`; that of `--memory` is removed at the end."""
+    """Yield the data directory of `--data-dir` or `--memory`; that of `--memory` is removed at the end."""
     if not options.memory:
         yield options.data_dir
         return
@@ -160,7 +164,7 @@ def _directory(options: argparse.Namespace) -> Iterator[Path | None]:
 
 
 def log_oddities(config: BrokerConfig) -> None:
-    """Say in the log what of the configuration is unknown, and what has no effect."""
+    """Log which configured keys are unknown, and which have no effect."""
     if config.unknown_keys:
         logger.warning(
             "These configurations are not known and are ignored: %s",
@@ -224,7 +228,7 @@ async def _serve(
 async def _start(
     brokers: int, config: BrokerConfig, environment: Environment, undo: AsyncExitStack
 ) -> BrokerNode | ClusterNodes:
-    """Start a broker alone, or brokers that are a cluster; `undo` stops what was started."""
+    """Start a single broker, or a cluster of brokers; `undo` stops what was started."""
     if brokers > 1:
         return await _start_many(brokers, config, environment, undo)
     from kcompat.node.broker import BrokerNode
@@ -238,7 +242,7 @@ async def _start(
 async def _start_many(
     brokers: int, config: BrokerConfig, environment: Environment, undo: AsyncExitStack
 ) -> ClusterNodes:
-    """Start brokers that are a cluster."""
+    """Start a cluster of brokers in this process."""
     from kcompat.node.cluster import ClusterNodes
     from kcompat.node.spread import spread
 

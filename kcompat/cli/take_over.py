@@ -1,4 +1,4 @@
-"""`kcompat take-over`: take the metadata of a stopped Kafka from its ZooKeeper, before its logs."""
+"""`kcompat take-over`: copy the metadata of a stopped Kafka from its ZooKeeper, before its logs are used."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Fill a new metadata store; 1 if that is refused or fails, with a sentence."""
+    """Fill a new metadata store; return exit code 1, after a sentence on standard error, if that is refused
+    or fails.
+    """
     return attempt(lambda: _take_over(options))
 
 
@@ -84,7 +86,7 @@ def _nodes(client: KazooClient, root: str, paths: list[str]) -> Iterator[tuple[s
 
 
 async def _store(registration: RequiredNodes, directory: str) -> None:
-    """Put all of it into the metadata store at once, which must be new."""
+    """Put the metadata into the metadata store in one transaction; the store must be new."""
     from kcompat.store.process_store import ProcessStore
     from kcompat.store.sqlite_journal import METADATA_FILE, SqliteJournal
 

@@ -25,14 +25,14 @@ TIMEOUT_S = 10.0
 """Seconds that ZooKeeper may take to accept a connection, and to answer a request."""
 
 WINDOW = 500
-"""Requests that are sent before the first answer is waited for."""
+"""Most requests that are sent before the first answer is waited for."""
 
 
 FAILED = 1
 
 
 def attempt(work: Callable[[], None]) -> int:
-    """Do it; the exit code, which is 1 where it is refused or fails, with a sentence."""
+    """Run `work`; return the exit code: 1, after a sentence on standard error, if it is refused or fails."""
     try:
         work()
     except (ConfigError, StoreError) as error:
@@ -55,14 +55,14 @@ def data_directories(options: argparse.Namespace) -> list[str]:
 
 
 def parse_connect(connect: str) -> tuple[str, str]:
-    """The servers, and the path below which everything is; "" is the whole tree."""
+    """Return the servers, and the path below which all nodes are; "" is the whole tree."""
     hosts, slash, chroot = connect.partition("/")
     return hosts, (slash + chroot).rstrip("/")
 
 
 @contextmanager
 def session(hosts: str, timeout_s: float = TIMEOUT_S) -> Iterator[KazooClient]:
-    """A client that is connected. Raises StoreError with a sentence, after `timeout_s` if nobody answers."""
+    """Yield a connected client. Raises StoreError with a sentence, after `timeout_s` if no server answers."""
     from kazoo.client import KazooClient
     from kazoo.handlers.threading import KazooTimeoutError
 
@@ -86,7 +86,7 @@ def session(hosts: str, timeout_s: float = TIMEOUT_S) -> Iterator[KazooClient]:
 
 @contextmanager
 def locked(directories: Sequence[str]) -> Iterator[None]:
-    """Lock the directories against brokers. Raises HandOverRefusedError where one runs, OSError."""
+    """Lock the directories against brokers. Raises HandOverRefusedError if a broker runs on one, OSError."""
     from kcompat.log.files import FILES
     from kcompat.log.names import LOCK
 

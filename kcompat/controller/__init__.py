@@ -1,1 +1,3 @@
-"""The controller: from events to decisions. Nothing else writes the state of partitions."""
+"""The controller: turns events into decisions about topics and partitions. No other package decides on the
+state of partitions.
+"""

@@ -1,4 +1,4 @@
-"""Brokers that fail, start, come back and change their addresses, and a controller that begins. Pure.
+"""Events: brokers fail, start, return or change their addresses, and a controller begins its term. Pure.
 
 A broker is known by its id and its broker epoch. One that has registered anew since it was last seen (a
 bounce) has failed and started: it has taken up no leadership yet, and may have lost what it had not synced.

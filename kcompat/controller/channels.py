@@ -77,10 +77,10 @@ class BrokerChannel:
 
 
 class BrokerChannels:
-    """The queues of all brokers that are registered, one for each broker epoch."""
+    """The queues of all registered brokers, one for each broker epoch."""
 
     def __init__(self, port_of: Callable[[RegisteredBroker], BrokerPort]) -> None:
-        """`port_of` returns the port to a registered broker."""
+        """Start without channels; `port_of` returns the port to a registered broker."""
         self._port_of = port_of
         self._channels: dict[int, tuple[RegisteredBroker, BrokerChannel]] = {}
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ConfigsChanged(Struct, frozen=True):
-    """Configs of topics and brokers now in force on the controller's broker, each complete.
+    """Event: changed configs of topics and brokers, each complete, that the controller's broker has applied.
     `elects_uncleanly` is the default for topics without `unclean.leader.election.enable`.
     """
 

@@ -79,9 +79,9 @@ class Controller:
         cluster: MetadataCache,
         detect_failures: DetectFailures = detect_no_failures,
     ) -> None:
-        """`port_of` returns the port to a broker. `config` and `cluster` are those of the broker beside this
-        controller, `broker_id`. During a term `detect_failures` receives the brokers to watch; their failures
-        are reported by `failures_detected`.
+        """Prepare the controller of broker `broker_id`, which `config` and `cluster` belong to. `port_of`
+        returns the port to a broker. During a term `detect_failures` receives the brokers to watch; their
+        failures are reported by `failures_detected`.
         """
         self._broker_id = broker_id
         self._store = store
@@ -211,7 +211,7 @@ class Controller:
         self.report(FailuresDetected(gone))
 
     def _again(self, what: Event[Any] | _ToLook) -> None:
-        """Queue again what the store refused, with the configs and failures known now, not those of then."""
+        """Queue again an item whose write the store refused, with the current configs and failures."""
         match what:
             case _ToLook():
                 self._look(what.path, what.how)
@@ -253,7 +253,7 @@ class Controller:
         self._queue.put_nowait(_Queued(urgency, next(self._numbers), what, call))
 
     async def _handle(self, what: Event[Any] | _ToLook, call: _Call[Any] | None) -> bool:
-        """Decide one event; return False when this broker is the controller no more."""
+        """Decide one event; return False if this broker is no longer the controller."""
         if call is not None and call.promise.done and not call.is_begun:
             return True  # refused while it waited
         try:
@@ -351,7 +351,7 @@ class Controller:
 
 
 class _Call(Generic[T]):
-    """A submitted event, until the controller's own broker has done what follows from it."""
+    """A submitted event, until the controller's own broker has carried out its consequences."""
 
     def __init__(self, event: Event[T]) -> None:
         self.event = event
@@ -384,7 +384,7 @@ def _settle_once(future: asyncio.Future[None], fault: BaseException | None) -> N
 
 
 class _ToLook(NamedTuple):
-    """A path of the store that has changed, and the function that reads what to decide on."""
+    """A changed path of the store, and the function that reads it and returns an event."""
 
     path: str
     how: Look

@@ -48,8 +48,9 @@ class ControllerElection:
         clock: Clock,
         detect_failures: DetectFailures = detect_no_failures,
     ) -> None:
-        """`controller` begins a term when this broker is elected. While another broker is the controller,
-        `detect_failures` gets that broker to watch; its failure is reported by `failures_detected`.
+        """Prepare the election. `controller` begins a term when this broker is elected. While another broker
+        is the controller, `detect_failures` gets that broker to watch; its failure is reported by
+        `failures_detected`.
         """
         self._broker_id = broker_id
         self._store = store

@@ -53,7 +53,7 @@ TOO_MANY_PARTITIONS = "Excessively large number of partitions per request."
 
 
 class CreateTopics(Struct, frozen=True):
-    """Create topics; names are distinct. A topic that cannot be made gets an error, the others are made."""
+    """Event: create topics with distinct names. A topic that cannot be created does not stop the others."""
 
     specs: Sequence[TopicSpec]
     validate_only: bool
@@ -148,13 +148,13 @@ class CreateTopics(Struct, frozen=True):
 
 
 class CreatePartitions(Struct, frozen=True):
-    """Add partitions to topics; names are distinct. One that cannot grow gets an error, the others grow."""
+    """Event: add partitions to topics with distinct names. A topic that is refused does not stop others."""
 
     specs: Sequence[PartitionsSpec]
     validate_only: bool
 
     def decide(self, state: ControllerState) -> Decision[dict[str, TopicOutcome]]:
-        """Grow all topics that can, in one decision."""
+        """Add the valid partitions in one decision."""
         grown: dict[str, ControlledTopic] = {}
         outcomes = {}
         for spec in self.specs:

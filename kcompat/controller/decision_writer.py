@@ -44,7 +44,7 @@ class ControllerMovedError(StoreError):
 
 
 class DecisionWriter:
-    """Writer of one event's decision: decides the event, and writes what follows to the store."""
+    """Writer of one event's decision: decides the event, and writes the consequences to the store."""
 
     def __init__(self, store: MetadataStore, state: ControllerState) -> None:
         self._store = store

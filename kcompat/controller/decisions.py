@@ -1,4 +1,4 @@
-"""Requests of a broker to the controller, wherever it is.
+"""Requests of a broker to the controller, in this process or another.
 
 Handlers submit events through `Decisions` to the controller of this process. Outside a term that controller
 refuses them with NOT_CONTROLLER, and the client looks for the current controller again. Requests that the
@@ -41,7 +41,7 @@ class Submit(Protocol):
     """Function that submits an event to the controller."""
 
     def __call__(self, event: Event[T], /) -> Promise[T]:
-        """Return the answer of the event, or of `event.refused` if it could not be decided."""
+        """Submit an event; promise its answer, or that of `event.refused` if it could not be decided."""
 
 
 class OtherController(Protocol):
@@ -73,8 +73,8 @@ class Decisions:
         random: Random,
         elsewhere: Callable[[], OtherController | None] = lambda: None,
     ) -> None:
-        """`random` places replicas and draws topic ids. `elsewhere()` returns the controller of another
-        process, or None if the controller is in this one.
+        """Prepare the requests. `random` places replicas and draws topic ids. `elsewhere()` returns the
+        controller of another process, or None if the controller is in this one.
         """
         self._submit = submit
         self._broker_id = broker_id
@@ -108,7 +108,9 @@ class Decisions:
             self.ensure_topics(sorted(self._waiting_for_brokers))
 
     def _note_missing_brokers(self, errors: dict[str, ErrorCode]) -> dict[str, ErrorCode]:
-        """Remember the internal topics for which too few brokers are up, and log each once; the errors."""
+        """Remember the internal topics for which too few brokers are up, and log each once; return their
+        errors.
+        """
         for name in errors.keys() & FACTOR_KEYS.keys():
             if errors[name] is not ErrorCode.INVALID_REPLICATION_FACTOR:
                 self._waiting_for_brokers.discard(name)
@@ -138,7 +140,7 @@ class Decisions:
         return self._submit(CreatePartitions(specs, validate_only))
 
     def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
-        """Allocate a block of producer ids to this broker; None if none can be had now."""
+        """Allocate a block of producer ids to this broker; None if none is available now."""
         other = self._elsewhere()
         if other is not None:
             return other.allocate_producer_ids()

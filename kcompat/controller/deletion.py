@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class DeleteTopics(Struct, frozen=True):
-    """Delete topics by name."""
+    """Event: delete topics by name."""
 
     names: Sequence[str]
 
@@ -77,8 +77,8 @@ class DeletionsMarked(Struct, frozen=True):
     marked: AbstractSet[str]
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Delete the topics that are marked and not being deleted yet; drop the marks of those that are not
-        there.
+        """Delete the topics that are marked and not being deleted yet; drop the marks of topics that do not
+        exist.
         """
         known = [state.topics[name] for name in sorted(self.marked) if name in state.topics]
         unknown = sorted(self.marked - state.topics.keys() - state.deleting.keys())
@@ -172,7 +172,7 @@ def forget(name: str, entity_configs: dict[tuple[str, str], Mapping[str, str]]) 
 
 
 def _is_stuck(state: ControllerState, topic: ControlledTopic) -> bool:
-    """Whether the controller's own broker still has logs of this topic."""
+    """Return whether the controller's own broker still has logs of this topic."""
     deletion = state.deleting.get(topic.name)
     return deletion is not None and deletion.topic is topic and state.broker_id in deletion.waits_for
 

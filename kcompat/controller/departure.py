@@ -1,9 +1,9 @@
 """The controlled shutdown of a broker: its leaderships move to others before it stops.
 
-The controller is asked `controlled.shutdown.max.retries` times, with `controlled.shutdown.retry.backoff.ms`
-in between, as in Kafka's `KafkaServer.controlledShutdown`; and, which Kafka does not do, as soon as the
-cluster is another than it was at the last answer. So brokers that stop side by side sit out no pause: the
-last of them sees that it is alone.
+As in Kafka's `KafkaServer.controlledShutdown`, the controller gets up to `controlled.shutdown.max.retries`
+requests, with `controlled.shutdown.retry.backoff.ms` in between. Unlike in Kafka, the next request is also
+sent as soon as the cluster has changed since the last answer. So brokers that stop concurrently wait for no
+pause: the last of them sees that it is alone.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class Departure:
-    """The leave that one broker takes."""
+    """The controlled shutdown of one broker."""
 
     def __init__(
         self,
@@ -42,7 +42,9 @@ class Departure:
         session: MetadataStore,
         config: BrokerConfig,
     ) -> None:
-        """`ask` has the controller move leaderships, and tells what is left; it may fail with PeerError."""
+        """Prepare the shutdown. `ask` requests the move from the controller and promises the partitions that
+        are still led; it may fail with PeerError.
+        """
         self._broker_id = broker_id
         self._ask = ask
         self._cluster = cluster
@@ -53,10 +55,10 @@ class Departure:
         self._patience_s = pauses_s + config.integer("request.timeout.ms") / 1000
 
     async def hand_over(self) -> None:
-        """Have others lead what this broker leads. A broker that is alone has nobody to hand it to.
+        """Move the leaderships of this broker to others, unless it is the only broker.
 
-        It takes no longer than the pauses and one request may take; and no longer than a pause without the
-        store, since a broker that is cut off from that is soon taken for dead.
+        Takes at most as long as all pauses and one request together. If the store is cut off, only one pause
+        is left, since the broker's session expires soon after.
         """
         try:
             async with asyncio.timeout(self._patience_s) as limit:
@@ -67,7 +69,7 @@ class Departure:
 
     @contextmanager
     def _store_needed(self, limit: asyncio.Timeout) -> Iterator[None]:
-        """Meanwhile the limit comes closer when the store is cut off."""
+        """Bring the deadline `limit` forward while the store is cut off, within the `with` block."""
         loop = asyncio.get_running_loop()
 
         def told(state: SessionState) -> None:
@@ -105,7 +107,9 @@ class Departure:
                     break
 
     async def _attempt(self) -> tuple[str | None, Sequence[tuple[str, int]]]:
-        """Ask once; what keeps this broker from stopping, if anything does, and what it leads then."""
+        """Send one request; return the reason that keeps this broker from stopping, or None, and the
+        partitions still led.
+        """
         try:
             answer = await _arrival(self._ask())
         except PeerError as fault:
@@ -122,7 +126,9 @@ def _what_counts(image: ClusterImage, still_led: Sequence[tuple[str, int]]) -> t
 
 
 async def _arrival(promise: Promise[T]) -> T:
-    """The value of a promise, or what it fails with. It may come when nobody waits for it any more."""
+    """Wait for a promise; return its value or raise its failure. Unlike a future, it may complete after the
+    wait ends.
+    """
     arrived = asyncio.Event()
     promise.then(lambda _: arrived.set(), lambda _: arrived.set())
     await arrived.wait()

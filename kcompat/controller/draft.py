@@ -44,7 +44,7 @@ class Draft:
 
     def __init__(self, state: ControllerState) -> None:
         self.state = state
-        """The state with all changes so far, except those of partitions: ask `partition` for them."""
+        """The state with all changes so far, except those of partitions, which `partition` returns."""
         self.writes: list[Op] = []
         """Writes that go before those of partition states."""
         self.last_writes: dict[str, Op] = {}
@@ -122,7 +122,7 @@ class Draft:
     # -- telling brokers ---------------------------------------------------------------------------------
 
     def send_roles(self, topic: str, index: int, brokers: Iterable[int]) -> None:
-        """Send the role in a partition to these brokers, as far as they are live."""
+        """Send the role in a partition to the live ones of these brokers."""
         for broker_id in brokers:
             if broker_id in self.state.brokers:
                 self._roles.setdefault(broker_id, {})[topic, index] = None

@@ -49,7 +49,7 @@ class FeatureUpdate(Struct, frozen=True):
 
 
 class UpdateFeatures(Struct, frozen=True):
-    """Change finalized features, each by itself or `all_or_nothing`. Nothing changes with `validate_only`."""
+    """Event: change finalized features, each by itself or `all_or_nothing`. `validate_only` changes none."""
 
     updates: Sequence[FeatureUpdate]
     validate_only: bool = False

@@ -125,8 +125,8 @@ class AlterPartition(Struct, frozen=True):
 
     @staticmethod
     def _is_eligible(state: ControllerState, topic: str, index: int, broker_id: int, epoch: int) -> bool:
-        """Return whether a replica may join the ISR. A broker that has restarted since is not the one that
-        caught up (KIP-903).
+        """Return whether a replica may join the ISR. A broker that has restarted since is not the process
+        that caught up (KIP-903).
         """
         return state.is_live(broker_id, topic, index) and epoch in (
             UNKNOWN_BROKER_EPOCH,

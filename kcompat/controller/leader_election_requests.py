@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ElectLeaders(Struct, frozen=True):
-    """Elect the preferred leaders of partitions, or any live replica where no leader is live (KIP-460)."""
+    """Event: elect preferred leaders, or any live replica of partitions without a leader (KIP-460)."""
 
     kind: ElectionType
     partitions: Sequence[TopicPartition] | None

@@ -42,7 +42,7 @@ async def prepare(store: MetadataStore, features: Mapping[str, int] = MappingPro
     """Create the missing root nodes. A new cluster starts with these feature levels."""
     contents = {znodes.FEATURE: encode_finalized(features)}
     while missing := await _missing(store, znodes.PERSISTENT_PATHS):
-        with suppress(NodeExistsError):  # another broker starts at the same time: look again
+        with suppress(NodeExistsError):  # another broker creates them concurrently: read again
             await store.multi([Create(path, contents.get(path, b"")) for path in missing])
 
 
@@ -141,7 +141,7 @@ async def load_topics(
 
 
 async def load_topic_configs(store: MetadataStore, names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the configs of these topics, as far as they have some."""
+    """Return the configs of those of these topics that have some."""
     paths = {name: znodes.config_path("topics", name) for name in names}
     return {
         name: values for name, (values, _) in (await _load_all(store, paths, znodes.decode_config)).items()
@@ -151,7 +151,7 @@ async def load_topic_configs(store: MetadataStore, names: Iterable[str]) -> dict
 async def load_states(
     store: MetadataStore, keys: Sequence[TopicPartition]
 ) -> dict[TopicPartition, tuple[znodes.PartitionState, Stat]]:
-    """Return the states of these partitions, as far as they are stored."""
+    """Return the stored states of these partitions; partitions without one are left out."""
     paths = {key: znodes.partition_state_path(*key) for key in keys}
     return await _load_all(store, paths, znodes.decode_partition_state)
 
@@ -193,7 +193,7 @@ async def load_producer_ids(store: MetadataStore) -> tuple[int, int]:
         return -1, ABSENT
     data, stat = node
     if not data:
-        return -1, stat.version  # as the first broker of a cluster makes it
+        return -1, stat.version  # the initial node of a new cluster is empty
     block, stat = await read(store, znodes.PRODUCER_ID_BLOCK, znodes.decode_producer_ids)
     return block.last, stat.version
 

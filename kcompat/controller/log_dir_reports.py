@@ -33,7 +33,7 @@ class LogDirReports:
     def __init__(
         self, broker_id: int, store: MetadataStore, controller_election: ControllerElection, clock: Clock
     ) -> None:
-        """`controller_election` says whether the controller is in this process."""
+        """Prepare the reports; `controller_election` tells whether the controller is in this process."""
         self._broker_id = broker_id
         self._store = store
         self._controller_election = controller_election
@@ -68,7 +68,7 @@ class LogDirReports:
         try:
             path = f"{LOG_DIR_EVENTS}/log_dir_event_"
             await self._store.create(path, encode_log_dir_event(self._broker_id), sequential=True)
-        except StoreError as error:  # one that was left all the same does no harm
+        except StoreError as error:  # a notification written nevertheless does no harm
             _log.warning("the controller could not be told of a failed log directory: %s", error)
             self._retry = self._clock.call_later(RETRY_MS, self._notify)
         else:

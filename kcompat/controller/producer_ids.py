@@ -34,7 +34,7 @@ MAX_WAITING = 10_000
 
 
 class AllocateProducerIds(Struct, frozen=True):
-    """Event: allocate the next block of producer ids to a broker. No id is allocated twice in the life of a
+    """Event: allocate the next block of producer ids to a broker. No id is ever allocated twice in a
     cluster. The controller's own broker needs no `broker_epoch`.
     """
 
@@ -68,7 +68,7 @@ class AllocateProducerIds(Struct, frozen=True):
 
 
 class ProducerIds:
-    """The current block of producer ids, and the promises of those who wait for the next."""
+    """The current block of producer ids, and the promises that wait for the next block."""
 
     def __init__(self, allocate: Callable[[], Promise[ProducerIdBlock | None]]) -> None:
         self._allocate = allocate
@@ -77,7 +77,7 @@ class ProducerIds:
         self._waiting: deque[Promise[int | None]] = deque()
 
     def next(self) -> Promise[int | None]:
-        """Return a producer id; None if none can be had now and the client should try again."""
+        """Return a producer id; None if none is available now and the client should retry."""
         if self._next <= self._last:
             return Promise.resolved(self._take())
         promise: Promise[int | None] = Promise()

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 class Reassign(Struct, frozen=True):
-    """Move partitions to these replicas; None cancels a reassignment. With `keeps_size` the number of
-    replicas must stay the same (KIP-860).
+    """Event: move partitions to these replicas; None cancels a reassignment. With `keeps_size` the number
+    of replicas must stay the same (KIP-860).
     """
 
     wanted: Wanted

@@ -1,4 +1,4 @@
-"""A controller in another process, as this broker asks it of its own accord."""
+"""Requests that this broker makes for itself to a controller in another process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ class RemoteDecisions:
         self._config = config
 
     def ensure_topics(self, names: Sequence[str]) -> Promise[dict[str, ErrorCode]]:
-        """See `Decisions.ensure_topics`. They may be shown here a little later."""
+        """Create missing internal topics, as `Decisions.ensure_topics` does; this broker's image may get them
+        a little later.
+        """
         config = self._config.current
 
         def errors(results: list[TopicResult]) -> dict[str, ErrorCode]:
@@ -41,7 +43,7 @@ class RemoteDecisions:
         return self.make_topics([spec_of_automatic_topic(name, config) for name in names]).map(errors)
 
     def make_topics(self, specs: Sequence[TopicSpec]) -> Promise[list[TopicResult]]:
-        """See `Decisions.make_topics`. They may be shown here a little later."""
+        """Create topics, as `Decisions.make_topics` does; this broker's image may get them a little later."""
         request = CreateTopicsRequest(
             topics=[_creatable(spec) for spec in specs],
             timeout_ms=self._config.current.integer("request.timeout.ms"),

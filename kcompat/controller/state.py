@@ -66,7 +66,7 @@ class ControlledPartition(Struct, frozen=True, gc=False):
 
     @property
     def is_reassigned(self) -> bool:
-        """Whether a reassignment goes on."""
+        """Whether a reassignment of the partition is in progress."""
         return bool(self.adding or self.removing)
 
     @property
@@ -76,7 +76,7 @@ class ControlledPartition(Struct, frozen=True, gc=False):
 
     @property
     def origin(self) -> tuple[int, ...]:
-        """The replicas before the reassignment, as far as their order is known."""
+        """Replicas before the reassignment; their original order may be lost."""
         return tuple(each for each in self.replicas if each not in self.adding)
 
 
@@ -132,9 +132,9 @@ class ControllerState(Struct, frozen=True):
     marked: frozenset[str] = frozenset()
     """Topics that other brokers or tools have marked for deletion."""
     deposed: frozenset[tuple[str, int]] = frozenset()
-    """Partitions whose leader has registered anew since it was elected, and leads no more."""
+    """Partitions whose leader has registered anew since its election, and so no longer leads them."""
     elects_uncleanly: bool = False
-    """`unclean.leader.election.enable` of the brokers; topics may say otherwise."""
+    """`unclean.leader.election.enable` of the brokers; configs of topics take precedence."""
     presumed_dead: Mapping[int, RegisteredBroker] = {}
     """Brokers that are registered, and whose processes have ended."""
     finalized: Mapping[str, int] = {}
@@ -180,7 +180,7 @@ class ControllerState(Struct, frozen=True):
 
     def check_invariants(self) -> None:
         """Assert that leaders are in sync, that ISRs are subsets of the replicas, and that no topic is both
-        there and being deleted.
+        present and being deleted.
         """
         assert not self.deleting.keys() & self.topics.keys()
         for topic in self.topics.values():

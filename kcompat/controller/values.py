@@ -1,4 +1,4 @@
-"""Values that callers of the controller give and get: topic specifications and results."""
+"""Arguments and results of calls to the controller: topic specifications and outcomes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 USE_DEFAULT = -1
-"""Number of partitions or replication factor: take the broker's default."""
+"""Number of partitions or replication factor that stands for the broker's default."""
 
 
 class TopicSpec(Struct, frozen=True):
@@ -42,8 +42,8 @@ class TopicResult(Struct, frozen=True):
 
 
 class PartitionsSpec(Struct, frozen=True):
-    """A topic that shall have `count` partitions. `assignments` are the replicas of the new ones; if None,
-    the controller chooses.
+    """A topic to extend to `count` partitions. `assignments` are the replicas of the new ones; if None, the
+    controller chooses.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""The controller's watches on the store, and the events that changes there become.
+"""The controller's watches on the store, and the events made from changes there.
 
-A watch is a hint. The controller reads the watched node and what belongs to it again, and makes an event of
-the content; one read serves all changes before it.
+A watch is a hint. The controller reads the watched node and its children again, and makes an event of the
+content; one read serves all changes before it.
 """
 
 from __future__ import annotations

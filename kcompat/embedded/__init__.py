@@ -1,4 +1,4 @@
-"""Brokers inside this process, beside the program that uses them. For tests and notebooks."""
+"""Brokers inside the process of the program that uses them, for tests and notebooks."""
 
 from kcompat.embedded.broker import Broker
 from kcompat.embedded.cluster import Cluster, ClusterBroker

@@ -22,13 +22,13 @@ class Broker(Embedded[BrokerNode]):
     """A broker on a free port, started by `with` or `start()`.
 
     Without `data_dir` each start stores in a temporary directory, removed at the stop. `config` takes Kafka's
-    own keys, such as `{"num.partitions": 4}`; `port` 0 means any free port.
+    own keys, such as `{"num.partitions": 4}`; `port` 0 stands for any free port.
 
         with Broker() as broker:
             producer = KafkaProducer(bootstrap_servers=broker.bootstrap_servers)
 
-    Arguments that cannot be raise UsageError at once, values that are not allowed ConfigError. `start` says
-    what it raises. All of these are in `kcompat.errors`.
+    Arguments that are not possible raise UsageError at once, values that are not allowed ConfigError. The
+    errors of `start` are documented there. All of these are in `kcompat.errors`.
     """
 
     def __init__(
@@ -52,17 +52,18 @@ class Broker(Embedded[BrokerNode]):
     @property
     def bootstrap_servers(self) -> str:
         """Host and port of the first listener, as clients take them for `bootstrap.servers`. Raises
-        UsageError where the broker is not started.
+        UsageError if the broker is not started.
         """
         _, node = self._running()
         return node.bootstrap_servers
 
     def compact(self, topic: str, timeout_s: float | None = None) -> list[Compacted]:
-        """Compact a topic now, whatever its dirty ratio, and wait until that is done; one result a partition.
+        """Compact a topic now, whatever its dirty ratio, and wait until that is done; return one result a
+        partition.
 
         Raises:
             UsageError: there is no such topic.
-            TimeoutError: it takes longer than `timeout_s`; the cleaning goes on.
+            TimeoutError: the compaction takes longer than `timeout_s`; it continues.
         """
         thread, node = self._running()
         results = thread.call(node.compact(topic), timeout_s)

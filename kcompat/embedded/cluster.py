@@ -1,4 +1,6 @@
-"""`kcompat.Cluster`: several brokers inside this process that replicate to each other, and can be broken."""
+"""`kcompat.Cluster`: several brokers in this process that replicate to each other, and can be stopped, killed
+or isolated.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ IN_SYNC_TIMEOUT_S = 30.0
 
 
 class ClusterBroker:
-    """One broker of a `Cluster`. Its port and its data stay the same whatever becomes of it."""
+    """One broker of a `Cluster`. Its port and its data stay the same across stops and restarts."""
 
     def __init__(self, cluster: Cluster, broker_id: int) -> None:
         self._cluster = cluster
@@ -39,7 +41,7 @@ class ClusterBroker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Host and port of the broker's first listener. Raises UsageError where it is not running."""
+        """Host and port of the broker's first listener. Raises UsageError if the broker is not running."""
         self._insist_on_running()
         return self._cluster.nodes.running[self.id].bootstrap_servers
 
@@ -58,7 +60,7 @@ class ClusterBroker:
             raise TimeoutError(f"broker {self.id} did not stop within {STOP_TIMEOUT_S:.0f} s") from error
 
     def kill(self) -> None:
-        """End the broker as kill -9 does. Raises UsageError where it is not running."""
+        """End the broker as kill -9 does. Raises UsageError if it is not running."""
         self._insist_on_running()
         self._cluster.thread.do(lambda: self._cluster.nodes.kill(self.id))
 
@@ -110,7 +112,7 @@ class Cluster(Embedded[ClusterNodes]):
             configs = spread(config, len(self.brokers), self._racks, ports)
             nodes = ClusterNodes(configs, environment.open_store(config, environment.clock), environment)
             try:
-                await nodes.start()  # done when each knows the others
+                await nodes.start()  # returns when each broker knows the others
             except BaseException:
                 await nodes.close()
                 raise
@@ -124,7 +126,7 @@ class Cluster(Embedded[ClusterNodes]):
     @property
     def bootstrap_servers(self) -> str:
         """Host and port of each running broker, as clients take them for `bootstrap.servers`. Raises
-        UsageError where the cluster is not started.
+        UsageError if the cluster is not started.
         """
         return self.nodes.bootstrap_servers
 
@@ -141,16 +143,16 @@ class Cluster(Embedded[ClusterNodes]):
         self.thread.do(lambda: self.nodes.isolate(broker_id))
 
     def heal(self) -> None:
-        """Undo all that `isolate` did."""
+        """Reconnect all isolated brokers."""
         self.thread.do(self.nodes.heal)
 
     def leader_of(self, topic: str, partition: int) -> int:
-        """The id of the broker that leads a partition, as the controller has it; -1 where none does."""
+        """Return the id of the leader of a partition, as the controller knows it; -1 if there is none."""
         return self.thread.do(lambda: self.nodes.leader_of(topic, partition))
 
     def wait_until_in_sync(self, timeout_s: float = IN_SYNC_TIMEOUT_S) -> None:
-        """Wait until every partition has a leader and each of its replicas on a broker that runs is in sync.
-        Raises TimeoutError.
+        """Wait until every partition has a leader and all its replicas on running brokers are in sync. Raises
+        TimeoutError.
         """
 
         async def wait() -> None:
@@ -165,7 +167,7 @@ class Cluster(Embedded[ClusterNodes]):
 
     @property
     def nodes(self) -> ClusterNodes:
-        """The brokers as parts of this process; call them on the loop of `thread` only."""
+        """The brokers as objects of this process; call them on the loop of `thread` only."""
         return self._running()[1]
 
     @property

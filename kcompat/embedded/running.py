@@ -28,7 +28,7 @@ STOP_TIMEOUT_S = 30.0
 
 @contextmanager
 def starting(what: str, timeout_s: float) -> Iterator[None]:
-    """Raise the errors of a start in the `with` block as StartError, with a sentence about `what`."""
+    """Raise the start errors of the `with` block as StartError, with a sentence about `what`."""
     try:
         yield
     except StoreError as error:
@@ -38,11 +38,11 @@ def starting(what: str, timeout_s: float) -> Iterator[None]:
 
 
 class Embedded(ABC, Generic[Nodes]):
-    """Runs brokers on a loop in a thread of its own, from `start` to `stop`."""
+    """Base class that runs brokers on a loop in a thread of its own, from `start` to `stop`."""
 
     def __init__(self, what: str, values: Mapping[str, str]) -> None:
-        """`what` it is called in messages; `values` are those of Kafka's keys that are not as installed. If
-        they name no directory, each start has one of its own. Raises ConfigError.
+        """Check the settings. `what` names this object in messages; `values` are Kafka's keys that differ
+        from the defaults. If they name no directory, each start creates a temporary one. Raises ConfigError.
         """
         self._what = what
         self._config = BrokerConfig(values)
@@ -51,22 +51,22 @@ class Embedded(ABC, Generic[Nodes]):
 
     @abstractmethod
     async def _begin(self, config: BrokerConfig) -> Nodes:
-        """Start, on the loop of the thread; nothing is left where that fails."""
+        """Start the brokers, on the loop of the thread; after a failure nothing is left running."""
 
     @abstractmethod
     async def _end(self, nodes: Nodes) -> None:
-        """Stop, on the loop of the thread."""
+        """Stop the brokers, on the loop of the thread."""
 
     def start(self, timeout_s: float = START_TIMEOUT_S) -> Self:
-        """Start and wait until clients are served; nothing is left where that fails.
+        """Start and wait until clients are served; after a failure nothing is left running.
 
         The soft limit of open files of this process is raised to the hard one.
 
         Raises:
-            UsageError: it is started already.
-            ConfigError: the configuration cannot be, which was not seen before.
+            UsageError: the brokers are started already.
+            ConfigError: the configuration is not possible, which the constructor could not detect.
             StartError: the port or the directory cannot be used, or the metadata store cannot be reached;
-                StartTimeoutError where it takes longer than `timeout_s`.
+                StartTimeoutError if the start takes longer than `timeout_s`.
         """
         if self._started is not None:
             raise UsageError(f"{self._what} is started already: stop it before you start it again")
@@ -87,13 +87,13 @@ class Embedded(ABC, Generic[Nodes]):
         return self
 
     def stop(self) -> None:
-        """Shut down cleanly; a temporary directory is removed. Harmless when not started."""
+        """Shut down cleanly and remove a temporary directory. Does nothing if not started."""
         if self._started is not None:
             self._started = None
             self._undo.close()
 
     def _end_here(self, thread: LoopThread, nodes: Nodes) -> None:
-        with suppress(TimeoutError):  # what hangs ends with its thread
+        with suppress(TimeoutError):  # a part that does not stop ends with its thread
             if thread.is_here:
                 thread.call(self._end(nodes), STOP_TIMEOUT_S)
 
@@ -114,10 +114,10 @@ class Embedded(ABC, Generic[Nodes]):
 
 
 def _temporary_directory(owner: object) -> tuple[str, Callable[[], object]]:
-    """Return a new directory and what removes it, which happens at the latest with its owner or this process.
+    """Return a new directory and its finalizer, which runs at the latest when the owner or this process ends.
 
     Raises:
-        StartError: it cannot be made.
+        StartError: the directory cannot be created.
     """
     try:
         directory = tempfile.mkdtemp(prefix="kcompat-")
@@ -129,6 +129,6 @@ def _temporary_directory(owner: object) -> tuple[str, Callable[[], object]]:
 
 
 def _remove(directory: str, owner: int) -> None:
-    """Remove a temporary directory, unless this is a forked child: it is the parent's."""
+    """Remove a temporary directory, unless this is a forked child: the directory is the parent's."""
     if os.getpid() == owner:
         shutil.rmtree(directory, ignore_errors=True)

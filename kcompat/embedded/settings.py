@@ -1,4 +1,4 @@
-"""The arguments of `Broker` and `Cluster` as texts of a configuration."""
+"""Conversion of the arguments of `Broker` and `Cluster` into texts of a configuration."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Settings: TypeAlias = Mapping[str, Setting]
 def read_settings(
     data_dir: str | os.PathLike[str] | None, host: str, port: int, config: Settings | None
 ) -> dict[str, str]:
-    """Return the texts of the configuration that the arguments ask for, by Kafka's keys.
+    """Return the configured texts that the arguments specify, by Kafka's keys.
 
     Raises:
-        UsageError: an argument cannot be, or two of them contradict each other.
+        UsageError: an argument is not possible, or two arguments contradict each other.
         ConfigError: `config` has a key that no Kafka has, a value that cannot be written as text, or a
-            variable whose provider cannot be had.
+            variable whose provider is not available.
     """
     if not isinstance(host, str) or (host and not is_host(host)):
         raise UsageError(f"host={host!r} is neither a name nor an address: use 127.0.0.1, for instance")
@@ -78,7 +78,7 @@ def _path_of(data_dir: str | os.PathLike[str]) -> str:
 
 
 def _text_of(name: str, value: Setting) -> str:
-    """Return a value as a properties file has it."""
+    """Return a value in the form that a properties file has."""
     match value:
         case str():
             return value

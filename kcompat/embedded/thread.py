@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, which the caller's thread gives work to and waits for."""
+"""An event loop in a thread of its own; the caller's thread submits work and waits for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JOIN_TIMEOUT_S = 30.0
 
 
 class LoopThread:
-    """Runs from the moment it is made until `close`."""
+    """Thread with an event loop that runs from the constructor until `close`."""
 
     def __init__(self) -> None:
         self._started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
@@ -30,15 +30,15 @@ class LoopThread:
 
     @property
     def is_here(self) -> bool:
-        """Whether it runs in this process: in a forked child it does not."""
+        """Whether the thread runs in this process; in a forked child it does not."""
         return self._thread.is_alive()
 
     def call(self, work: Coroutine[object, object, T], timeout_s: float | None = None) -> T:
-        """Run `work` on the loop, and return or raise what it does. After `timeout_s` it is cancelled, and
-        TimeoutError raised.
+        """Run the coroutine `work` on the loop, and return its result or raise its exception. After
+        `timeout_s` the coroutine is cancelled, and TimeoutError raised.
 
         Raises:
-            UsageError: the thread has ended, or this process is a forked child, which has none.
+            UsageError: the thread has ended, or this process is a forked child, which has no such thread.
         """
         if not self.is_here:
             work.close()
@@ -53,7 +53,7 @@ class LoopThread:
             raise
 
     def do(self, act: Callable[[], T]) -> T:
-        """Call a plain function on the loop, and return or raise what it does."""
+        """Call a plain function on the loop, and return its result or raise its exception."""
 
         async def work() -> T:
             return act()
@@ -61,7 +61,7 @@ class LoopThread:
         return self.call(work())
 
     def close(self) -> None:
-        """Let what was cancelled tidy up, cancel what is left to do, and end the thread, if it is here."""
+        """Wait for running calls, cancel other tasks, and end the thread, if it runs in this process."""
         if not self.is_here:
             return
         self._loop.call_soon_threadsafe(self._closing.set)

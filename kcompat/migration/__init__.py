@@ -1,1 +1,3 @@
-"""Data directories that change hands: taken over from a Kafka, adopted by a cluster, handed over again."""
+"""Data directories and metadata that change owners: taken over from a Kafka, adopted by a cluster, or handed
+over to a Kafka.
+"""

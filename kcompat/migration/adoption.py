@@ -54,7 +54,7 @@ class AdoptedTopic(Struct, frozen=True):
 
     @property
     def partitions(self) -> range:
-        """Return the indexes up to the highest one found, whether their directories are here or not."""
+        """Indexes of partitions up to the highest one found, whether their directories are here or not."""
         return range(max(self.epochs) + 1)
 
 
@@ -162,7 +162,9 @@ def _highest_producer_id(log: Log) -> int:
 
 
 def _nodes(topic: AdoptedTopic, broker_id: int) -> Iterator[Op]:
-    """The topic's znodes. This broker led every partition; when it is elected again, epochs grow by one."""
+    """Return the topic's znodes. This broker led every partition; when it is elected again, epochs grow by
+    one.
+    """
     replicas = (broker_id,)
     assignment = znodes.TopicAssignment(topic.topic_id, tuple(replicas for _ in topic.partitions))
     path = znodes.topic_path(topic.name)
@@ -177,7 +179,7 @@ def _nodes(topic: AdoptedTopic, broker_id: int) -> Iterator[Op]:
 
 
 def _announce(topics: Iterable[AdoptedTopic], cluster_id: str) -> None:
-    """Log what was adopted and what has changed by it."""
+    """Log which topics were adopted, and which of their properties have changed."""
     own = [topic.name for topic in topics if not is_internal(topic.name)]
     logger.warning(
         "the log directories hold topics of cluster %s that the metadata store does not know; adopted: %s. "

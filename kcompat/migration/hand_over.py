@@ -1,8 +1,8 @@
-"""Handing log directories over to a Kafka 3.9 broker in ZooKeeper mode: what ZooKeeper has to hold for it.
+"""Handing log directories over to a Kafka 3.9 broker in ZooKeeper mode: the nodes that ZooKeeper must hold.
 
-The metadata store has Kafka's own znodes, so most of it is copying. The counterpart of `adoption`: what is
-decided here is which nodes go over, whether the directories still agree with them, and whether what
-ZooKeeper holds already leaves room for them.
+The metadata store has Kafka's own znodes, so most of the work is copying. This module, the counterpart of
+`adoption`, decides which nodes are copied, and checks that the directories agree with them and that ZooKeeper
+holds nothing that contradicts them.
 """
 
 from __future__ import annotations

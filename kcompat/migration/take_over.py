@@ -1,7 +1,7 @@
-"""Taking over the metadata of a Kafka broker in ZooKeeper mode: what of its ZooKeeper the store gets.
+"""Taking over the metadata of a Kafka broker in ZooKeeper mode: the nodes that are copied to the store.
 
-The counterpart of `hand_over`, whose checks of the directories serve here, too. ZooKeeper is read from the
-root down; which way that goes is decided here.
+The counterpart of `hand_over`, whose checks of the directories this module uses too. ZooKeeper is read from
+the root down; this module decides which children are read.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ consumers, are left.
 
 
 class ReadNode(Struct, frozen=True):
-    """A node of ZooKeeper's with the names of its children."""
+    """A node of ZooKeeper with the names of its children."""
 
     data: bytes
     children: Sequence[str]
 
 
 def to_read_below(path: str, node: ReadNode) -> list[str]:
-    """Return the children of a node to read next; the path of the root is empty."""
+    """Return the names of a node's children to read next; the path of the root is empty."""
     if f"{path}/" in NOTIFICATIONS:
         return []
     return [f"{path}/{name}" for name in sorted(node.children) if path or name in TAKEN]
 
 
 def registration_from(nodes: Mapping[str, ReadNode]) -> RequiredNodes:
-    """Return the metadata for the store from ZooKeeper's nodes, which were read by way of `to_read_below`.
+    """Return the metadata for the store from the ZooKeeper nodes that `to_read_below` selected.
 
-    Raises HandOverRefusedError when they are not those of a cluster whose brokers are all stopped.
+    Raises HandOverRefusedError if they do not belong to a cluster whose brokers are all stopped.
     """
     if znodes.CLUSTER_ID not in nodes:
         raise HandOverRefusedError("no Kafka has kept its metadata there")

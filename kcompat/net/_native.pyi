@@ -5,7 +5,7 @@ from kcompat.net.hub import Hub
 from kcompat.net.poller import Watched
 
 NAMES: tuple[str, ...]
-"""Of the attributes it reads, writes and calls of hubs, limits, handlers and connections."""
+"""Names of the attributes of hubs, limits, handlers and connections that the native code uses."""
 
 def serve(
     hub: Hub,

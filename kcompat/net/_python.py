@@ -1,4 +1,4 @@
-"""One poll of all connections of a loop, and where data lies: the pure-Python implementation of `_native`."""
+"""Pure-Python implementation of `_native`: one poll of the connections of a loop; alignment of file data."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def serve(
     writers: dict[int, Watched],
     sends: Sends,
 ) -> int:
-    """Look once which sockets are ready, call their connections, and send what those left in `sends`.
+    """Poll once for ready sockets, call their connections, and send the answers that those left in `sends`.
 
-    Returns how many sockets were ready.
+    Returns the number of ready sockets.
     """
     readable, writable = select.EPOLLIN, select.EPOLLOUT
     ready = epoll.poll(0, EVENTS_A_POLL)
@@ -47,7 +47,7 @@ def serve(
 
 
 def misfit(data: memoryview, position: int) -> int:
-    """Return how many bytes later in memory `data` would be written fastest to `position` of a file.
+    """Return the shift in bytes at which `data` would be copied fastest to `position` of a file.
 
     `data` is not empty; the result is below `GRAIN`, and 0 for read-only memory, whose address is not known.
     """

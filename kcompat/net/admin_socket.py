@@ -1,8 +1,8 @@
-"""The administration socket of a running broker: for commands of this machine that clients have no API for.
+"""The administration socket of a running broker: commands of the same machine that Kafka's protocol lacks.
 
-A Unix domain socket in the first log directory, open to the broker's own user alone; Kafka takes no notice
-of it. A request is one line with a JSON object, {"compact": "topic"}; it is answered by lines of JSON as the
-work goes on, and a last one, {"type":"Done"} or {"type":"Refused",...}.
+The socket is a Unix domain socket in the first log directory, open to the broker's own user alone; Kafka
+ignores the file. A request is one line with a JSON object, {"compact": "topic"}. The broker answers with
+lines of JSON as the work goes on, and ends with {"type":"Done"} or {"type":"Refused",...}.
 """
 
 from __future__ import annotations
@@ -38,21 +38,23 @@ IDLE_S: Final = 60.0
 """Seconds that a connection may take for its next request."""
 
 _LONGEST_ADDRESS: Final = 100
-"""Bytes of a path that every system takes as the address of a socket."""
+"""Bytes of a path that every system accepts as the address of a Unix domain socket."""
 
 
 class Done(msgspec.Struct, frozen=True, tag=True):
-    """All of the answer to a request has been sent."""
+    """Last line of an answer: the request has been carried out."""
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
-    """The request is none; the connection ends."""
+    """Last line of an answer: the request is not valid, for the `reason` given; the broker ends the
+    connection.
+    """
 
     reason: str
 
 
 class AdminSocket:
-    """The broker's end. `commands` are what it serves, by name."""
+    """The broker's end of the administration socket. `commands` are the commands that it serves, by name."""
 
     def __init__(self, directory: str, commands: Mapping[str, Command], idle_s: float = IDLE_S) -> None:
         self._path = f"{directory}/{FILE_NAME}"
@@ -63,7 +65,7 @@ class AdminSocket:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
-        """Listen. Where that cannot be, the broker does without, and says so."""
+        """Start to listen. If the socket cannot be made, log a warning; the broker runs without it."""
         try:
             sock = _listen(self._directory, self._path)
         except OSError as error:
@@ -72,7 +74,7 @@ class AdminSocket:
         self._server = await asyncio.start_unix_server(self._accepted, sock=sock, limit=MAX_LINE)
 
     async def close(self) -> None:
-        """Stop listening, end what is under way, and remove the file."""
+        """Stop listening, cancel running commands, and remove the socket's file."""
         if self._server is None:
             return
         self.abandon()
@@ -81,7 +83,9 @@ class AdminSocket:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def abandon(self) -> None:
-        """Stop listening and end what is under way; the file stays, as after the end of a process."""
+        """Stop listening and cancel running commands; the socket's file stays, as after a crash of the
+        process.
+        """
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -96,7 +100,7 @@ class AdminSocket:
             if len(self._tasks) <= MAX_CONNECTIONS:
                 await self._converse(reader, writer)
         except (ConnectionError, TimeoutError, asyncio.CancelledError):
-            pass  # the other side went, or said nothing, or the broker stops
+            pass  # the client left or sent nothing, or the broker stops
         finally:
             self._tasks.discard(task)
             writer.close()
@@ -118,7 +122,7 @@ class AdminSocket:
 
 
 async def _line(reader: asyncio.StreamReader) -> bytes:
-    """The next line; b"" at the end, and for what is no whole line of a lawful length."""
+    """Read the next line; return b"" at the end of the stream, and for a line that is cut off or too long."""
     try:
         return await reader.readuntil(b"\n")
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -126,7 +130,7 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
 
 
 def _request(line: bytes) -> tuple[str, str]:
-    """Name and argument of a command. Raises ValueError, msgspec.MsgspecError."""
+    """Return the name and the argument of the command in a line. Raises ValueError, msgspec.MsgspecError."""
     ((name, argument),) = msgspec.json.decode(line, type=dict[str, str]).items()
     return name, argument
 
@@ -137,7 +141,9 @@ async def _send(writer: asyncio.StreamWriter, answer: msgspec.Struct) -> None:
 
 
 def _listen(directory: str, path: str) -> socket.socket:
-    """A socket that listens at a path; one that a killed broker left there is replaced. Raises OSError."""
+    """Return a socket that listens at a path; replaces the one that a killed broker left there. Raises
+    OSError.
+    """
     with contextlib.suppress(FileNotFoundError):
         if stat.S_ISSOCK(os.lstat(path).st_mode):
             os.unlink(path)  # noqa: PTH108
@@ -155,8 +161,8 @@ def _listen(directory: str, path: str) -> socket.socket:
 
 @contextmanager
 def _address(directory: str) -> Iterator[str]:
-    """The address of a directory's socket; where the path is too long for one, it leads through a descriptor,
-    or through a link.
+    """Yield an address of the socket in a directory. If the path is too long for an address, the address
+    leads through a descriptor of the directory (Linux), or through a symbolic link.
     """
     address = f"{directory}/{FILE_NAME}"
     if len(os.fsencode(address)) <= _LONGEST_ADDRESS:
@@ -175,7 +181,7 @@ def _address(directory: str) -> Iterator[str]:
 
 
 class AdminClient:
-    """The other end, for a process that has nothing else to do; `with` closes it."""
+    """The client's end of the administration socket; its calls block. `with` closes it."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
@@ -183,7 +189,7 @@ class AdminClient:
 
     @classmethod
     def connect(cls, directory: str) -> AdminClient | None:
-        """A connection to the broker that runs on a log directory; None if none does. Raises OSError."""
+        """Connect to the broker that runs on a log directory; return None if none does. Raises OSError."""
         sock = socket.socket(socket.AF_UNIX)
         try:
             with _address(directory) as address:
@@ -197,9 +203,9 @@ class AdminClient:
         return cls(sock)
 
     def ask(self, name: str, argument: str, answers: Any) -> Iterator[Any]:
-        """Run a command: its answers, of the union of tagged structs `answers`, until it is done.
+        """Run a command and yield its answers, whose type is the union of tagged structs `answers`.
 
-        Raises ConnectionError with a sentence when the broker refuses it or ends before that.
+        Raises ConnectionError with a sentence when the broker refuses the command or stops before its end.
         """
         decoder = msgspec.json.Decoder(answers | Done | Refused)
         self._socket.sendall(msgspec.json.encode({name: argument}) + b"\n")

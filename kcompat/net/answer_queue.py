@@ -1,4 +1,4 @@
-"""Answers of one connection that are not their turn yet, in request order."""
+"""Answers of one connection that wait for the answers of earlier requests, in request order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ class _Slot:
 
 
 class AnswerQueue:
-    """Exists only while something waits. `on_settled` is called whenever an answer arrives."""
+    """Queue of answers; exists only while an answer waits. `on_settled` is called when a later answer
+    arrives.
+    """
 
     __slots__ = ("_blocker", "_interrupt", "_is_dropped", "_mode", "_on_settled", "_slots", "memory")
 
@@ -33,7 +35,7 @@ class AnswerQueue:
         self._slots: deque[_Slot] = deque()
         self._on_settled = on_settled
         self._blocker: _Slot | None = None
-        self._mode = Mode.PIPELINED  # of the blocker
+        self._mode = Mode.PIPELINED  # mode of the blocker
         self._interrupt: Callable[[], object] | None = None
         self.memory = 0
         """Bytes held by answers that wait for earlier ones; file ranges cost none."""
@@ -49,11 +51,11 @@ class AnswerQueue:
 
     @property
     def is_busy(self) -> bool:
-        """Whether it is blocked by a frame that is being worked on."""
+        """Whether the last frame holds the next ones back in mode BUSY, because it is being worked on."""
         return self._blocker is not None and self._mode is Mode.BUSY
 
     def wait_for(self, waiting: Waiting) -> None:
-        """Queue an answer that comes later."""
+        """Queue a place for an answer that comes later."""
         assert self._blocker is None, "no frame is handed on behind a blocking one"
         slot = _Slot()
         self._slots.append(slot)
@@ -67,7 +69,7 @@ class AnswerQueue:
         waiting.promise.then(lambda answer: self._settle(slot, answer))
 
     def push(self, answer: Settled) -> None:
-        """Queue an answer behind those that wait."""
+        """Queue a finished answer behind those that wait."""
         slot = _Slot()
         self._slots.append(slot)
         self._fill(slot, answer)
@@ -90,7 +92,9 @@ class AnswerQueue:
         self.memory += slot.memory
 
     def pop_settled(self, pieces: list[Piece]) -> bool:
-        """Move the answers whose turn it is to `pieces`; True when the connection closes behind them."""
+        """Move the answers that wait for no earlier one to `pieces`; return whether the connection must close
+        next.
+        """
         slots = self._slots
         while slots and slots[0].settled:
             slot = slots.popleft()
@@ -102,13 +106,15 @@ class AnswerQueue:
         return False
 
     def interrupt(self) -> None:
-        """End the wait of a waiting fetch, once."""
+        """End the wait of an interruptible answer, once."""
         interrupt, self._interrupt = self._interrupt, None
         if interrupt is not None:
             interrupt()
 
     def drop(self) -> None:
-        """Forget answers that still arrive, for the connection is closed; end the wait of a fetch."""
+        """Ignore answers that still arrive, since the connection is closed; end the wait of an interruptible
+        one.
+        """
         self._is_dropped = True
         self.interrupt()
 

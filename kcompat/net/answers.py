@@ -2,11 +2,10 @@
 
 An answer is one of
 
-- a `list` of pieces: the whole response as it goes over the wire, length prefix included. A piece is a
-  buffer, a `FileSlice` or a `LazyPiece`. Buffers must own their bytes: the frame they answer is gone when
-  they are sent.
+- a `list` of pieces: the whole response as sent, length prefix included. A piece is a buffer, a `FileSlice`
+  or a `LazyPiece`. Buffers must own their bytes: the frame they answer is gone when they are sent.
 - `None`: nothing is sent (a produce with acks=0).
-- `CLOSE`: the connection is closed once the answers of earlier frames are out.
+- `CLOSE`: the connection is closed once the answers of earlier frames have been sent.
 - `Waiting`: any of the above comes later.
 """
 
@@ -24,7 +23,9 @@ if TYPE_CHECKING:
 
 
 class FileSlice(Protocol):
-    """Bytes of an open file, as the log hands them out; the file stays open while anybody holds the range."""
+    """A range of bytes of an open file, such as a part of a log segment. The file stays open while the range
+    is referenced.
+    """
 
     @property
     def position(self) -> int:
@@ -35,18 +36,18 @@ class FileSlice(Protocol):
         """Length in bytes, at least 1."""
 
     def fileno(self) -> int:
-        """The descriptor of the open file."""
+        """Return the descriptor of the open file."""
 
     def __len__(self) -> int: ...
 
 
 class LazyPiece(Protocol):
-    """Bytes that are made while they are sent; only their number is known before."""
+    """Bytes that are made while the answer is sent; only their number, `len(piece)`, is known before."""
 
     def __len__(self) -> int: ...
 
     def next_piece(self) -> bytes:
-        """The next of them, at least one, until `len` bytes were given; some 100 KiB at a time."""
+        """Return the next bytes, at least one and some 100 KiB at a time, until `len` bytes were returned."""
 
 
 class Close(Enum):
@@ -63,23 +64,22 @@ Answer: TypeAlias = "Settled | Waiting"
 
 
 class Mode(Enum):
-    """The handling of frames behind one that still waits for its answer."""
+    """Modes in which a later answer affects the frames behind its own."""
 
     PIPELINED = "pipelined"
     """Later frames are handed on at once; their answers wait for this one."""
     BLOCKING = "blocking"
     """Later frames wait until this one is answered, as on a Kafka broker."""
     BUSY = "busy"
-    """Later frames wait, and no bytes are received: this frame is being worked on, and no other can
-    end that. What the peer sends is served afterwards, even if it has left by then."""
+    """Later frames wait, and no bytes are received: only the work on this frame can end the wait. Frames that
+    the peer sends meanwhile are served afterwards, even if the peer has closed the connection by then."""
     INTERRUPTIBLE = "interruptible"
-    """Later frames wait as with BLOCKING, but `interrupt` is called when `FrameHandler.ends_wait` says so of
-    the frame behind it.
-    """
+    """Later frames wait as with BLOCKING, but `interrupt` is called if `FrameHandler.ends_wait` returns True
+    for the next frame."""
 
 
 class Waiting:
-    """An answer that comes later. It may be another `Waiting`, whose mode counts from then on."""
+    """An answer that comes later. Its promise may give another `Waiting`, whose mode then applies."""
 
     __slots__ = ("holds", "interrupt", "mode", "promise")
 
@@ -95,51 +95,54 @@ class Waiting:
         self.promise = promise
         self.mode = mode
         self.holds = holds
-        """Bytes of the frame that were copied and are kept until the promise has its value; they count as
-        receive memory."""
+        """Bytes of the frame that were copied and are kept until the promise is done; they count as receive
+        memory."""
         self.interrupt = interrupt
-        """Makes the promise complete with what there is, at once or soon. Called at most once."""
+        """Function that makes the promise complete with the data available, at once or soon. Called at most
+        once."""
 
 
 class Connection(Hashable, Protocol):
-    """A connection as a handler sees it."""
+    """The part of a connection that a handler sees."""
 
     listener_name: str
-    """Kafka's name of the listener the peer came to."""
+    """Kafka's name of the listener that the peer connected to."""
     peer_host: str
     """The peer's numeric address."""
     peer_port: int
     local_address: tuple[str, int]
-    """Host and port under which the peer reached us."""
+    """Host and port of this side of the connection."""
     context: object
-    """Free for the handler's own use; None at first."""
+    """Attribute for the handler's own use; None at first."""
 
     def place_next(self, data: memoryview, position: int) -> None:
-        """Receive the next frame so that what it holds where the last one held `data` is quickly written to
-        `position` of a file (see `placing`).
+        """Choose where the next frame is received, assuming that it carries data as the last one carried
+        `data`: aligned so that writing it to `position` of a file is fast (see `placing`).
         """
 
     def mute(self, ms: float) -> None:
         """Hand on no more frames for `ms` milliseconds; answers still go out (KIP-219)."""
 
     def when_closed(self, callback: Callable[[], object]) -> None:
-        """Call `callback` once when the connection has ended, whoever ended it; now if it has."""
+        """Call `callback` once when the connection has ended, whichever side ended it; at once if it has
+        already.
+        """
 
     def close(self, reason: str) -> None:
-        """Close at once; answers that wait are dropped. `reason` is what the counters call it."""
+        """Close at once; waiting answers are dropped. The counters of closed connections are by `reason`."""
 
 
 class FrameHandler(Protocol):
     """The receiver of a connection's frames: the dispatcher, in a broker."""
 
     def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
-        """Take one whole frame, without its length prefix, and say what to answer.
+        """Take one whole frame, without its length prefix, and return the answer.
 
         `frame` is writable and valid only during this call. An exception is logged and closes the connection.
         """
 
     def ends_wait(self, frame: memoryview) -> bool:
-        """Whether this frame, the next behind one whose answer is INTERRUPTIBLE, ends that wait.
+        """Return whether this frame, the next behind one with an INTERRUPTIBLE answer, ends the wait for it.
 
-        `frame` is as for `on_frame`, but may be empty, of a frame whose length will be refused.
+        `frame` is as for `on_frame`, but empty if its length is not allowed.
         """

@@ -1,17 +1,17 @@
-"""One peer's side of the network without any network: bytes in, frames on, answers out in request order.
+"""One peer's connection without any network: bytes in, frames on, answers out in request order.
 
-A conversation knows no socket. A transport derives from it, such as `plain.PlainConnection`: it asks with
-`room` where to put the next bytes, puts them there and says so with `received`; what is to be sent comes to
-its `transmit`. So it can be held over anything, also in memory and on a clock that a test sets. All that it
-has from outside is its `Hub`, with the event loop, whose time is the only one here.
+A conversation knows no socket. A transport derives from it, such as `plain.PlainConnection`: it calls `room`
+for the place of the next bytes, puts them there and calls `received`; answers go to its `transmit`. So a
+conversation can run over anything, also in memory and on a clock that a test sets. Its only dependency is its
+`Hub` with the event loop, whose time is the only one here.
 
-Frames are received into a scratch buffer that all conversations of a loop share, and handed on from there.
-One has buffers of its own only while a frame is half received, an answer waits or the peer reads slowly; an
-idle one costs about 1 KiB.
+Frames are received into a scratch buffer that all conversations of a loop share, and handed on from there. A
+conversation has buffers of its own only while a frame is half received, an answer waits or the peer reads
+slowly; an idle one costs about 1 KiB.
 
 Frames are handed on while `_gate` is zero. Its bits are the reasons to wait (see `gate`). After a bit is
-cleared `_go_on` runs at the end of the iteration (`loop_iteration`) and hands on the held frames. Only it and
-the transport's events hand frames on, and no handler calls either: none is called while busy with another.
+cleared `_go_on` runs at the end of the iteration (`loop_iteration`) and hands on the held frames. Only
+`_go_on` and the transport's events hand frames on, and no handler calls either, so handlers never nest.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 class Conversation(ABC):
-    """The bytes that one peer sends and is sent, without a socket: a transport moves them.
+    """Protocol state of one peer's connection, without a socket: a transport moves the bytes.
 
     Handlers see the part that `answers.Connection` describes.
     """
@@ -82,8 +82,8 @@ class Conversation(ABC):
         self.local_address = local_address
         self.context: object = None
         self.last_active = hub.now
-        """Time of the last bytes from the peer: the loop's time in seconds, as of the sweep before that."""
-        self._deadline = hub.loop.time() + hub.limits.header_deadline_s  # of the begun frame; 0 is none
+        """Loop time in seconds of the sweep before the last bytes from the peer arrived."""
+        self._deadline = hub.loop.time() + hub.limits.header_deadline_s  # of the begun frame; 0: none
         self.lead = 0
         """Bytes of a buffer to leave free before the next frame; see `place_next`."""
         self._gate = 0
@@ -96,25 +96,25 @@ class Conversation(ABC):
         self._mute_timer: asyncio.TimerHandle | None = None
         hub.add(self)
 
-    # What a transport does
+    # For the transport
 
     @abstractmethod
     def transmit(self, pieces: list[Piece]) -> None:
-        """Send answers. What the peer does not take now is kept in `_out`, and SENDING is set meanwhile."""
+        """Send answers. Bytes that the peer does not take yet are kept in `_out`, with SENDING set."""
 
     def transmit_soon(self, pieces: list[Piece]) -> None:
-        """As `transmit`; it may wait for answers of other conversations, but for no event of this one."""
+        """Send answers, maybe later with those of other conversations, but before this one's next event."""
         self.transmit(pieces)
 
     @abstractmethod
     def resume_reading(self) -> None:
-        """Ask for `room` again when bytes come: it was None, and now would not be."""
+        """Ask for `room` again when bytes come: the last call returned None, and the next one would not."""
 
     @abstractmethod
     def hang_up(self) -> None:
-        """End the transport, at once: what was not sent is dropped. Called once."""
+        """Close the transport at once, and drop unsent bytes. Called once."""
 
-    # What a handler may do
+    # For handlers
 
     def place_next(self, data: memoryview, position: int) -> None:
         self.lead = (self.lead + misfit(data, position)) % GRAIN
@@ -138,7 +138,7 @@ class Conversation(ABC):
         self._hub.when_closed(self, callback)
 
     def close(self, reason: str = "closed by the broker") -> None:
-        """Close at once; answers that wait are dropped. `reason` is what the counters call it."""
+        """Close at once; waiting answers are dropped. The counters of closed connections are by `reason`."""
         if self._gate & CLOSED:
             return
         self._gate |= CLOSED
@@ -154,13 +154,13 @@ class Conversation(ABC):
             answers.drop()
 
     def finish(self) -> None:
-        """Take no more frames, end waiting fetches, and close when the answers so far are out."""
+        """Take no more frames, end waiting fetches, and close once the answers so far have been sent."""
         self._close_behind("stopped")
         self._interrupt()
         self._schedule()
 
     def _close_behind(self, reason: str) -> None:
-        """Hand on no more frames, and close when the answers so far are out."""
+        """Hand on no more frames, and close once the answers so far have been sent."""
         if not self._gate & (CLOSING | CLOSED):
             self._gate |= CLOSING
             self._reason = reason
@@ -172,9 +172,9 @@ class Conversation(ABC):
     # Frames in
 
     def room(self) -> memoryview | None:
-        """Return the buffer for the next bytes; at least one has room there.
+        """Return the buffer for the next bytes, which has room for at least one.
 
-        None when nothing is to be received now; `resume_reading` is called once something is.
+        Returns None while no bytes may be received; `resume_reading` is called when they may again.
         """
         if self._gate and not self._reads_ahead():
             self._paused = True
@@ -192,9 +192,9 @@ class Conversation(ABC):
         return room
 
     def received(self, count: int) -> None:
-        """Hand on what is whole of the bytes that have come, and keep the rest.
+        """Hand on the whole frames among the received bytes, and keep the rest.
 
-        `count` bytes, at least one, are now at the beginning of what `room` last gave, in this same event.
+        `count` bytes, at least one, are now at the beginning of the last `room`, in the same event.
         """
         hub, held = self._hub, self._held
         self.last_active = hub.now
@@ -211,14 +211,14 @@ class Conversation(ABC):
             self._frame_begun(self._held)
 
     def _reads_ahead(self) -> bool:
-        """Whether to read though no frame may be handed on: the next frame may end the wait for the last."""
+        """Return whether to read while the gate waits: the next frame may end the wait for the last one."""
         if self._gate != WAITING:
             return False
         held = self._held
         return held is None or held.size < READ_AHEAD or not held.has_frame
 
     def _hand_on(self, data: bytearray, view: memoryview, start: int, end: int) -> int:
-        """Hand on the whole frames of `data[start:end]` and send the answers; returns where it stopped."""
+        """Hand on the whole frames of `data[start:end]`, send the answers, and return where it stopped."""
         on_frame = self._handler.on_frame
         max_frame = self._hub.limits.max_frame
         pieces: list[Piece] = []
@@ -249,19 +249,19 @@ class Conversation(ABC):
                         iteration_ends = now + ITERATION_S
                     elif now > iteration_ends:
                         self._gate = YIELDING
-                        self._hub.loop.call_soon(self._go_on)  # others have theirs first
+                        self._hub.loop.call_soon(self._go_on)  # other connections are served first
         except Exception as error:
             self.request_failed(error)
         self._send_all(pieces)
         return start
 
     def request_failed(self, error: Exception) -> None:
-        """Log that the handler raised `error` instead of answering, and close behind the answers so far."""
+        """Log that the handler raised `error` instead of answering; close after the answers so far."""
         logger.error("%s: connection closed: a request failed", self.peer_host, exc_info=error)
         self._close_behind("failed request")
 
     def answered(self, answer: Answer) -> None:
-        """Send the answer to a frame that came alone, or put it where it waits."""
+        """Send the answer to a frame that came alone, or queue it behind earlier answers."""
         pieces: list[Piece] = []
         self._queue(answer, pieces)
         self._send_all(pieces)
@@ -269,7 +269,7 @@ class Conversation(ABC):
     def _send_all(self, pieces: list[Piece]) -> None:
         """Send the answers to the frames of one read event."""
         if pieces:
-            # Where later answers are to come, none of them may overtake these.
+            # If later answers are outstanding, none of them may overtake these.
             if self._gate or self._answers is not None:
                 self.transmit(pieces)
             else:
@@ -277,7 +277,7 @@ class Conversation(ABC):
         self._close_if_all_is_sent()
 
     def _frame_begun(self, held: FrameBuffer) -> None:
-        """Set the deadline of a new first frame in `held`, and see whether it ends a waiting fetch."""
+        """Set the deadline of a new first frame in `held`; end a waiting fetch if the frame requires it."""
         allowed = self._hub.limits.time_to_receive(held.needed if held.size >= PREFIX else 0)
         self._deadline = self._hub.loop.time() + allowed
         if self._gate == WAITING and held.has_frame and self._handler.ends_wait(held.first_frame()):
@@ -292,7 +292,7 @@ class Conversation(ABC):
             self._frame_begun(held)
 
     def _serve_held(self, held: FrameBuffer) -> None:
-        """Hand on what is whole of `held`, if anything may be; give the buffer back once nothing is left."""
+        """Hand on the whole frames of `held` if the gate permits; release the buffer once it is empty."""
         if not self._gate:
             held.start = self._hand_on(held.data, held.view, held.start, held.end)
         if held.start == held.end:
@@ -309,7 +309,7 @@ class Conversation(ABC):
     # Answers out
 
     def _queue(self, answer: Answer, pieces: list[Piece]) -> None:
-        """Put an answer where it belongs: to the `pieces` that leave now, or among those that wait."""
+        """Add an answer to the `pieces` that are sent now, or to the queue if it must wait."""
         answers = self._answers
         while isinstance(answer, Waiting):
             if not answer.promise.done:
@@ -330,7 +330,7 @@ class Conversation(ABC):
             self._follow(answers)
 
     def _follow(self, answers: AnswerQueue) -> None:
-        """Bring the bits of the gate that depend on waiting answers up to date."""
+        """Update the bits of the gate that depend on waiting answers."""
         limits = self._hub.limits
         gate = self._gate & ~(WAITING | BUSY | CROWDED)
         if answers.is_blocked:
@@ -349,7 +349,7 @@ class Conversation(ABC):
             self.close("failed request")
 
     def clear(self, bit: int) -> None:
-        """One reason less to wait: STARVED is cleared by the hub, SENDING by the transport."""
+        """Clear a bit of the gate: the hub clears STARVED, the transport SENDING."""
         self._gate &= ~bit
         self._schedule()
 
@@ -360,7 +360,7 @@ class Conversation(ABC):
             self._hub.iteration.answer_soon(self._go_on)
 
     def _go_on(self) -> None:
-        """Send what may be sent, hand on what may be handed on, and read again if that is of use."""
+        """Send settled answers, hand on held frames, and resume reading, as far as the gate permits."""
         self._scheduled = False
         self._gate &= ~YIELDING
         if self._answers is not None:

@@ -34,8 +34,8 @@ READABLE: Final = select.EPOLLIN
 WRITABLE: Final = select.EPOLLOUT
 
 POLLS_AN_ITERATION: Final = 4
-"""Number of polls in a row while sockets are ready: the loop takes as long for its own round as two requests.
-With more, what else the loop has to do would wait for too long."""
+"""Most polls in a row while sockets are ready: an iteration of the loop costs as much as two requests. With
+more polls, the loop's other callbacks would wait too long."""
 
 
 class EpollPoller:
@@ -44,7 +44,7 @@ class EpollPoller:
     __slots__ = ("_epoll", "_hub", "_is_serving", "_readers", "_sends", "_serve", "_writers")
 
     def __init__(self, hub: Hub, serve: Serve = serve) -> None:
-        """`serve` makes one poll: `_native.serve` or `_python.serve`."""
+        """Make the poller of a hub's loop; `serve` makes one poll: `_native.serve` or `_python.serve`."""
         self._hub = hub
         self._serve = serve
         self._epoll = select.epoll()

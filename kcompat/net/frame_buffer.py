@@ -1,4 +1,4 @@
-"""The bytes of one connection that are not handed on yet, and a pool for the big buffers they need."""
+"""Received bytes of one connection that wait to be handed on, and a pool for the big buffers they need."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import Final
 from kcompat.net.sizes import GRAIN, KIB, MIB, PREFIX
 
 STEP: Final = 64 * KIB
-"""The most that is allocated for a frame of which little has arrived."""
+"""Most bytes that are allocated at a time for a frame of which little has arrived."""
 READ_AHEAD: Final = 64 * KIB
-"""Bytes received behind a whole frame that must wait."""
+"""Most bytes that are received behind a whole frame that must wait."""
 
 unpack_length = Struct(">i").unpack_from
 
 
 def whole_size(data: bytearray | memoryview, start: int, end: int, max_frame: int) -> int:
-    """Announced bytes of the frame at `start`, prefix included; `PREFIX` if that is not whole or legal."""
+    """Return the announced size of the frame at `start`, prefix included; `PREFIX` if the length is not there
+    yet or not allowed.
+    """
     if end - start < PREFIX:
         return PREFIX
     length: int = unpack_length(data, start)[0]
@@ -24,7 +26,7 @@ def whole_size(data: bytearray | memoryview, start: int, end: int, max_frame: in
 
 
 class BufferPool:
-    """Keeps big buffers for reuse: a new one is zeroed and faulted in, which costs more than receiving.
+    """Pool of big buffers for reuse: a new one is zeroed and faulted in, which costs more than receiving.
 
     A frame gets a pooled buffer of its announced size at once, as the memory is there already; a new buffer
     only grows with the bytes that arrived.
@@ -39,7 +41,9 @@ class BufferPool:
         self.free_bytes = 0
 
     def take(self, size: int) -> bytearray | None:
-        """The smallest free buffer of at least `size` bytes, if there is one."""
+        """Take the smallest free buffer of at least `size` bytes out of the pool; return None if there is
+        none.
+        """
         best = None
         for candidate in self._free:
             if len(candidate) >= size and (best is None or len(candidate) < len(best)):
@@ -51,20 +55,22 @@ class BufferPool:
         return best
 
     def give(self, buffer: bytearray) -> None:
-        """Take back a buffer, if it is big enough to matter and there is room for it."""
+        """Put a buffer back, if it is larger than `STEP` and the pool has room for it."""
         if STEP < len(buffer) <= self._limit - self.free_bytes:
             self._free.append(buffer)
             self.free_bytes += len(buffer)
 
     def trim(self) -> None:
-        """Drop one buffer if some were never taken since the last call: an idle broker returns its memory."""
+        """Drop one buffer if some were not taken since the last call, so that an idle broker returns its
+        memory.
+        """
         if self._unused:
             self.free_bytes -= len(self._free.pop(0))
         self._unused = len(self._free)
 
 
 class FrameBuffer:
-    """A begun frame, or whole frames that must wait, of one connection: `data[start:end]`.
+    """Bytes of one connection that wait, `data[start:end]`: a part of a frame, or whole frames.
 
     `lead` bytes, fewer than `GRAIN`, are left free before them.
     """
@@ -85,7 +91,7 @@ class FrameBuffer:
 
     @property
     def size(self) -> int:
-        """Number of bytes in the buffer."""
+        """Number of waiting bytes."""
         return self.end - self.start
 
     @property
@@ -95,17 +101,17 @@ class FrameBuffer:
 
     @property
     def has_frame(self) -> bool:
-        """Whether the first frame is whole, or will never be one."""
+        """Whether the first frame is whole, or its length is not allowed."""
         held = self.end - self.start
         return held >= PREFIX and held >= self.needed
 
     def first_frame(self) -> memoryview:
-        """The first frame, which must be whole; empty if its length is not legal."""
+        """Return the first frame, which must be whole; empty if its length is not allowed."""
         return self.view[self.start + PREFIX : self.start + self.needed]
 
     def room(self, read_ahead: int = READ_AHEAD) -> memoryview:
-        """The buffer to receive into: the rest of the first frame, or `read_ahead` bytes behind it; may be
-        empty.
+        """Return the buffer to receive into: the rest of the first frame, or `read_ahead` bytes behind it.
+        The result may be empty.
         """
         needed = self.needed
         target = self.start + needed if self.size < needed else self.end + read_ahead
@@ -115,11 +121,11 @@ class FrameBuffer:
         return self.view[self.end : target]
 
     def wanted(self, read_ahead: int = READ_AHEAD) -> int:
-        """The capacity that would do when `room` is empty."""
+        """Return the capacity that the buffer should grow to when `room` is empty."""
         return GRAIN + (self.size + read_ahead if self.has_frame else self.needed)
 
     def move_to(self, data: bytearray) -> bytearray:
-        """Go on in `data`, which is bigger; returns the old buffer."""
+        """Move the waiting bytes to `data`, which is bigger; return the old buffer."""
         old = self.data
         self._fill(data, self.view[self.start : self.end])
         return old

@@ -1,10 +1,10 @@
-"""Bytes into frames, for a connection of ours. Pure: no IO.
+"""Splits received bytes into frames, for connections to other brokers. Pure: no IO.
 
-Small frames are cut out of what was received together and copied. A big one is received into a buffer of its
-size, straight from the socket. New memory is zeroed and faulted in, which costs as much as receiving, so the
-buffer of the last big frame is used again once nobody looks at it any more. As long as there is one, what
-comes next is received there from its first byte on: one big frame often follows another, which then needs no
-copy and, where it has come already, one call.
+Small frames that were received together are copied, each into a buffer of its own. A big frame is received
+into a buffer of its size, straight from the socket. New memory is zeroed and faulted in, which costs as much
+as receiving, so the buffer of the last big frame is reused once no view of it is left. While there is such a
+buffer, the next bytes are received into it from its beginning: one big frame often follows another, which
+then needs no copy and, where it has arrived already, one call.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from kcompat.net.sizes import KIB, PREFIX
 
 SCRATCH_SIZE: Final = 64 * KIB
 SPARED_FRAMES: Final = 256
-"""A big buffer that so many frames in a row had no use for is let go."""
+"""Frames in a row that did not need the spare big buffer, after which the buffer is dropped."""
 BUFFER_STEP: Final = 64 * KIB
-"""Big buffers have a multiple of so many bytes, so that one does for the next frame as well."""
+"""Bytes of which the size of a big buffer is a multiple, so that the buffer often fits the next frame too."""
 
 
 class BadFrameError(Exception):
-    """The peer announced a frame of a length that is not allowed."""
+    """Error of a peer that announced a frame of a length that is not allowed."""
 
 
 class FrameReader:
-    """Asks where to receive, and gives whole frames of what came.
+    """Reader of one connection: `room` gives the buffer to receive into, `received` the frames that are
+    whole.
 
     `scratch` may be shared by readers, as long as `room` and `received` of one follow each other.
     """
@@ -36,17 +37,17 @@ class FrameReader:
     def __init__(self, scratch: memoryview, max_frame: int) -> None:
         self._scratch = scratch
         self._max_frame = max_frame
-        self._into = scratch  # where `room` was, where no frame had begun
-        self._prefix = b""  # of the next frame, where it has not come whole
-        self._frame: memoryview | None = None  # that has begun
-        self._filled = 0  # bytes of it
+        self._into = scratch  # buffer of the last `room`, if no frame had begun
+        self._prefix = b""  # first bytes of the next frame, fewer than its prefix has
+        self._frame: memoryview | None = None  # buffer of the frame being received
+        self._filled = 0  # bytes received of it
         self._spare: bytearray | None = None  # the buffer of the last big frame
-        self._unused = 0  # frames since
+        self._unused = 0  # frames since its last use
 
     def room(self) -> memoryview:
         """Return the buffer for the next bytes, which is never empty.
 
-        A caller that keeps it makes the next one smaller.
+        Keep no view of it: while a view exists, the buffer is not reused, and the next one may be smaller.
         """
         if self._frame is not None:
             return self._frame[self._filled :]
@@ -59,7 +60,7 @@ class FrameReader:
         return self._into[held:]
 
     def received(self, count: int) -> list[memoryview]:
-        """The frames that are whole now that `count` bytes are at the beginning of what `room` last gave.
+        """Take `count` bytes at the beginning of the last `room`, and return the frames that are whole now.
 
         Raises BadFrameError; nothing can be received after it.
         """
@@ -98,7 +99,9 @@ class FrameReader:
         return frames
 
     def _begin(self, length: int, place: memoryview | None, begun: memoryview) -> None:
-        """Go on with a frame of which some has come; `place` is where it lies, if it may stay there."""
+        """Begin a frame of which only `begun` has arrived; with `place`, the frame stays there and is not
+        copied.
+        """
         self._filled = len(begun)
         if place is not None:
             self._frame = place
@@ -123,7 +126,7 @@ class FrameReader:
 
 
 def _is_unseen(buffer: bytearray) -> bool:
-    """Whether nobody has a view of it: only then its size may change."""
+    """Return whether no view of the buffer exists: only then its size may change."""
     try:
         buffer.append(0)
     except BufferError:

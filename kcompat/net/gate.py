@@ -9,13 +9,13 @@ WAITING: Final = 1
 SENDING: Final = 2
 """The peer has not taken the last answers yet."""
 CROWDED: Final = 4
-"""Too many answers, or too much of them, wait for earlier ones."""
+"""Too many answers, or too many bytes of them, wait for earlier ones."""
 MUTED: Final = 8
 """The peer is throttled (KIP-219)."""
 STARVED: Final = 16
 """No receive memory is left."""
 CLOSING: Final = 32
-"""The connection closes when the answers so far are out."""
+"""The connection closes once the answers so far have been sent."""
 CLOSED: Final = 64
 """The connection is closed."""
 YIELDING: Final = 128
@@ -24,5 +24,6 @@ BUSY: Final = 256
 """The last frame is being worked on elsewhere."""
 
 ITERATION_S: Final = 0.001
-"""Seconds after the first frame of a read event from which on a conversation waits for the next iteration of
-the event loop: a peer that sends thousands of requests at once does not keep the others waiting."""
+"""Longest time in seconds that the frames of one read event are served before the conversation yields to the
+next iteration of the event loop, so that a peer that sends thousands of requests at once does not delay the
+others."""

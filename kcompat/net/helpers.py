@@ -1,4 +1,4 @@
-"""Threads beside the event loop, for computations that would hold it for long."""
+"""Threads beside the event loop, for computations that would block it for long."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Lane(Enum):
-    """Which work queues behind which; each lane has one thread."""
+    """Kinds of work by duration; each lane has one thread and runs its work in order."""
 
     SHORT = "short"
     """Work of some milliseconds. It does not wait for work of the other lane."""
@@ -29,8 +29,8 @@ class Lane(Enum):
 class Helpers:
     """One thread for each lane, started with its first work.
 
-    Only work that mostly runs without the GIL belongs here: any other would hold up the loop all the same. It
-    must not touch what the loop changes.
+    Only work that mostly runs without the GIL belongs here: other work would block the loop all the same. The
+    work must not touch objects that the loop changes.
     """
 
     def __init__(self, clock: Clock, start_worker: Callable[[str, int], Worker]) -> None:
@@ -39,9 +39,10 @@ class Helpers:
         self._threads = {lane: start_worker(f"kcompat-{lane.value}", 1) for lane in Lane}
 
     def run(self, lane: Lane, work: Callable[[], T]) -> Promise[T]:
-        """Run `work` when all that was given to the lane before is done.
+        """Run `work` on the lane's thread, after all earlier work of the lane.
 
-        What it returns, or raises, settles the promise, on the loop's thread. After `close` nothing does.
+        The promise gets the result or the exception of `work`, on the loop's thread. After `close` it never
+        completes.
         """
         promise: Promise[T] = Promise()
 
@@ -62,7 +63,7 @@ class Helpers:
             settle()
 
     def close(self) -> None:
-        """Drop work that is not begun, wait for the rest, and end the threads."""
+        """Drop work that has not begun, wait for the rest, and end the threads."""
         self._closed = True
         for threads in self._threads.values():
             threads.close()

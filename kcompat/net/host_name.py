@@ -1,4 +1,4 @@
-"""The name of this host, as other machines may know it, without holding the event loop."""
+"""The name by which other machines may know this host, looked up without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 PATIENCE_S: Final = 5.0
-"""Seconds that name servers may take.
+"""Longest time in seconds to wait for name servers.
 
-A resolver with its defaults asks a silent one twice, for 5 s each time.
+A resolver with default settings asks a silent server twice, for 5 s each time.
 """
 
 
 class Names(Protocol):
-    """Questions to a resolver of names. All but `own` may take long, and raise OSError without an answer."""
+    """Queries to a name resolver. All but `own` may block for long, and raise OSError without an answer."""
 
     def own(self) -> str:
         """Return the name that this host gives itself."""
 
     def addresses_of(self, name: str) -> Sequence[str]:
-        """The addresses of a host, those of IPv4 first."""
+        """Return the addresses of a host, IPv4 addresses first."""
 
     def name_of(self, address: str) -> str:
-        """The name of the host with an address."""
+        """Return the name of the host with an address."""
 
 
 class SystemNames:
-    """The `Names` that the resolver of this host knows."""
+    """`Names` of this host's own resolver."""
 
     def own(self) -> str:
         return socket.gethostname()
@@ -54,7 +54,7 @@ class SystemNames:
 def canonical_name(names: Names) -> str:
     """Return the name that Kafka registers, Java's `InetAddress.getLocalHost().getCanonicalHostName()`.
 
-    This is the name of the host's first address if it resolves to that address again, else the address.
+    This is the name of the host's first address if that name resolves to the address again, else the address.
     Raises OSError where this host does not know its own address.
     """
     address = names.addresses_of(names.own())[0]
@@ -66,9 +66,10 @@ def canonical_name(names: Names) -> str:
 
 
 async def host_name(names: Names | None = None, patience_s: float = PATIENCE_S) -> str:
-    """The canonical name of this host; what it calls itself, and a warning, where nobody knows more in time.
+    """Return the canonical name of this host. If it is not found in time, log a warning and return the name
+    that the host gives itself.
 
-    There is a thread for it, for which nobody waits: not at the end of the process either.
+    The lookup runs in a daemon thread, so a silent name server does not delay the end of the process.
     """
     names = names or SystemNames()
     loop = asyncio.get_running_loop()

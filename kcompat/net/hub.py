@@ -24,24 +24,23 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SCRATCH_SIZE: Final = 1088 * KIB
-"""Bytes received at a time: enough for a client's full batch, which is then served where it was received.
+"""Bytes received at a time: enough for a client's full batch, which is then served in place.
 
-With room for two batches both would be answered together, and client and broker would wait alternately.
+With room for two batches, both would be answered together, and client and broker would wait alternately.
 """
 CAREFUL_READ: Final = 256 * KIB
 """Bytes received at a time while half-received frames take more memory than the share of one address."""
 SHORT_READ: Final = 4 * KIB
-"""Bytes received at a time while all receive memory is taken, or a conversation waits for some: what was read
-must be kept.
-"""
+"""Bytes received at a time while all receive memory is taken or a conversation waits for some, since received
+bytes must be kept."""
 WOKEN_PER_RELEASE: Final = 16
-"""Number of conversations that look for memory again when some was given back: most would find none."""
+"""Most conversations that try again to get memory when some was released: most would find none."""
 MAX_LOG_HOSTS: Final = 1000
-"""Addresses of which is known when they were last complained about."""
+"""Most addresses for which the time of the last log line is remembered."""
 
 
 class Member(Hashable, Protocol):
-    """A conversation as a hub sees it."""
+    """The part of a conversation that a hub uses."""
 
     peer_host: str
     listener_name: str
@@ -49,30 +48,32 @@ class Member(Hashable, Protocol):
     lead: int
 
     def clear(self, bit: int) -> None:
-        """Remove a reason for which no frames are handed on."""
+        """Clear a bit of the gate: one reason less for which frames are not handed on."""
 
     def overdue(self, now: float) -> str | None:
-        """Return the reason to close the connection because a deadline is over at `now`, or None."""
+        """Return the reason to close the connection if one of its deadlines has passed at `now`, or None."""
 
     def finish(self) -> None:
-        """Take no more frames, end waiting fetches, and close when the answers so far are out."""
+        """Take no more frames, end waiting fetches, and close once the answers so far have been sent."""
 
     def close(self, reason: str) -> None:
-        """Close at once; answers that wait are dropped. `reason` is what the counters call it."""
+        """Close at once; waiting answers are dropped. The counters of closed connections are by `reason`."""
 
 
 class Shared(Protocol):
     """An object that all connections of one transport share, made by `Hub.share`."""
 
     def close(self) -> None:
-        """Called when the hub stops."""
+        """Close the object; called when the hub stops."""
 
 
 S = TypeVar("S", bound=Shared)
 
 
 class Hub:
-    """One per event loop. `start` it before the first connection, `stop` it after the last."""
+    """Shared state of the conversations of one event loop. Call `start` before the first connection, `stop`
+    after the last.
+    """
 
     def __init__(
         self,
@@ -80,7 +81,7 @@ class Hub:
         limits: Limits | None = None,
         iteration: LoopIteration | None = None,
     ) -> None:
-        """`iteration` is that of the loop, if others have one already."""
+        """Make a hub of the running loop. `iteration` is the loop's `LoopIteration` if one exists already."""
         self.loop = loop
         self.iteration = iteration or LoopIteration(loop)
         self.limits = limits or Limits()
@@ -90,9 +91,10 @@ class Hub:
         self.memory = ReceiveMemory(self.limits.receive_memory, self.limits.receive_memory_per_ip)
         self.buffers = BufferPool()
         self.connections: dict[Member, None] = {}
-        """Open connections, the oldest first: a set would have another order in each run of a simulation."""
+        """Open connections, the oldest first. A dict, since the order of a set would differ between runs of a
+        simulation."""
         self.now: float = loop.time()
-        """The loop's time in seconds as of the last sweep: exact enough for idleness, and quickly read."""
+        """The loop's time in seconds as of the last sweep: exact enough for idle times, and cheap to read."""
         self.closed: Counter[str] = Counter()
         """Connections closed, by reason."""
         self._per_host: dict[str, int] = {}
@@ -105,14 +107,14 @@ class Hub:
         self._shared: dict[object, Any] = {}
 
     def when_closed(self, connection: Member, callback: Callable[[], object]) -> None:
-        """Call `callback` once when the connection has ended; now if it has."""
+        """Call `callback` once when the connection has ended; at once if it has already."""
         if connection in self.connections:
             self._endings.setdefault(connection, []).append(callback)
         else:
             callback()
 
     def start(self) -> None:
-        """Begin to look at deadlines."""
+        """Start to check deadlines."""
         if self._sweep_timer is None:
             self._sweep_timer = self.loop.call_later(self.limits.sweep_period_s, self._sweep)
 
@@ -128,7 +130,7 @@ class Hub:
         self._shared.clear()
 
     def share(self, make: Callable[[Hub], S]) -> S:
-        """Return the object that all connections of a transport share: `make(hub)` at the first call.
+        """Return the object that all connections of a transport share, made by `make(hub)` at the first call.
 
         `stop` closes it.
         """
@@ -140,7 +142,7 @@ class Hub:
     # Counting connections
 
     def admits(self, host: str) -> bool:
-        """Whether `host` may have one more connection."""
+        """Return whether `host` may have one more connection."""
         limits = self.limits
         allowed = limits.per_ip_overrides.get(host, limits.max_connections_per_ip)
         return self._per_host.get(host, 0) < allowed
@@ -157,7 +159,7 @@ class Hub:
         self._per_host[host] = self._per_host.get(host, 0) + 1
 
     def remove(self, connection: Member, reason: str) -> None:
-        """Forget a closed connection, and tell who wants to know of its end."""
+        """Forget a closed connection, and run its `when_closed` callbacks."""
         host = connection.peer_host
         self.connections.pop(connection, None)
         self.closed[reason] += 1
@@ -173,7 +175,7 @@ class Hub:
                 callback()
 
     def close_longest_idle(self, spared: str) -> bool:
-        """Close the longest idle connection of any listener but `spared`; False if there is none."""
+        """Close the longest idle connection of any listener but `spared`; return False if there is none."""
         others = [connection for connection in self.connections if connection.listener_name != spared]
         if not others:
             return False
@@ -187,7 +189,7 @@ class Hub:
             await self._emptied
 
     def complain(self, host: str, message: str) -> None:
-        """Log about a peer, at most one line a second per address."""
+        """Log a message about a peer, at most one line a second per address."""
         now = self.loop.time()
         if now < self._logged_at.get(host, -inf) + 1.0:
             return
@@ -200,7 +202,9 @@ class Hub:
     # Receive memory
 
     def hold(self, received: memoryview, connection: Member) -> FrameBuffer:
-        """A buffer with bytes that cannot be handed on now, whatever the limits say: they have been read."""
+        """Return a buffer with received bytes that cannot be handed on now. Ignores the limits, since the
+        bytes are received already.
+        """
         size, max_frame = len(received), self.limits.max_frame
         wanted = GRAIN + max(size, whole_size(received, 0, size, max_frame))
         data = self.buffers.take(wanted) if wanted > STEP else None
@@ -210,9 +214,10 @@ class Hub:
         return FrameBuffer(data, received, max_frame, connection.lead)
 
     def enlarge(self, held: FrameBuffer, connection: Member) -> bool:
-        """Give `held`, which is full, more room.
+        """Give the full buffer `held` more room.
 
-        False when there is no memory for it now; once there may be some, the connection's STARVED is cleared.
+        Returns False if there is no memory for it now; once there may be some, STARVED of the connection is
+        cleared.
         """
         wanted = held.wanted()
         data = self.buffers.take(wanted) if wanted > STEP else None
@@ -227,12 +232,14 @@ class Hub:
         return True
 
     def release(self, held: FrameBuffer, connection: Member) -> None:
-        """Take back a buffer and let those who wait for memory try again."""
+        """Take back a buffer, and let conversations that wait for memory try again."""
         self.buffers.give(held.data)
         self._freed(len(held.data), connection)
 
     def keep(self, waiting: Waiting, connection: Member) -> None:
-        """Count what a later answer holds of its frame until that answer is there, connection or not."""
+        """Count the bytes that a later answer keeps of its frame as receive memory, until that answer is
+        there, even if the connection ends before.
+        """
         self._count(waiting.holds, connection)
         waiting.promise.then(lambda _: self._freed(waiting.holds, connection))
 
@@ -265,7 +272,7 @@ class Hub:
     # Deadlines
 
     def _sweep(self) -> None:
-        # First: a fault in what follows ends no later sweep.
+        # Scheduled first, so that a fault below does not end the sweeps.
         self._sweep_timer = self.loop.call_later(self.limits.sweep_period_s, self._sweep)
         self.now = now = self.loop.time()
         for connection in list(self.connections):

@@ -18,7 +18,7 @@ class Limits:
     max_frame: int = 100 * MIB
     """`socket.request.max.bytes`: the largest frame, without its length prefix."""
     max_idle_s: float = 600.0
-    """`connections.max.idle.ms`: closed after this time without a byte, unless we owe an answer."""
+    """`connections.max.idle.ms`: closed after this time without a byte received, unless an answer is due."""
     max_connections: int = 2**31 - 1
     """`max.connections`: over it, listeners stop accepting until a connection ends."""
     max_connections_per_ip: int = 1024
@@ -26,27 +26,29 @@ class Limits:
     per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
     """`max.connections.per.ip.overrides`, by numeric address."""
     header_deadline_s: float = 30.0
-    """From the accept, or from the first byte of a later frame, until its length prefix is there."""
+    """Longest time from the accept, or from the first byte of a later frame, until its length prefix is
+    there."""
     body_deadline_s: float = 60.0
-    """From the length prefix until the frame is there, plus its size at `body_rate`."""
+    """Longest time from the length prefix until the frame is there, in addition to its size divided by
+    `body_rate`."""
     body_rate: int = 64 * KIB
     """Bytes per second that even the slowest sender of a big frame must reach."""
     write_deadline_s: float = 60.0
-    """Unsent answers without a byte taken by the peer for this long close the connection."""
+    """Longest time in which a peer takes no byte of unsent answers; then the connection is closed."""
     max_unsent: int = 128 * MIB
-    """Answers in memory for one connection."""
+    """Bytes of answers that one connection may hold in memory before no more of its frames are handed on."""
     max_pipelined: int = 1000
-    """Answers of one connection that wait for earlier ones."""
+    """Number of waiting answers from which on no more frames of their connection are handed on."""
     receive_memory: int = 256 * MIB
-    """Buffers of frames that are not whole yet, over all connections."""
+    """Bytes of the buffers for frames that are not whole yet, over all connections."""
 
     @property
     def receive_memory_per_ip(self) -> int:
-        """The share of `receive_memory` one address may take."""
+        """Bytes of `receive_memory` that one address may take."""
         return self.receive_memory // 8
 
     def time_to_receive(self, size: int) -> float:
-        """Seconds for the rest of a frame of `size` bytes; 0 is one whose length prefix is not there yet."""
+        """Return the seconds allowed for the rest of a frame of `size` bytes; 0 is an unknown size."""
         return self.body_deadline_s + size / self.body_rate if size else self.header_deadline_s
 
     @property
@@ -57,10 +59,11 @@ class Limits:
 
 
 class ReceiveMemory:
-    """Counts the memory of half-received frames, in all and per address.
+    """Memory of half-received frames, counted in all and per address.
 
-    A refused connection pauses until others give memory back. So that half-received frames can never block
-    each other for good, one owner at a time may go over the limit of its address, and one over the total.
+    A connection whose reservation is refused pauses until others release memory. So that half-received frames
+    can never block each other for good, one owner at a time may exceed the limit of its address, and one the
+    total.
     """
 
     __slots__ = ("_by_host", "_limit", "_overdrawn", "_per_host", "used")
@@ -73,7 +76,7 @@ class ReceiveMemory:
         self.used = 0
 
     def reserve(self, owner: Hashable, host: str, size: int) -> bool:
-        """Count `size` bytes more for `owner`; False, and nothing counted, if they are not to be had now."""
+        """Count `size` bytes more for `owner`; if the limits forbid it, count nothing and return False."""
         of_host = self._by_host.get(host, 0) + size
         if of_host > self._per_host and self._overdrawn.setdefault(host, owner) is not owner:
             return False
@@ -83,12 +86,12 @@ class ReceiveMemory:
         return True
 
     def count(self, host: str, size: int) -> None:
-        """Count bytes that are there already, whatever the limits say."""
+        """Count bytes that are allocated already, regardless of the limits."""
         self._by_host[host] = self._by_host.get(host, 0) + size
         self.used += size
 
     def release(self, owner: Hashable, host: str, size: int) -> None:
-        """Give back all that `owner` holds."""
+        """Release all bytes of `owner`."""
         self.used -= size
         left = self._by_host.get(host, 0) - size
         if left > 0:
@@ -101,5 +104,5 @@ class ReceiveMemory:
                     del self._overdrawn[key]
 
     def check_invariants(self) -> None:
-        """The total is the sum of the parts."""
+        """Check that the total is the sum of the parts."""
         assert self.used == sum(self._by_host.values())

@@ -1,6 +1,6 @@
-"""The port through which a broker is reached: how it binds to an address, whatever carries the bytes there.
+"""The port through which a broker accepts connections, over any transport.
 
-`plain_listener.bind` is the one for sockets. A simulation has one of its own.
+`plain_listener.bind` implements it with sockets. A simulation has its own implementation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ListenerError(StartError):
-    """A listener cannot be opened; the message is one sentence for the user."""
+    """Error of a listener that cannot be opened; the message is one sentence for the user."""
 
 
 class Listener(Protocol):
@@ -27,17 +27,17 @@ class Listener(Protocol):
 
     @property
     def host(self) -> str:
-        """The address bound to; `localhost` where that is its addresses of IPv4 and IPv6."""
+        """The address bound to; `localhost` if the listener is bound to its IPv4 and IPv6 addresses."""
 
     @property
     def port(self) -> int:
-        """The port bound to: the real one where 0 was asked for."""
+        """The port bound to; never 0."""
 
     def start(self, hub: Hub, handler: FrameHandler) -> None:
-        """Begin to accept, from the thread of the hub's loop; `handler` gets what the connections receive."""
+        """Start to accept, on the thread of the hub's loop; `handler` gets the received frames."""
 
     def close(self) -> None:
-        """Stop accepting and let go of the address. Connections stay. May be called more than once."""
+        """Stop accepting and release the address. Connections stay. May be called more than once."""
 
 
 class Bind(Protocol):
@@ -53,10 +53,11 @@ class Bind(Protocol):
         buffers: tuple[int, int] = (-1, -1),
         protected: bool = False,
     ) -> Listener:
-        """Bind to an address; `localhost` is its addresses of IPv4 and IPv6, an empty host every address, and
-        port 0 a free port. Raises `ListenerError`.
+        """Bind to an address. `localhost` stands for its IPv4 and IPv6 addresses, an empty host for every
+        address, and port 0 for a free port. Raises `ListenerError`.
 
-        `backlog` peers may wait to be accepted. `buffers` are the sizes in bytes of the receive and the send
-        buffer of a connection; -1 leaves one to the system. `protected` is the inter-broker listener: at
-        `max.connections` it closes the longest idle connection of another listener to accept one of its own.
+        `backlog` is the number of peers that may wait to be accepted. `buffers` are the sizes in bytes of the
+        receive and the send buffer of a connection; -1 leaves one to the system. `protected` marks the
+        inter-broker listener: at `max.connections` it closes the longest idle connection of another listener
+        to accept one of its own.
         """

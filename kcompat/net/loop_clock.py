@@ -17,37 +17,41 @@ if TYPE_CHECKING:
     from kcompat.net.loop_iteration import LoopIteration
 
 FEW_CALLED_OFF: Final = 100
-"""So many of the timers that are kept may be called off, or half of them; then those are thrown out."""
+"""Most cancelled timers that are kept in the heap; beyond that, they are removed once they are half of all.
+"""
 
 
 class LoopClock:
     """A `kcompat.clock.Clock`. Timers run on the loop's thread; a fault in one is logged.
 
-    Nearly every timer is a deadline that is called off long before it comes. So the loop itself has one
-    timer, for the first that may be due, and one that is called off stays among the others until its time
-    has come, or there are many like it: to set and to call off cost less than a timer of the loop for each.
+    Nearly every timer is a deadline that is cancelled long before it is due. So the loop itself has one timer
+    only, for the earliest that may be due, and a cancelled timer stays in the heap until its time has come or
+    many are cancelled. Setting and cancelling then cost less than a timer of the loop for each.
     """
 
     __slots__ = ("_armed", "_armed_at", "_called_off", "_loop", "_numbers", "_timers", "call_soon")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, iteration: LoopIteration | None = None) -> None:
-        """`iteration` is that of the loop, if its sockets are served in one."""
+        """Make the clock of a loop. `iteration` is the loop's `LoopIteration`, if its sockets are served in
+        one.
+        """
         self._loop = loop
         self.call_soon: Callable[[Callable[[], object]], object] = (iteration or loop).call_soon
         """Call a function in this loop iteration, behind the work that is under way (`Clock.call_soon`)."""
         self._timers: list[tuple[float, int, _Timer]] = []  # a heap, by the loop's time in seconds
-        self._numbers = count()  # the order of those of one time
-        self._called_off = 0  # how many of them were
+        self._numbers = count()  # numbers order timers of equal time
+        self._called_off = 0  # number of cancelled timers in the heap
         self._armed: asyncio.TimerHandle | None = None
         self._armed_at = inf
-        """Loop time of the next call; while timers run it counts as armed, for they may set others."""
+        """Loop time of the next call. While timers run the clock counts as armed, since they may set others.
+        """
 
     def now_ms(self) -> int:
-        """Wall-clock milliseconds since the epoch."""
+        """Return wall-clock milliseconds since the epoch."""
         return time.time_ns() // 1_000_000
 
     def call_later(self, delay_ms: float, callback: Callable[[], object]) -> _Timer:
-        """Run `callback` once after `delay_ms` milliseconds; from the loop's thread."""
+        """Run `callback` once after `delay_ms` milliseconds. Call this from the loop's thread."""
         when = self._loop.time() + delay_ms / 1000
         timer = _Timer(self, callback)
         heappush(self._timers, (when, next(self._numbers), timer))
@@ -56,11 +60,11 @@ class LoopClock:
         return timer
 
     def call_from_thread(self, callback: Callable[[], object]) -> None:
-        """Run `callback` soon on the loop's thread; from any thread."""
+        """Run `callback` soon on the loop's thread. May be called from any thread."""
         self._loop.call_soon_threadsafe(callback)
 
     def _arm(self) -> None:
-        """Have the loop call at the time of the first timer, if there is one."""
+        """Schedule a call of the loop at the time of the first timer, if there is one."""
         if self._armed is not None:
             self._armed.cancel()
         timers = self._timers
@@ -71,7 +75,7 @@ class LoopClock:
         self._armed = self._loop.call_at(self._armed_at, self._ring) if timers else None
 
     def _ring(self) -> None:
-        """Run what is due, but for what is set meanwhile."""
+        """Run the timers that are due, except those set meanwhile."""
         timers, due, first_new = self._timers, max(self._armed_at, self._loop.time()), next(self._numbers)
         self._armed_at = -inf
         try:
@@ -89,7 +93,7 @@ class LoopClock:
             callback()
 
     def note_called_off(self) -> None:
-        """One of those that are kept was called off."""
+        """Count one more cancelled timer in the heap."""
         self._called_off += 1
         if self._called_off > FEW_CALLED_OFF and 2 * self._called_off > len(self._timers):
             self._timers[:] = [entry for entry in self._timers if not entry[2].is_over]
@@ -108,7 +112,7 @@ class _Timer:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has been called off."""
+        """Whether the timer is cancelled or has run."""
         return self._callback is None
 
     def cancel(self) -> None:

@@ -1,4 +1,4 @@
-"""A poller for any system: the event loop watches each socket, and files are read and sent."""
+"""A poller for any system: the event loop watches each socket, and files are read into memory and sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcompat.net.poller import Watched
 
 READ_SIZE: Final = 256 * KIB
-"""Bytes of a file read at a time: what the socket does not take of them is read again."""
+"""Bytes of a file read at a time; bytes that the socket does not take are read again."""
 
 
 class LoopPoller:

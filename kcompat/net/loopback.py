@@ -1,7 +1,7 @@
-"""Listening at `localhost`, which is one address of IPv4 and one of IPv6.
+"""Listening at `localhost`, which is one IPv4 address and one IPv6 address.
 
-Clients that are told `localhost` try either address first. Where a broker listened at one of them alone, the
-other would be refused, or answered by another program.
+Clients that connect to `localhost` try either address first. If a broker listened at one of them alone, a
+connection to the other would be refused, or accepted by another program.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LOCALHOST: Final = "localhost"
 IPV4: Final = "127.0.0.1"
 IPV6: Final = "::1"
 ATTEMPTS: Final = 10
-"""Number of ports of the system's choice that are tried until one is free at both addresses."""
+"""Most ports of the system's choice that are tried until one is free at both addresses."""
 
 
 class JoinedListener:
@@ -44,7 +44,8 @@ class JoinedListener:
 
 
 def bind_localhost(port: int, bind_at: Callable[[str, int], Listener]) -> JoinedListener:
-    """Bind to the loopback addresses that this machine has, at one port; 0 is a port that is free at all.
+    """Bind to the loopback addresses that this machine has, at one port; 0 stands for a port free at all of
+    them.
 
     `bind_at(host, port)` binds to one address. Raises `ListenerError`.
     """

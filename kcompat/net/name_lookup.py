@@ -1,4 +1,4 @@
-"""Host names into addresses, without holding the event loop."""
+"""Lookup of host names without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 def look_up(
     loop: asyncio.AbstractEventLoop, host: str, port: int, found: Callable[[Sequence[Address]], object]
 ) -> None:
-    """Call `found` from the loop, later, with what there is to connect to; with nothing if the name is not
-    known.
+    """Look up the addresses of a host and pass them to `found`, later and from the loop; none if the name is
+    unknown.
 
-    An address in numbers needs nobody who knows it. For a name there is a thread of its own: a name server
-    that is silent takes its time, and the end of the process waits for no such thread.
+    A numeric address needs no resolver. A name is looked up in a daemon thread, so a silent name server
+    blocks neither the loop nor the end of the process.
     """
     try:
         numeric = _ask(host, port, socket.AI_NUMERICHOST)

@@ -1,5 +1,5 @@
-"""Unsent answers of one connection: small pieces joined, big ones as they are, file ranges straight from
-their files, and what is made while it is sent, a piece at a time.
+"""Unsent answers of one connection: small pieces joined, big ones as they are, file ranges sent straight from
+their files, and lazy pieces made a part at a time.
 """
 
 from __future__ import annotations
@@ -21,34 +21,38 @@ if TYPE_CHECKING:
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
 SENDFILE_MIN: Final = 16 * KIB
-"""Shorter file ranges are read and joined with their neighbours."""
+"""Bytes of the shortest file range that is sent from its file; shorter ones are read and joined with their
+neighbours."""
 MAX_PIECES: Final = 64
-"""Pieces sent at a time."""
+"""Most pieces sent at a time."""
 
 LAZY_COST: Final = 8
-"""Bytes of a connection's share that one byte made counts for: making one takes longer than sending one."""
+"""Bytes of a connection's send budget that one byte of a `LazyPiece` costs: making one takes longer than
+sending one."""
 
 _BUFFERS: Final = (bytes, bytearray, memoryview)
 
 
 class TruncatedRangeError(Exception):
-    """A file ended before a range of it, or less was made than promised: the answer cannot be finished."""
+    """Error of a file that ended before a range of it, or of a lazy piece shorter than promised: the answer
+    cannot be finished.
+    """
 
 
 class Sink(Protocol):
-    """Takes bytes, as many as it can at the time, and says how many those were.
+    """Receiver of bytes, which takes as many as it can at the time and returns their number.
 
     Every method raises BlockingIOError when it can take none, another OSError when the peer is gone.
     """
 
     def send(self, data: Buffer) -> int:
-        """Take the beginning of a buffer."""
+        """Take the beginning of a buffer; return the number of bytes taken."""
 
     def send_buffers(self, buffers: list[Buffer], *, more: bool) -> int:
-        """Take the beginning of some buffers, at least one; `more` will be sent right behind them."""
+        """Take the beginning of some buffers, at least one; `more` announces further bytes behind them."""
 
     def send_file(self, file: int, position: int, count: int) -> int:
-        """Take up to `count` bytes of an open file from `position` on; 0 where the file has ended."""
+        """Take up to `count` bytes of an open file from `position` on; return 0 if the file has ended."""
 
 
 class OutQueue:
@@ -93,7 +97,8 @@ class OutQueue:
             self.memory += len(piece)
 
     def send(self, sink: Sink, budget: int, now: float) -> bool:
-        """Send until all is out, `sink` is full or about `budget` bytes are gone; True when all is out.
+        """Send until all is sent, `sink` is full or about `budget` bytes were sent; return whether all is
+        sent.
 
         Raises `TruncatedRangeError`, and `OSError` when the peer is gone or the file cannot be read.
         """
@@ -136,7 +141,9 @@ class OutQueue:
         return sent
 
     def _make(self, head: LazyPiece) -> int:
-        """Put the next bytes of the first piece before what is left of it; their number."""
+        """Make the next bytes of the lazy piece at the head of the queue, put them before its rest, and
+        return their number.
+        """
         left = self._lazy_left or len(head)
         made = head.next_piece()
         if not made:
@@ -166,7 +173,7 @@ def _is_lazy(piece: Piece) -> TypeIs[LazyPiece]:
 
 
 def joined(pieces: Iterable[Piece]) -> bytes | None:
-    """The bytes of buffers and short file ranges; None where one is long, or made while it is sent.
+    """Return the bytes of buffers and short file ranges as one; None if a range is long or a piece is lazy.
 
     Raises `TruncatedRangeError` or `OSError` if a range cannot be read.
     """
@@ -182,7 +189,7 @@ def joined(pieces: Iterable[Piece]) -> bytes | None:
 
 
 def _read(piece: FileSlice) -> bytes:
-    """The bytes of a short range."""
+    """Return the bytes of a short file range."""
     data = os.pread(piece.fileno(), piece.length, piece.position)
     if len(data) != piece.length:
         raise TruncatedRangeError(f"the file ended {piece.length - len(data)} bytes before its range")

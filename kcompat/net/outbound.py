@@ -1,6 +1,6 @@
 """The port through which a broker connects to others: frames out, frames in, and how a connection ended.
 
-`outbound_socket.SocketConnector` is the one for sockets. A simulation has one of its own.
+`outbound_socket.SocketConnector` implements it with sockets. A simulation has its own implementation.
 """
 
 from __future__ import annotations
@@ -18,40 +18,46 @@ class Ending(Enum):
     REFUSED = "refused"
     """The port is closed: the host lives and refuses the connection."""
     RESET = "reset"
-    """The peer's system dropped the connection: the process that held it is gone, or forced its end."""
+    """The peer's system dropped the connection: the process that held it has ended, or forced its end."""
     CLOSED = "closed"
-    """The peer ended it in order; a system does so as well for a process that it ends."""
+    """The peer closed the connection in order; a system also does so for a process that it ends."""
     TIMED_OUT = "timed out"
-    """No answer comes from the address: the host is off, stopped or cut off."""
+    """The address does not answer: the host is off, stopped or cut off."""
     UNREACHABLE = "unreachable"
-    """The address cannot be found, or no way leads there."""
+    """The address is unknown, or no route leads to it."""
     BAD_FRAME = "bad frame"
-    """The peer announced a frame that is larger than allowed, or none."""
+    """The peer announced a frame of a length that is not allowed."""
 
 
 class Receiver(Protocol):
-    """The owner of a connection. The loop calls it, never one of the owner's own calls to `Outbound`."""
+    """The owner of a connection. The loop calls its methods, never from inside one of the owner's calls to
+    `Outbound`.
+    """
 
     def connected(self) -> None:
-        """The peer has accepted."""
+        """Take note that the peer has accepted the connection."""
 
     def received(self, frame: memoryview) -> None:
-        """One whole frame, without its length prefix: the receiver's to keep and to change."""
+        """Take one whole frame, without its length prefix; the receiver may keep and change it."""
 
     def ended(self, ending: Ending) -> None:
-        """The connection is no more. Called once and last, and not at all after `Outbound.close`."""
+        """Take note that the connection has ended. Called once and last, and not at all after
+        `Outbound.close`.
+        """
 
 
 class Outbound(Protocol):
-    """A connection of ours to another broker."""
+    """A connection of this broker to another one."""
 
     def send(self, pieces: Sequence[bytes | bytearray | memoryview]) -> None:
-        """Send these, after all that was sent before; only once `connected`. What the peer does not take at
-        once is kept.
+        """Send these pieces after all earlier ones; allowed once `connected`. Pieces that the peer does not
+        take at once are kept.
         """
 
     def close(self) -> None:
-        """End it at once; the receiver hears no more. May be called more than once."""
+        """End the connection at once; no method of the receiver is called any more. May be called more than
+        once.
+        """
 
 
 class Connect(Protocol):
@@ -66,9 +72,10 @@ class Connect(Protocol):
         max_frame: int,
         receive_buffer: int = -1,
     ) -> Outbound:
-        """Begin to connect to a host and a port; `receiver` hears how it goes, never before this returns.
+        """Start to connect to a host and a port. The `receiver` is notified of the outcome, never before this
+        returns.
 
-        A host that is a name is looked up without holding the loop, and its addresses are tried in turn.
-        `timeout_ms` is for all of that. `max_frame` is the largest frame taken, in bytes. `receive_buffer` is
-        the size in bytes of the socket's; -1 leaves it to the system.
+        A host name is looked up without blocking the loop, and its addresses are tried in turn. `timeout_ms`
+        limits all of that. `max_frame` is the largest frame accepted, in bytes. `receive_buffer` is the size
+        in bytes of the socket's; -1 leaves it to the system.
         """

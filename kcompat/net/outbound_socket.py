@@ -1,6 +1,6 @@
-"""Connections of ours to other brokers, on non-blocking sockets that the event loop watches.
+"""Connections of this broker to others, on non-blocking sockets that the event loop watches.
 
-They are few and each is told of by itself, so they need no poller of their own beside the loop's.
+These connections are few and their events come one at a time, so they need no poller beside the loop's.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ITERATION_BUDGET: Final = MIB
-"""Bytes that one connection may receive per iteration of the event loop before others have theirs."""
+"""Bytes that one connection may receive per iteration of the event loop, so that it does not delay the
+others."""
 
 _UNDER_WAY: Final = (0, errno.EINPROGRESS, errno.EWOULDBLOCK)
 
@@ -79,16 +80,16 @@ class SocketConnection:
         self._frames = frames
         self._receive_buffer = receive_buffer
         self._addresses: list[Address] = []  # still to be tried
-        self._worst = Ending.REFUSED  # of what became of those that were
+        self._worst = Ending.REFUSED  # the ending to report, by the addresses tried so far
         self._socket: socket.socket | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._unsent = bytearray()
         self._is_closed = False
 
-    # The way there
+    # Connecting
 
     def open(self, address: tuple[str, int], timeout_ms: float) -> None:
-        """Begin to connect. Called once."""
+        """Start to connect. Called once."""
         self._timer = self._loop.call_later(timeout_ms / 1000, self._end, Ending.TIMED_OUT)
         look_up(self._loop, *address, self._found)
 
@@ -99,9 +100,9 @@ class SocketConnection:
         self._try_next()
 
     def _try_next(self) -> None:
-        """Connect to the next address; where there is none left, what one of them said is the end.
+        """Connect to the next address; after the last one, end with the reason that the attempts gave.
 
-        Only if all of them refused the peer is said to have refused.
+        The reason is REFUSED only if all addresses refused.
         """
         while self._addresses and not self._is_closed:
             family, address = self._addresses.pop(0)
@@ -166,7 +167,7 @@ class SocketConnection:
     def _receive(self, sock: socket.socket) -> tuple[int, bool]:
         """Receive bytes; return how many came, and whether more would have fitted.
 
-        No view of where they are outlives this: a buffer that is looked at is not used again.
+        No view of the receive buffer outlives this call: the frame reader does not reuse a buffer with views.
         """
         room = self._frames.room()
         count = sock.recv_into(room)
@@ -184,7 +185,7 @@ class SocketConnection:
     def send(self, pieces: Sequence[bytes | bytearray | memoryview]) -> None:
         sock = self._socket
         if sock is None:
-            return  # it has ended: the receiver knows, or will not be told
+            return  # ended: the receiver knows, or has closed the connection itself
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         if self._unsent:
             self._unsent += data
@@ -194,7 +195,7 @@ class SocketConnection:
         except (BlockingIOError, InterruptedError):
             sent = 0
         except OSError as error:
-            # Not before this returns: whoever sends is in the middle of something.
+            # Only after this returns: the caller of `send` must not be called back inside it.
             self._loop.call_soon(self._end, _ending_of(error.errno))
             return
         if sent < len(data):
@@ -242,19 +243,19 @@ class SocketConnection:
 
 
 def talks_to_itself(sock: socket.socket) -> int:
-    """ECONNREFUSED if it does, else 0.
+    """Return ECONNREFUSED if a socket is connected to itself, else 0.
 
-    A port of this machine that nobody listens on can be given to the very socket that connects to it, and
-    is then connected to itself: the broker that comes back would find its port taken.
+    The system may choose the port that a socket connects to as its own source port, if nothing listens there.
+    The socket is then connected to itself, and would hold the port of a broker that restarts.
     """
     try:
         return errno.ECONNREFUSED if sock.getsockname() == sock.getpeername() else 0
-    except OSError as error:  # gone again
+    except OSError as error:  # the connection has ended already
         return error.errno or errno.EIO
 
 
 def _ending_of(number: int | None) -> Ending:
-    """Return the ending that an error number of the system stands for."""
+    """Return the ending that a system error number stands for."""
     match number:
         case errno.ECONNREFUSED:
             return Ending.REFUSED

@@ -1,9 +1,9 @@
-"""Where in memory a frame is received, so that what it carries is quickly written to a file.
+"""Choice of the memory address at which a frame is received, so that writing its data to a file is fast.
 
-What is written is copied into the kernel's pages, and on many processors such a copy takes a quarter longer
-unless source and destination are equally far from a multiple of 32 bytes. The destination is given by the
-position in the file. The source is ours to choose: whoever sends big batches often sends the next one to the
-same partition, with as much in front of it, so where that will be written is known before it is received.
+A write copies the data into the kernel's pages. On many processors such a copy takes a quarter longer unless
+source and destination are equally far from a multiple of 32 bytes. The position in the file gives the
+destination; the source can be chosen. A client that sends big batches often sends the next one to the same
+partition, behind a header of the same size, so its position in the file is known before it is received.
 """
 
 from __future__ import annotations
@@ -21,4 +21,4 @@ else:
 __all__ = ["WORTH_PLACING", "misfit"]
 
 WORTH_PLACING: Final = 128 * KIB
-"""Bytes from which on the copy takes much longer than finding out where it goes."""
+"""Bytes from which on aligning a copy saves much more time than choosing the place costs."""

@@ -1,7 +1,7 @@
 """A conversation on a socket, without encryption.
 
-It derives from the conversation and does not hold one: a second object would cost every connection memory,
-and every request more calls.
+The class derives from the conversation and does not hold one: a second object would cost every connection
+memory, and every request more calls.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class PlainConnection(Stream):
         peer: tuple[str, int],
         local_address: tuple[str, int],
     ) -> None:
-        """`peer` and `local_address` are a host and a port each."""
+        """Make the conversation of a socket; `peer` and `local_address` are a host and a port each."""
         super().__init__(hub, handler, listener_name, peer, local_address)
         self._poller = poller
         self._socket = sock
         poller.add_reader(sock.fileno(), self)
 
     def on_readable(self) -> None:
-        """Receive what there is: called by the poller."""
+        """Receive the available bytes; called by the poller."""
         room = self.room()
         if room is None:
             self._poller.remove_reader(self._socket.fileno())

@@ -1,4 +1,4 @@
-"""A listening socket: it accepts in batches and makes connections of what it gets."""
+"""A listening socket that accepts connections in batches."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ACCEPT_BATCH: Final = 64
-"""Connections accepted per event, so that a storm of them leaves time for those that are there."""
+"""Most connections accepted per event, so that a burst of them does not delay existing connections."""
 RETRY_S: Final = 0.5
 """Seconds without accepting after descriptors or `max.connections` were used up."""
 
 
 def system_poller(hub: Hub) -> Poller:
-    """The quickest poller that this system has."""
+    """Return the fastest poller that this system has."""
     if capabilities.has(select, "epoll") and capabilities.has(os, "sendfile"):
         from kcompat.net.epoll import EpollPoller  # late: other systems cannot import it
 
@@ -54,7 +54,7 @@ def bind(
     protected: bool = False,
     make_poller: Callable[[Hub], Poller] = system_poller,
 ) -> Listener:
-    """Open a listening TCP socket, or one at each address of `localhost`: see `listener.Bind`.
+    """Open a listening TCP socket, or one at each address of `localhost` (see `listener.Bind`).
 
     `make_poller` gives the connections of a hub their poller. Raises `ListenerError`.
     """
@@ -142,12 +142,12 @@ class PlainListener:
 
 
 def _address(name: tuple[str, int] | tuple[str, int, int, int]) -> tuple[str, int]:
-    """Host and port, with an IPv4 address that came through an IPv6 socket written as IPv4."""
+    """Return host and port of a socket address; an IPv4 address mapped into IPv6 is written as IPv4."""
     return name[0].removeprefix("::ffff:"), name[1]
 
 
 def _listen(sock: socket.socket, backlog: int, receive_buffer: int, send_buffer: int) -> socket.socket:
-    """Make a bound socket listen; the sockets it accepts inherit the sizes of its buffers."""
+    """Make a bound socket listen; accepted sockets inherit the sizes of its buffers."""
     try:
         for option, size in ((socket.SO_RCVBUF, receive_buffer), (socket.SO_SNDBUF, send_buffer)):
             if size >= 0:

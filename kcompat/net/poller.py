@@ -12,35 +12,39 @@ if TYPE_CHECKING:
 
 
 class Watched(Protocol):
-    """The object that a poller calls when a socket is ready."""
+    """An object with methods that a poller calls when a socket is ready."""
 
     def on_readable(self) -> None:
-        """Receive: bytes are there, or the peer has hung up."""
+        """Receive: bytes are available, or the peer has hung up."""
 
     def on_writable(self) -> None:
         """Send: the socket takes bytes again, or the peer has hung up."""
 
 
 class Poller(Protocol):
-    """One for all connections of a loop, which calls them when their sockets are ready."""
+    """A poller of all connections of a loop: calls them when their sockets are ready."""
 
     def add_reader(self, fd: int, connection: Watched) -> None:
-        """Call `on_readable` as long as `fd` has something to read, or was hung up."""
+        """Call `on_readable` as long as `fd` has something to read, or is hung up."""
 
     def add_writer(self, fd: int, connection: Watched) -> None:
-        """Call `on_writable` as long as `fd` takes something, or was hung up."""
+        """Call `on_writable` as long as `fd` takes bytes, or is hung up."""
 
     def remove_reader(self, fd: int) -> None:
-        """No more calls for reading; nothing happens if there were none."""
+        """Stop calling `on_readable` for `fd`; do nothing if it is not watched for reading."""
 
     def remove_writer(self, fd: int) -> None:
-        """No more calls for writing; nothing happens if there were none."""
+        """Stop calling `on_writable` for `fd`; do nothing if it is not watched for writing."""
 
     def send_soon(self, send: Callable[[list[Piece]], object], pieces: list[Piece]) -> None:
-        """Call `send(pieces)` now, or with the sends of others, before its connection is told of more."""
+        """Call `send(pieces)` now, or together with the sends of others, before the next event of its
+        connection.
+        """
 
     def send_file(self, sock: socket, file: int, position: int, count: int) -> int:
-        """Send up to `count` bytes of an open file; how many it was, 0 where it has ended. Raises OSError."""
+        """Send up to `count` bytes of an open file and return how many were sent, 0 at the file's end. Raises
+        OSError.
+        """
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching all sockets."""

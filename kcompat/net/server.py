@@ -1,4 +1,4 @@
-"""The listeners of a broker and everything connected to them."""
+"""The listeners of a broker and the connections they accepted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcompat.net.loop_iteration import LoopIteration
 
 GRACE_S: Final = 1.0
-"""Seconds that a stop waits for answers in flight."""
+"""Longest time in seconds that a stop waits for unfinished answers."""
 
 
 class Server:
@@ -29,19 +29,19 @@ class Server:
         limits: Limits | None = None,
         iteration: LoopIteration | None = None,
     ) -> None:
-        """`iteration` is that of the running loop, if others have one already."""
+        """Make the server; `iteration` is the `LoopIteration` of the running loop, if one exists already."""
         self.listeners = list(listeners)
         self._handler = handler
         self.hub = Hub(asyncio.get_running_loop(), limits, iteration)
 
     def start(self) -> None:
-        """Begin to accept connections on all listeners."""
+        """Start to accept connections on all listeners."""
         self.hub.start()
         for listener in self.listeners:
             listener.start(self.hub, self._handler)
 
     async def stop(self, grace_s: float = GRACE_S) -> None:
-        """Stop accepting, answer what is in flight within `grace_s` seconds, then close every connection."""
+        """Stop accepting, finish pending answers within `grace_s` seconds, then close every connection."""
         for listener in self.listeners:
             listener.close()
         for connection in list(self.hub.connections):
@@ -54,7 +54,7 @@ class Server:
         self.hub.stop()
 
     def abandon(self) -> None:
-        """Close listeners and connections at once; nothing more is answered."""
+        """Close listeners and connections at once; pending requests are not answered."""
         for listener in self.listeners:
             listener.close()
         self.hub.stop()

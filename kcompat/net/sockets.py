@@ -11,9 +11,9 @@ from kcompat.net.listener import ListenerError
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Return a non-blocking socket bound to the first address of `host`; IPv4 comes first, as with clients.
+    """Return a non-blocking socket bound to the first address of `host`, where IPv4 comes before IPv6.
 
-    An empty host means all addresses, port 0 a port of the system's choice. OSError passes through.
+    An empty host stands for all addresses, port 0 for a port of the system's choice. Raises OSError.
     """
     if not host:
         family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
@@ -24,11 +24,11 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 class HeldPort:
-    """A port of the system's choice for listeners that come and go.
+    """A port of the system's choice, held while listeners open and close on it.
 
     On Linux a bound socket that never listens keeps the system from giving the port away, above all as the
-    source of a connection. A listener can still bind to the port by its number, with SO_REUSEADDR. Elsewhere
-    a second socket could not be bound to the port: it is chosen there, and not kept.
+    source port of a connection. A listener can still bind to the port by its number, with SO_REUSEADDR. On
+    other systems a second socket could not be bound to the port: the port is chosen there, but not held.
     """
 
     def __init__(self, host: str) -> None:
@@ -49,7 +49,7 @@ class HeldPort:
 def hang_up(sock: socket.socket) -> None:
     """Close a socket for all processes that hold it.
 
-    A forked child may hold it too, and the peer would wait until that child ends.
+    A forked child may hold the socket too, and the peer would see no end until that child ends.
     """
     with suppress(OSError):  # the peer has left
         sock.shutdown(socket.SHUT_RDWR)

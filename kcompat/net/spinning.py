@@ -1,9 +1,9 @@
-"""An event loop that looks again for a moment before it sleeps.
+"""An event loop that polls for some microseconds before it sleeps.
 
-To wake a sleeping thread costs more than to serve a small request. So where requests have come close
-together, the loop looks again for a few microseconds: who waits for answers sends the next request right
-after the last answer. It does so where it would sleep, when nothing else is left to do: in its selector.
-There it is told how long it may wait, so no timer and no callback waits for it, whoever set them.
+Waking a sleeping thread costs more than serving a small request. A client that waits for answers sends its
+next request right after the last answer. So where requests have come close together, the loop polls again for
+a few microseconds. The selector does so where it would sleep, when nothing else is left to do. The loop
+passes it the time that it may wait, so no timer and no callback is delayed.
 """
 
 from __future__ import annotations
@@ -17,21 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SPIN_S: Final = 30e-6
-"""Seconds to poll again before a sleep. Twice as long brings nothing more."""
+"""Seconds to poll again before a sleep. Twice as long gains nothing."""
 SHORT_S: Final = 100e-6
-"""A sleep of no more than this might have been spared: what woke it may have come within `SPIN_S`, and the
-rest is what it takes to wake up.
-"""
+"""Longest sleep, in seconds, that polling might have avoided: the event may have come within `SPIN_S`, and
+the rest is the time to wake up."""
 MOST_PASSED_OVER: Final = 1023
-"""Largest number of short sleeps in a row before the loop polls again once more."""
+"""Most short sleeps in a row before the loop polls once more."""
 
 
 class Spin:
-    """Decides whether to look again, by what the last times were like. Pure.
+    """Decision whether to poll before a sleep, from the results of earlier polls. Pure.
 
-    Where that was in vain, a short sleep is passed over before it is tried again, then three, then seven and
-    so on; each time it was not halves that. So nothing is lost where another process needs this processor to
-    send the next request, which then never comes while this one looks.
+    After polling found nothing, one short sleep passes before the next attempt, then three, then seven and so
+    on; each success halves that number. So little time is lost where the client needs this processor to send
+    its next request, which cannot arrive while the loop polls.
     """
 
     __slots__ = ("_left", "_may_be_soon", "_to_pass_over")
@@ -43,7 +42,7 @@ class Spin:
 
     @property
     def is_worth_it(self) -> bool:
-        """Whether to look again before the next sleep."""
+        """Whether to poll before the next sleep."""
         return self._may_be_soon and not self._left
 
     def found(self) -> None:
@@ -53,7 +52,7 @@ class Spin:
     def found_nothing(self) -> None:
         """Note that polling found nothing."""
         self._to_pass_over = min(2 * self._to_pass_over + 1, MOST_PASSED_OVER)
-        self._left = self._to_pass_over + 1  # that sleep is none of them
+        self._left = self._to_pass_over + 1  # one more, since the sleep after this poll counts too
 
     def slept(self, seconds: float) -> None:
         """Note the length of a sleep without polling before."""
@@ -66,7 +65,7 @@ class SpinningSelector(selectors.DefaultSelector):
     """A selector that polls again before it sleeps, as `Spin` decides."""
 
     def __init__(self, now: Callable[[], float] = monotonic) -> None:
-        """`now` gives the time in seconds."""
+        """Make the selector; `now` returns the time in seconds."""
         super().__init__()
         self._now = now
         self._spin = Spin()
@@ -82,7 +81,7 @@ class SpinningSelector(selectors.DefaultSelector):
                 ready = super().select(0)
                 looked = now() - began
                 if ready:
-                    # What was found later came while another process had the processor.
+                    # An event found later came while another process had the processor.
                     spin.found() if looked < SPIN_S else spin.found_nothing()
                     return ready
             spin.found_nothing()
@@ -93,5 +92,7 @@ class SpinningSelector(selectors.DefaultSelector):
 
 
 def spinning_loop() -> asyncio.AbstractEventLoop:
-    """For `asyncio.Runner`, in a process that does nothing but serve."""
+    """Return an event loop that polls before it sleeps: a loop factory of `asyncio.Runner` for a dedicated
+    process.
+    """
     return asyncio.SelectorEventLoop(SpinningSelector())

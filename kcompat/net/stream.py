@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ITERATION_BUDGET: Final = MIB + 64 * KIB
-"""Bytes that one conversation may send per iteration of the event loop: an answer with as much as a follower
-asks for of a partition (`replica.fetch.max.bytes`), whole.
-"""
+"""Bytes that one conversation may send per iteration of the event loop: one answer with all that a follower
+fetches of a partition (`replica.fetch.max.bytes`)."""
 
 
 class Stream(Conversation):
-    """Sends answers with the methods of an `out_queue.Sink`, which a transport provides."""
+    """A conversation that sends answers by the methods of an `out_queue.Sink`, which a transport has."""
 
     __slots__ = ()
 
@@ -39,11 +38,11 @@ class Stream(Conversation):
 
     @abstractmethod
     def watch_writable(self) -> None:
-        """Call `on_writable` as soon as more can be sent, and again and again until `unwatch_writable`."""
+        """Call `on_writable` whenever the transport takes bytes, until `unwatch_writable`."""
 
     @abstractmethod
     def unwatch_writable(self) -> None:
-        """Call `on_writable` no more."""
+        """Stop calling `on_writable`."""
 
     def transmit(self, pieces: list[Piece]) -> None:
         if self._gate & CLOSED:
@@ -62,7 +61,7 @@ class Stream(Conversation):
         self.on_writable()
 
     def _send_small(self, pieces: list[Piece]) -> list[Piece]:
-        """Send pieces as one, if all are buffers or short; what was not taken."""
+        """Send pieces joined to one buffer, if none is a long file range or lazy; return the unsent ones."""
         try:
             data = b"".join(pieces)  # type: ignore[arg-type]
         except TypeError:
@@ -77,7 +76,9 @@ class Stream(Conversation):
         return [memoryview(data)[sent:]] if sent < len(data) else []
 
     def on_writable(self) -> None:
-        """Go on with `_out`, which has something: there are new answers, or the transport takes more."""
+        """Continue to send `_out`, which is not empty: new answers were added, or the transport takes bytes
+        again.
+        """
         out = self._out
         assert out is not None
         try:
@@ -98,7 +99,7 @@ class Stream(Conversation):
             self.watch_writable()
 
     def _send_failed(self, error: Exception) -> None:
-        """The peer is gone, or a file under an answer cannot be read."""
+        """Close the connection after a failed send: the peer is gone, or an answer's file is unreadable."""
         if isinstance(error, (ConnectionError, TimeoutError)):
             self.close("disconnected")
             return

@@ -1,1 +1,3 @@
-"""One broker put together: its parts, built, started and stopped in order. Nothing else knows them all."""
+"""The assembly of one broker: its parts are built, started and stopped in order. No other package knows all
+of them.
+"""

@@ -1,8 +1,8 @@
-"""One broker's life: its parts are started in order, and stopped in the opposite one.
+"""The life of one broker: its parts are started in order, and stopped in the opposite order.
 
-Start: see that the ports are free, open the metadata store, lock the data directories and load the logs, bind
-the listeners, win the election and take the leaderships (which loads the groups), and only then accept
-clients.
+A start checks that the ports are free, opens the metadata store, locks the data directories and loads the
+logs, binds the listeners, takes part in the controller election and takes the leaderships (which loads the
+groups). Only then does the broker accept clients.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ class BrokerNode:
     def __init__(
         self, config: BrokerConfig, environment: Environment, authorizer: Authorizer | None = None
     ) -> None:
-        """`authorizer` decides what clients may do (None: all). Raises ConfigError, LogDirectoryError."""
+        """Prepare a broker. `authorizer` decides what clients may do; None allows everything. Raises
+        ConfigError, LogDirectoryError.
+        """
         check_supported(config.listeners)
         insist_on_one_node(config.given)
         insist_on_one(config.log_dirs, environment.files)
@@ -62,7 +64,7 @@ class BrokerNode:
         self._is_serving = False
 
     async def start(self) -> None:
-        """Start everything, in order; what was started is stopped again if a later part fails.
+        """Start all parts in order; if one fails, the parts started before it are stopped again.
 
         Raises ConfigError, LogDirectoryError, StorageError, StoreUnavailableError, ListenerError, each with
         one sentence.
@@ -74,8 +76,8 @@ class BrokerNode:
             raise
 
     async def stop(self, *, hand_over: bool = True) -> None:
-        """Have others lead what this broker leads, answer what is in flight, then stop the parts, last
-        started first; the data directories are left clean. Without `hand_over` the others just see it go.
+        """Move leaderships to other brokers, answer pending requests, then stop the parts, last started
+        first. The data directories are left clean. Without `hand_over` the leaderships are not moved first.
         """
         try:
             if hand_over and self._is_serving:
@@ -85,22 +87,22 @@ class BrokerNode:
             await self._lifetime.end()
 
     def kill(self) -> None:
-        """End as by kill -9: no peer is told, and nothing more is written. The directories can be used again,
-        and look as after a crash of the process.
+        """End as by kill -9: no peer is notified, and nothing more is written. The directories can be used
+        again, and are as after a crash of the process.
         """
         self._lifetime.abandon()
 
     async def _start(self) -> None:
         config, environment, began = self._config, self._environment, self._lifetime.began
-        insist_on_free_ports(environment.bind, config)  # before anything is made
+        insist_on_free_ports(environment.bind, config)  # before any directory is created
         store = environment.open_store(config, environment.clock)
         began(store.close)
         session = await store.session()
-        is_ours = not config.string("zookeeper.connect")  # brokers of Kafka end where features are finalized
+        is_ours = not config.string("zookeeper.connect")  # Kafka brokers do not start with finalized features
         await loading.prepare(session, HIGHEST_LEVELS if is_ours else {})
         config = await with_broker_id(config, self._identity, session, is_alone=store.is_own)
         proposed = self._identity.cluster_id or uuid_to_text(random_uuid(environment.random))
-        # Who adopts logs writes the id together with what it finds in them.
+        # Adoption writes the id together with the topics found in the logs.
         cluster_id = await loading.cluster_id(session, proposed, claims=not store.is_own)
         feed = ConfigFeed(fit_to_size(config, 1) if store.is_own else config)
         storage = StorageParts(feed, environment, cluster_id)
@@ -134,14 +136,14 @@ class BrokerNode:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Host and port of the first listener, as clients take it."""
+        """Host and port of the first listener, as in `bootstrap.servers`."""
         return address_of(self.server.listeners[0])
 
     async def compact(self, topic: str) -> list[Compacted]:
-        """Compact the partitions of a topic that are here, now; what became of each."""
+        """Compact the local partitions of a topic now; return the result of each."""
         return [result async for result in self.compacting(topic) if isinstance(result, Compacted)]
 
     def compacting(self, topic: str) -> AsyncIterator[Compacted | Progress]:
-        """Compact as `compact` does, and report the progress in between."""
+        """Compact as `compact` does, and yield progress reports in between."""
         storage = self.parts.storage
         return compact_now(storage.cleaner, [log for log in storage.logs if log.topic == topic])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kcompat.store.interface import MetadataStore
 
 DEFAULT_BROKER_ID: Final = 1
-"""The id of a broker that keeps its own metadata, was given none, and whose log directories are new."""
+"""Id of a broker that keeps its own metadata, has no configured id, and has new log directories."""
 
 _MOST_RESERVED: Final = "reserved.broker.max.id"
 
@@ -21,10 +21,11 @@ _MOST_RESERVED: Final = "reserved.broker.max.id"
 async def with_broker_id(
     config: BrokerConfig, identity: Identity, session: MetadataStore, *, is_alone: bool
 ) -> BrokerConfig:
-    """The configuration with the id settled. `is_alone`: no other broker can have that id.
+    """Return the configuration with the broker's final id. `is_alone` tells that no other broker can have
+    that id.
 
     Raises:
-        ConfigError: there is none, or it is one of those that are given to brokers without one.
+        ConfigError: there is no id, or it is in the range of automatically generated ids.
     """
     broker_id = config.broker_id
     generates, most_reserved = config.boolean("broker.id.generation.enable"), config.integer(_MOST_RESERVED)

@@ -1,8 +1,7 @@
 """Several brokers on one event loop, over one metadata store: a cluster in a process.
 
-They are brokers like any others: they talk to each other over sockets, and each has its own directory,
-session and clients. What they share is the loop, the store and, so that it can be broken, the network between
-them.
+The brokers are complete: they connect to each other over sockets, and each has its own directory, session and
+clients. They share the loop, the store and the network between them, which tests can cut.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ if TYPE_CHECKING:
 
 
 class ClusterNodes:
-    """The brokers of `configs`, which have their ids, each running or not."""
+    """The brokers of `configs`, each with a broker id, each running or not."""
 
     def __init__(self, configs: Sequence[BrokerConfig], store: Sessions, environment: Environment) -> None:
-        """`environment` serves every broker, except for the store and the network. The store is closed at the
-        end.
+        """Prepare the brokers. `environment` serves every broker, except for the store and the network.
+        `close` closes the store.
         """
         self._configs = {config.broker_id: config for config in configs}
         self._store = store
@@ -50,26 +49,27 @@ class ClusterNodes:
 
     @property
     def broker_ids(self) -> list[int]:
-        """All of them, running or not."""
+        """Ids of all brokers, running or not."""
         return list(self._configs)
 
     @property
     def bootstrap_servers(self) -> str:
-        """Addresses of the running brokers in the order of their ids, as clients take them."""
+        """Addresses of the running brokers in the order of their ids, as in `bootstrap.servers`."""
         return ",".join(self.running[broker_id].bootstrap_servers for broker_id in sorted(self.running))
 
     @property
     def served(self) -> list[ServedListener]:
-        """The listeners of the brokers that run, by id."""
+        """Listeners of the running brokers, in the order of their ids."""
         return [each for broker_id in sorted(self.running) for each in self.running[broker_id].served]
 
     async def start(self, *broker_ids: int) -> None:
-        """Start brokers side by side; without an id all of them. Done when those that are not isolated know
-        each other. Raises what `BrokerNode.start` raises, StoreUnavailableError for one that is isolated.
+        """Start these brokers concurrently, or all of them by default. Returns when the running brokers that
+        are not isolated have each other in their images. Raises the errors of `BrokerNode.start`, and
+        StoreUnavailableError for an isolated broker.
         """
         chosen = [each for each in broker_ids or self.broker_ids if each not in self.running]
         for broker_id in chosen:
-            if broker_id in self._links.isolated:  # it would wait for the store
+            if broker_id in self._links.isolated:  # its start would wait for the store
                 raise StoreUnavailableError(
                     f"broker {broker_id} is isolated: heal the cluster before it starts again"
                 )
@@ -82,7 +82,7 @@ class ClusterNodes:
     async def _start(self, broker_id: int) -> None:
         former = self._sessions.get(broker_id)
         if former is not None:
-            await former.close()  # of a broker that was killed: nobody else had its session
+            await former.close()  # the session of the killed broker, which no other broker uses
         session = self._sessions[broker_id] = BorrowedStore(self._store, self._environment.clock)
         node = BrokerNode(self._configs[broker_id], self._environment_of(broker_id, session))
         await node.start()
@@ -91,7 +91,7 @@ class ClusterNodes:
         self._changed.set()
 
     async def stop(self, broker_id: int) -> None:
-        """Stop a broker in peace: others lead what it leads first."""
+        """Shut a broker down cleanly: its leaderships move to other brokers first."""
         node = self.running.pop(broker_id, None)
         if node is not None:
             await node.stop()
@@ -103,17 +103,17 @@ class ClusterNodes:
         self._sessions[broker_id].abandon(self._session_timeout_ms(broker_id))
 
     def isolate(self, broker_id: int) -> None:
-        """Cut a broker off from the others and from the store; clients still reach it. One that does not run
-        cannot start.
+        """Cut a broker off from the other brokers and from the store; clients still reach it. If it is not
+        running, it cannot start.
         """
         timeout_ms = self._session_timeout_ms(broker_id)
         self._links.isolate(broker_id)
         if (session := self._sessions.get(broker_id)) is not None:
             session.cut(timeout_ms)
-        self._changed.set()  # nobody waits any more for what it knows
+        self._changed.set()  # waits no longer depend on the image of this broker
 
     def heal(self) -> None:
-        """Undo all that `isolate` did."""
+        """Reconnect all isolated brokers."""
         self._links.heal()
         for session in self._sessions.values():
             session.mend()
@@ -126,8 +126,8 @@ class ClusterNodes:
         return NO_LEADER if known is None else known.leader
 
     def out_of_sync(self) -> list[str]:
-        """The partitions that some broker sees without a leader, or without a replica of a broker that runs
-        in its ISR.
+        """Return the partitions that, by some broker's image, lack a leader or have a replica on a running
+        broker outside the ISR.
         """
         found: dict[str, None] = {}
         for image in self._images():
@@ -139,11 +139,13 @@ class ClusterNodes:
         return list(found)
 
     async def until_in_sync(self) -> None:
-        """Wait until brokers know each other and nothing is `out_of_sync`."""
+        """Wait until the running brokers have each other in their images and `out_of_sync` is empty."""
         await self._until(lambda: self._know_each_other(self.running.keys()) and not self.out_of_sync())
 
     def _know_each_other(self, broker_ids: AbstractSet[int]) -> bool:
-        """Whether each of these brokers sees all of them, and one of them as the controller."""
+        """Return whether the image of each of these brokers has all of them, and one of them as the
+        controller.
+        """
         images = [self.running[broker_id].parts.storage.metadata.image for broker_id in broker_ids]
         return all(
             broker_ids <= image.brokers.keys() and image.controller_id in broker_ids for image in images
@@ -194,7 +196,9 @@ class ClusterNodes:
 
 
 class BorrowedStore:
-    """A store as one broker has it: a session that can be cut off, and an end that is not the store's."""
+    """The store as one broker uses it: the session can be cut off, and `close` ends the session but not the
+    store.
+    """
 
     is_own = False
 
@@ -202,7 +206,7 @@ class BorrowedStore:
         self._store = store
         self._clock = clock
         self._opened: MetadataStore | None = None
-        self._session: ProcessSession | None = None  # the same, if it can be cut off
+        self._session: ProcessSession | None = None  # the opened session, if it can be cut off
         self._expiry: Timer | None = None
         self._lapse: asyncio.Future[None] | None = None
         self._is_abandoned = False
@@ -214,27 +218,25 @@ class BorrowedStore:
         return self._opened
 
     async def close(self) -> None:
-        """End the session; the store stays."""
+        """End the session; the store stays open."""
         self._forget_expiry()
         self._session = None  # there is nothing left that could be cut off
         if self._opened is not None:
             await self._opened.close()
 
     def cut(self, timeout_ms: int) -> None:
-        """Let nothing through. After `timeout_ms` the store takes the broker for dead, which does not hear
-        of that.
-        """
+        """Suspend the session. The store expires it after `timeout_ms`; `mend` tells the broker."""
         if self._session is not None and self._expiry is None:
             self._session.suspend()
             self._expiry = self._clock.call_later(timeout_ms, self._lapse_now)
 
     def abandon(self, timeout_ms: int) -> None:
-        """Let nothing through ever again: the broker was killed, and the session ends by its timeout."""
+        """Suspend the session of a killed broker for good; the session expires after `timeout_ms`."""
         self.cut(timeout_ms)
         self._is_abandoned = True
 
     def mend(self) -> None:
-        """Let everything through again; the broker hears now whether its session has ended meanwhile."""
+        """Resume the session; the broker learns now whether the session has expired meanwhile."""
         if self._session is not None and not self._is_abandoned:
             self._forget_expiry()
             self._session.resume()

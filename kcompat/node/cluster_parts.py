@@ -1,4 +1,4 @@
-"""The place of a broker in its cluster: the second floor of `kcompat.node.parts`."""
+"""The connection of a broker to its cluster: the second floor of `kcompat.node.parts`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class ClusterParts:
-    """The parts that meet the metadata store, the controller and the other brokers."""
+    """The parts that use the metadata store, the controller and the other brokers."""
 
     def __init__(
         self,
@@ -51,7 +51,9 @@ class ClusterParts:
         *,
         keeps_metadata: bool,
     ) -> None:
-        """`session` is the broker's own with the metadata store; `keeps_metadata`: so is the store."""
+        """Build the parts. `session` is the broker's own with the metadata store; `keeps_metadata` tells that
+        the store is the broker's own too.
+        """
         self._storage = storage
         self._config = config
         self._session = session
@@ -81,7 +83,7 @@ class ClusterParts:
         )
 
     def _build_readers(self, environment: Environment, lifetime: Lifetime) -> None:
-        """Build what reads the metadata store: the controller's state, features, dynamic configs."""
+        """Build the parts that read the metadata store: the controller's state, features, dynamic configs."""
         session, began = self._session, lifetime.began
         self._quorum = MetadataQuorum(session)
         began(self._quorum.stop, self._quorum.stop)
@@ -111,7 +113,9 @@ class ClusterParts:
         return peering
 
     def _build_cleaners_up(self, lifetime: Lifetime) -> None:
-        """Build what removes the replicas that this broker missed the deletion of, or should not have."""
+        """Build the part that removes stray replicas: those deleted while this broker was down, or moved
+        away.
+        """
         storage = self._storage
         strays = StrayReplicas(self._session, self.registration, storage.logs, storage.replicas)
         lifetime.began(strays.stop, strays.abandon)
@@ -120,7 +124,7 @@ class ClusterParts:
         lifetime.began(missed_deletions.stop, missed_deletions.abandon)
 
     def _build_election(self, environment: Environment, lifetime: Lifetime) -> ControllerElection:
-        """Build the controller of this process, and what stands for election with it."""
+        """Build the controller of this process, and its part in the election."""
         session, clock, metadata = self._session, environment.clock, self._storage.metadata
         # The failure detector reports to the election, which tells it what brokers to observe.
         detector = self.peering.failure_detector(lambda gone: election.failures_detected(gone))
@@ -128,11 +132,11 @@ class ClusterParts:
             self.broker_id, session, self._port_of, clock, self._config, metadata, detector.follow
         )
         election = ControllerElection(self.broker_id, session, controller, clock, detector.follow)
-        lifetime.began(election.stop, election.abandon)  # until then it gives this broker roles
+        lifetime.began(election.stop, election.abandon)  # the controller gives this broker roles until then
         return election
 
     def _build_reports(self, environment: Environment, lifetime: Lifetime) -> None:
-        """Build what reports failed log directories to the controller."""
+        """Build the part that reports failed log directories to the controller."""
         reports = LogDirReports(self.broker_id, self._session, self.controller_election, environment.clock)
         lifetime.began(reports.stop, reports.abandon)
         self._offline_directories = OfflineDirectories(self._storage.logs, reports.replicas_failed)
@@ -149,7 +153,7 @@ class ClusterParts:
         )
 
     async def join(self, registration: BrokerRegistration) -> None:
-        """Read features and configs, register this broker in the metadata store, and stand for election.
+        """Read features and configs, register this broker in the metadata store, and join the election.
 
         Raises `BrokerIdInUseError`, `AddressInUseError`, `NoCommonListenerError`.
         """
@@ -174,7 +178,7 @@ class ClusterParts:
             await departure.hand_over()
 
     def propose(self, request: AlterPartitionRequest) -> Promise[AlterPartitionResponse]:
-        """Have the controller decide on proposed ISRs, wherever it is."""
+        """Send proposed ISRs to the current controller, in this process or another."""
         if self.controller_election.is_here:
             newest = API_FACTS[ApiKey.ALTER_PARTITION].latest_stable
             return self.decisions.alter_partition(event_of(request, newest)).map(response_of)

@@ -36,21 +36,26 @@ if TYPE_CHECKING:
 
 
 class CoordinatorTopics:
-    """The coordinators' topics as one broker knows them. Kafka's brokers ask ZooKeeper once, at the start."""
+    """The coordinators' topics as one broker knows them. A Kafka broker reads ZooKeeper for that once, at its
+    start.
+    """
 
     def __init__(
         self, cluster: MetadataCache, has_replicas: Callable[[str], bool], config: ConfigFeed
     ) -> None:
-        """`has_replicas(topic)` says whether this broker has partitions of it."""
+        """Keep the image and the configuration; `has_replicas(topic)` returns whether this broker has
+        partitions of a topic.
+        """
         self._cluster = cluster
         self._has_replicas = has_replicas
         self._config = config
 
     def partitions(self, topic: str) -> int:
-        """Return the number of partitions that the topic has, or will have; 0 while that is not known.
+        """Return the number of partitions that the topic has, or will have; 0 while that is unknown.
 
-        A broker that has just started is given its partitions before it is shown the topics they are of. By
-        the number that new topics get it might take a key for its own that lives in another partition.
+        A broker that has just started takes roles in partitions before its image has their topics. If it
+        assumed the configured number of partitions, it could take a key for its own that belongs to another
+        partition.
         """
         known = self._cluster.image.topics.get(topic)
         if known is not None:
@@ -61,8 +66,8 @@ class CoordinatorTopics:
 
 
 class CoordinatorParts:
-    """The coordinators of groups, transactions and share partitions. Each follows the leaderships of its
-    topic.
+    """The coordinators of groups, transactions and share partitions. Each loads and unloads its partitions as
+    the leaderships of its topic change.
     """
 
     def __init__(
@@ -155,14 +160,14 @@ class CoordinatorParts:
         )
 
     def start(self) -> None:
-        """Begin the periodic work of the coordinators."""
+        """Start the periodic work of the coordinators."""
         self.groups.start()
         self.transactions.start()
         self.sharing.start()
 
     def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
-        """Have patterns looked up again where there are more topics than before, and the share partitions of
-        deleted topics forgotten.
+        """Resolve the groups' topic patterns again if topics were added, and forget the share partitions of
+        deleted topics.
         """
         if len(new.topics) > len(old.topics):
             self.groups.topics_made()

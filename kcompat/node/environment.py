@@ -1,7 +1,8 @@
-"""The ports of a broker to the outside: time, chance, files, threads, the metadata store and the network.
+"""The ports of a broker to the outside: time, random numbers, files, threads, the metadata store and the
+network.
 
-A broker is made with its environment and reaches the outside in no other way. So a simulation can hold many
-brokers, with a clock that it advances itself and random numbers from a seed.
+A broker gets its environment when it is made and reaches the outside in no other way. So a simulation can
+hold many brokers, with a clock that it advances itself and random numbers from a seed.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ class Administration(Protocol):
     """The port by which commands of the same machine reach a broker."""
 
     async def open(self) -> None:
-        """Begin to serve commands."""
+        """Start to serve commands."""
 
     async def close(self) -> None:
-        """End the commands under way, and serve no more."""
+        """Cancel running commands, and serve no more."""
 
     def abandon(self) -> None:
-        """End at once, as if the process had ended."""
+        """Stop at once, as if the process had ended."""
 
 
 class Environment(Struct, frozen=True):
@@ -68,21 +69,22 @@ class Environment(Struct, frozen=True):
     files: Files
     """The port to the files of the log directories."""
     start_worker: Callable[[str, int], Worker]
-    """Starts threads beside the event loop: `start_worker(name, threads)`."""
+    """Function that returns a worker with threads beside the event loop: `start_worker(name, threads)`."""
     start_cleaning: Callable[[CleanJob], Runner]
-    """Compacts one log, in another process or in this one. May raise OSError."""
+    """Function that starts to compact one log, in another process or in this one. May raise OSError."""
     open_store: Callable[[BrokerConfig, Clock], Sessions]
-    """The metadata store of the cluster. Raises ConfigError, StoreUnavailableError."""
+    """Function that opens the metadata store of the cluster. Raises ConfigError, StoreUnavailableError."""
     bind: Bind
-    """Opens a listener."""
+    """Function that opens a listener."""
     connect: Connect
-    """Opens a connection to another broker."""
+    """Function that opens a connection to another broker."""
     host_name: HostName
-    """The name at which other machines reach this one; the answer does not take long."""
+    """Function that returns the name at which other machines reach this one, within a few seconds."""
     administration: Callable[[str, Mapping[str, Command]], Administration]
-    """Makes the port for commands of the same machine: `administration(directory, commands)`."""
+    """Function that makes the port for commands of the same machine: `administration(directory, commands)`.
+    """
     iteration: LoopIteration | None = None
-    """The iteration of the event loop, where the clock knows of one."""
+    """The `LoopIteration` of the event loop; None if sockets are not served in iterations."""
 
 
 def real_environment() -> Environment:
@@ -117,7 +119,7 @@ def _open_store(config: BrokerConfig, clock: Clock) -> Sessions:
 
 
 def make_data_directory(directory: Path) -> None:
-    """Make a directory to store in, unless it is there. Raises ConfigError."""
+    """Create a data directory unless it exists. Raises ConfigError."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:

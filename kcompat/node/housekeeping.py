@@ -1,4 +1,4 @@
-"""The regular work of a broker: a table with intervals, and the timers that keep to it."""
+"""The periodic work of a broker: a table of chores with intervals, and their timers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from kcompat.node.parts import Parts
 
 NEVER_MS: Final = 2**40
-"""Smallest interval, 35 years, with which a chore is never done: Kafka says "never" with the largest number.
-"""
+"""Smallest interval in ms, 35 years, at which a chore is never run: Kafka's largest number stands for
+"never"."""
 
 
 class Chore(Struct, frozen=True):
-    """Something to do every `interval_ms`; for the first time after `first_ms` where that is another time."""
+    """Work to do every `interval_ms`; `first_ms`, if given, is the time until the first run."""
 
     name: str
     interval_ms: int
@@ -29,7 +29,7 @@ class Chore(Struct, frozen=True):
 
 
 def chores_of(parts: Parts) -> list[Chore]:
-    """All chores of a broker, with the intervals that its configuration sets at its start."""
+    """Return all chores of a broker, with the intervals that its configuration sets at its start."""
     config, logs = parts.config.current, parts.storage.logs
     first = config.log_initial_task_delay_ms
     now_ms = parts.environment.clock.now_ms
@@ -61,7 +61,7 @@ def chores_of(parts: Parts) -> list[Chore]:
 
 
 class Housekeeping:
-    """Does each chore when its time comes."""
+    """Timers that run each chore when its time comes."""
 
     def __init__(self, clock: Clock, chores: Iterable[Chore]) -> None:
         self._clock = clock
@@ -69,13 +69,13 @@ class Housekeeping:
         self._timers: dict[str, Timer] = {}
 
     def start(self) -> None:
-        """Set the timers; an interval of `NEVER_MS` and more sets none."""
+        """Set the timers; an interval of `NEVER_MS` or more sets none."""
         for chore in self._chores:
             if chore.interval_ms < NEVER_MS:
                 self._wait(chore, chore.interval_ms if chore.first_ms is None else chore.first_ms)
 
     def stop(self) -> None:
-        """Do nothing any more."""
+        """Cancel the timers."""
         for timer in self._timers.values():
             timer.cancel()
 

@@ -1,7 +1,7 @@
-"""Importing the handlers that nobody has asked for yet, once the broker serves.
+"""Import of the request handlers that no client has used yet, once the broker serves clients.
 
-To import all of them first would be a sixth of the time of a start. To import each one only when it is asked
-for would be too late for a broker that has no file descriptor left, or whose files an upgrade has replaced.
+Importing all of them first would take a sixth of the time of a start. Importing each at its first request
+would be too late for a broker that has no file descriptor left, or whose files an upgrade has replaced.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock, Timer
 
 RETRY_MS: Final = 1000
-"""After a file that could not be read."""
+"""Pause in ms after a file that could not be read."""
 
 
 class LateImports:
-    """One handler after the other, with what waits in the loop in between."""
+    """Importer of one handler per iteration of the event loop, so that requests are served in between."""
 
     def __init__(self, clock: Clock, served: Iterable[Served]) -> None:
         self._clock = clock
@@ -28,11 +28,11 @@ class LateImports:
         self._timer: Timer | None = None
 
     def start(self) -> None:
-        """Import one in each iteration of the event loop from now on."""
+        """Start to import one handler in each iteration of the event loop."""
         self._import_in(0)
 
     def stop(self) -> None:
-        """Leave the others."""
+        """Import no more handlers."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -1,7 +1,9 @@
-"""The directories of brokers below `log.dirs`, and checks that one broker and several are not mixed up there.
+"""The directories of brokers below `log.dirs`, and checks that the layouts of one broker and of several are
+not mixed.
 
 A broker that is started alone stores in each of `log.dirs` itself. Brokers that are started together store in
-`broker-<id>` below each. Started the other way on the same directories they would not find their logs.
+`broker-<id>` below each. If the same directories were used in the other layout, the brokers would not find
+their logs.
 """
 
 from __future__ import annotations
@@ -24,12 +26,12 @@ _MEMBER: Final = re.compile(r"broker-(\d{1,9})")
 
 
 def member_directory(directory: str, broker_id: int) -> str:
-    """Return where one of several brokers that are started together stores below one of `log.dirs`."""
+    """Return the directory of one of several brokers below one of `log.dirs`."""
     return f"{directory}/broker-{broker_id}"
 
 
 def insist_on_one(directories: Sequence[str], files: Files) -> None:
-    """Refuse directories of several brokers for a broker alone. Raises LogDirectoryError."""
+    """Refuse the directories of several brokers for a single broker. Raises LogDirectoryError."""
     for directory in directories:
         members = _members(directory, files)
         if members:
@@ -42,10 +44,11 @@ def insist_on_one(directories: Sequence[str], files: Files) -> None:
 
 
 def insist_on_no_member(directory: str, files: Files) -> None:
-    """Refuse the directory of one broker of a cluster, whose metadata are beside it, for a broker alone.
+    """Refuse the directory of one broker of a cluster, whose metadata store is beside it, for a single
+    broker.
 
-    It would make a store of its own, and the cluster would know of nothing that is written then. Raises
-    LogDirectoryError.
+    The single broker would create a store of its own, and the cluster would not know the data written then.
+    Raises LogDirectoryError.
     """
     path = PurePath(directory)
     member = _MEMBER.fullmatch(path.name)
@@ -59,9 +62,10 @@ def insist_on_no_member(directory: str, files: Files) -> None:
 
 
 def insist_on_several(directories: Sequence[str], brokers: int, files: Files) -> None:
-    """Refuse the directories of a broker alone, or of more than `brokers`, for `brokers` that start together.
+    """Refuse the directories of a single broker, or of more than `brokers`, for `brokers` that start
+    together.
 
-    Directories of fewer brokers are right: the cluster grows. Raises LogDirectoryError.
+    Directories of fewer brokers are accepted: the cluster grows. Raises LogDirectoryError.
     """
     for directory in directories:
         members = _members(directory, files)
@@ -81,7 +85,7 @@ def insist_on_several(directories: Sequence[str], brokers: int, files: Files) ->
 
 
 def _insist_on_cluster_only(directory: str, members: Sequence[int], files: Files) -> None:
-    """Refuse a directory of a cluster that a broker alone has used as well. Raises LogDirectoryError."""
+    """Refuse a directory of a cluster that a single broker has used as well. Raises LogDirectoryError."""
     if _has_broker_alone(directory, files):
         raise LogDirectoryError(
             f"{_cluster_in(directory, members)}, and beside it that of a broker alone, which is what "
@@ -94,12 +98,12 @@ def _has_broker_alone(directory: str, files: Files) -> bool:
 
 
 def _members(directory: str, files: Files) -> list[int]:
-    """Return the ids of the brokers that have stored below `directory` together, in order."""
+    """Return the ids of the brokers with a directory `broker-<id>` below `directory`, in order."""
     found: list[int] = []
     with suppress(OSError):  # the broker itself says what is wrong with a directory
         matches = map(_MEMBER.fullmatch, files.list(directory))
         found = sorted(int(match[1]) for match in matches if match)
-    # A topic may be called "broker", and has a directory of such a name for each partition.
+    # A topic named "broker" has directories of the same form, `broker-<partition>`.
     return [each for each in found if files.exists(f"{member_directory(directory, each)}/{META_PROPERTIES}")]
 
 

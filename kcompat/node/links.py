@@ -1,7 +1,7 @@
 """The connections among the brokers of one process, which can be cut as a broken network cuts them.
 
-Nobody is told of a cut: what is sent waits, connections are not made and time out. Once healed, what has
-waited arrives, as TCP would see to it, where both ends are still there.
+A cut is silent: sent data waits, and new connections time out. After `heal` the waiting data arrives, as with
+TCP, if both ends still exist.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ class Links:
     """All connections among some brokers."""
 
     def __init__(self, connect: Connect, clock: Clock) -> None:
-        """`connect` makes the connections that are not cut."""
+        """Keep the network; `connect` opens the connections that are not cut."""
         self.connect = connect
         self.clock = clock
         self._ports: dict[int, int] = {}
         self.isolated: set[int] = set()
-        """The brokers that are cut off from the others."""
+        """Ids of the brokers that are cut off from the others."""
         self._open: dict[_Link, None] = {}
 
     def listens(self, broker_id: int, port: int) -> None:
-        """A broker of this process is reached at this port."""
+        """Note that a broker of this process listens at this port."""
         self._ports[port] = broker_id
 
     def of(self, broker_id: int) -> Connect:
@@ -59,23 +59,23 @@ class Links:
         return connect
 
     def isolate(self, broker_id: int) -> None:
-        """Cut every connection of this broker with others; one with itself stays."""
+        """Cut every connection of this broker with others; a connection to itself stays."""
         self.isolated.add(broker_id)
 
     def heal(self) -> None:
-        """Undo all cuts."""
+        """Undo all cuts, and deliver the data that waits."""
         self.isolated.clear()
         for link in tuple(self._open):
             link.heal()
 
     def is_cut(self, link: _Link) -> bool:
-        """Whether nothing gets through."""
+        """Return whether the connection is cut."""
         source, port = link.ends
         target = self._ports.get(port)
         return source != target and (source in self.isolated or target in self.isolated)
 
     def forget(self, link: _Link) -> None:
-        """The connection is no more."""
+        """Forget a connection that has ended."""
         self._open.pop(link, None)
 
 
@@ -84,7 +84,7 @@ class _Link:
 
     def __init__(self, links: Links, ends: tuple[int, int], receiver: Receiver) -> None:
         self.ends = ends
-        """The broker that connects, and the port it connects to."""
+        """The id of the broker that connects, and the port that it connects to."""
         self.outbound: Outbound | None = None
         self._links = links
         self._receiver = receiver
@@ -92,16 +92,16 @@ class _Link:
         self._timer: Timer | None = None
 
     def wait(self, timeout_ms: float) -> None:
-        """Time out: the peer is not to be reached."""
+        """End the connection with TIMED_OUT after `timeout_ms`: the peer cannot be reached."""
         self._timer = self._links.clock.call_later(timeout_ms, lambda: self._ended(Ending.TIMED_OUT))
 
     def heal(self) -> None:
-        """Do what was held."""
+        """Carry out the calls that were held back."""
         held, self._held = self._held, []
         for act in held:
             act()
 
-    # What the broker does
+    # Calls by the broker
 
     def send(self, pieces: Sequence[Piece]) -> None:
         if self._holds:
@@ -120,7 +120,7 @@ class _Link:
             self.outbound.close()
         self._links.forget(self)
 
-    # What the connection tells
+    # Calls by the connection
 
     def connected(self) -> None:
         self._do(self._receiver.connected)

@@ -1,4 +1,4 @@
-"""The listeners of a broker: what they are bound to, what they may cost, what the cluster is told of them."""
+"""The listeners of a broker: their bound addresses, their limits, and the addresses that it advertises."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 class ServedListener(Struct, frozen=True):
-    """A listener that accepts clients: where it is bound, and which address its clients are told."""
+    """A listener that accepts clients: its bound address, and the address that its clients are told."""
 
     name: str
     host: str
     port: int
     told: tuple[str, int] | None
-    """Host and port; None where each client is told the address that it connected to."""
+    """Advertised host and port; None if each client is told the address that it connected to."""
 
 
 def open_listeners(bind: Bind, config: BrokerConfig) -> Iterator[Listener]:
-    """Bind to the addresses of `listeners`, one by one. Raises ListenerError."""
+    """Bind to the addresses of `listeners`, and yield the listeners one by one. Raises ListenerError."""
     for endpoint in config.listeners:
         yield bind(
             endpoint.name,
@@ -45,7 +45,7 @@ def open_listeners(bind: Bind, config: BrokerConfig) -> Iterator[Listener]:
 
 
 def keep_open(bind: Bind, config: BrokerConfig, lifetime: Lifetime) -> list[Listener]:
-    """The listeners, each of which is closed at the end of the broker. Raises ListenerError."""
+    """Return the open listeners; each is closed at the end of the broker. Raises ListenerError."""
     listeners: list[Listener] = []
     for listener in open_listeners(bind, config):
         listeners.append(listener)
@@ -54,16 +54,16 @@ def keep_open(bind: Bind, config: BrokerConfig, lifetime: Lifetime) -> list[List
 
 
 def insist_on_free_ports(bind: Bind, config: BrokerConfig) -> None:
-    """See that every listener can be bound, and let go of it again. Raises ListenerError."""
+    """Check that every listener can be bound, by binding and closing it. Raises ListenerError."""
     for listener in open_listeners(bind, config):
         listener.close()
 
 
 async def host_for_all(config: BrokerConfig, host_name: HostName, *, is_alone: bool) -> str:
-    """The host that a listener on every interface is reached at, where `advertised.listeners` does not say.
+    """Return the host to advertise for a listener on every interface without `advertised.listeners`.
 
-    It is this machine for a broker that is alone, which needs no name: its clients are told the address that
-    they use.
+    This is the loopback host for a broker without a cluster, which needs no name: its clients are told the
+    address that they connected to.
     """
     is_needed = any(is_wildcard(_told_of(config, listener).host) for listener in config.listeners)
     return await host_name() if is_needed and not is_alone else THIS_MACHINE
@@ -72,7 +72,7 @@ async def host_for_all(config: BrokerConfig, host_name: HostName, *, is_alone: b
 def registration_of(
     config: BrokerConfig, listeners: Sequence[Listener], host_for_all: str
 ) -> BrokerRegistration:
-    """Return the registration of this broker: its advertised addresses, or those it listens on, with
+    """Return the registration of this broker: its advertised addresses, or else its bound ones, with
     `host_for_all` in place of every interface.
     """
     endpoints: dict[str, tuple[str, int]] = {}
@@ -88,7 +88,9 @@ def registration_of(
 async def advertise(
     config: BrokerConfig, listeners: Sequence[Listener], host_name: HostName, *, is_alone: bool
 ) -> tuple[BrokerRegistration, list[ServedListener]]:
-    """Return what the cluster is told of this broker, and what its clients are (see `api.cluster_view`)."""
+    """Return the registration for the cluster, and the listeners with the addresses for clients (see
+    `api.cluster_view`).
+    """
     told = registration_of(config, listeners, await host_for_all(config, host_name, is_alone=is_alone))
     served = []
     for listener in listeners:
@@ -114,17 +116,17 @@ def limits_of(config: BrokerConfig) -> Limits:
 
 
 def address_of(listener: Listener) -> str:
-    """Host and port of a listener, as clients of this machine take them."""
+    """Return HOST:PORT of a listener for clients of this machine."""
     return as_address(reachable_host(listener.host), listener.port)
 
 
 def as_address(host: str, port: int) -> str:
-    """Return HOST:PORT as clients take it, with an IPv6 address in brackets."""
+    """Return HOST:PORT in the form of `bootstrap.servers`, with an IPv6 address in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def reachable_host(host: str) -> str:
-    """An address clients of this machine can use for one that was bound to: a wildcard stands for every
-    interface.
+    """Return an address at which clients of this machine reach a listener bound to `host`: the loopback host
+    for a wildcard, which stands for every interface.
     """
     return THIS_MACHINE if is_wildcard(host) else host

@@ -1,4 +1,5 @@
-"""Tells the controller, at once, of the partitions that a failed disk takes with it; the others serve on.
+"""Reports the partitions of a failed log directory to the controller at once; the other directories stay in
+use.
 
 Kafka's counterpart: `LogDirFailureHandler` of its `ReplicaManager`.
 """
@@ -23,14 +24,16 @@ class OfflineDirectories:
         self._tell = report
 
     def start(self) -> None:
-        """Report each directory that goes offline; what has since it was loaded is reported too."""
+        """Report each directory that goes offline from now on, and those that went offline since they were
+        loaded.
+        """
         for directory in self._logs.directories:
             directory.on_offline = partial(self._report, directory)
             if directory.offline is not None:
                 self._report(directory)
 
     def stop(self) -> None:
-        """Report nothing any more."""
+        """Stop reporting failed directories."""
         for directory in self._logs.directories:
             directory.on_offline = None
 

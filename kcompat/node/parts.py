@@ -1,7 +1,7 @@
 """The parts of a broker, built floor by floor: storage, cluster, coordinators, and the dispatcher above them.
 
-The parts meet through small protocols, each declared by the part that needs something. The floors decide
-which part serves which of them. A part is noted in the broker's `Lifetime` where it is built.
+Each part declares small protocols for what it needs of others; the floors decide which part implements which
+of them. A part is noted in the broker's `Lifetime` where it is built.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Parts:
         *,
         keeps_metadata: bool,
     ) -> None:
-        """`storage` is open. `session` is the broker's own with the metadata store, and `keeps_metadata` says
-        whether the store is its own as well: no other broker can join then.
+        """Build the parts. `storage` is open. `session` is the broker's own with the metadata store;
+        `keeps_metadata` tells that the store is the broker's own as well, so that no other broker can join.
         """
         config, environment = storage.config, storage.environment
         self.config = config
@@ -66,7 +66,7 @@ class Parts:
         storage.metadata.subscribe(self._image_changed)
 
     def _configs_changed(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
-        """Put changed dynamic configs of this broker, of all brokers, or of topics in force."""
+        """Put changed dynamic configs of this broker, of all brokers, or of topics into effect."""
         mine = ("brokers", str(self.cluster.broker_id))
         everyone = ("brokers", DEFAULT_ENTITY)
         local = self.storage.local
@@ -81,6 +81,6 @@ class Parts:
             local.reconfigure(name for kind, name in changed if kind == "topics")
 
     def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
-        """Have internal topics made that waited for brokers."""
+        """Try again to create internal topics for which too few brokers were live."""
         if len(new.brokers) > len(old.brokers):
             self.cluster.decisions.brokers_joined()

@@ -1,4 +1,4 @@
-"""The parts of one broker that talk to the others: clients, fetchers, and proposals of ISRs."""
+"""The parts of one broker that connect to the others: clients, fetchers, and proposals of ISRs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Peering:
-    """Connections to other brokers, and who uses them."""
+    """The connections of one broker to the others, and the parts that use them."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class Peering:
         cluster: MetadataCache,
         broker_epoch: Callable[[], int],
     ) -> None:
-        """`broker_epoch` is that of this broker's registration, as it is when it is asked."""
+        """Build the parts. `broker_epoch` returns the current epoch of this broker's registration."""
         self._config = config
         self._clock = environment.clock
         self._broker_id = config.current.broker_id
@@ -54,7 +54,9 @@ class Peering:
         config.subscribe(lambda changed: self.fetching.configure(fetcher_manager_config(changed)))
 
     def proposals(self, controller: ControllerPort) -> IsrProposals:
-        """Return the part that collects the ISRs wanted by leaders here, and takes them to the controller."""
+        """Return the part that collects ISR changes wanted by the leaders of this broker, and sends them to
+        `controller`.
+        """
         return IsrProposals(self._broker_id, self._broker_epoch, controller, self._clock)
 
     def port(self, broker: RegisteredBroker) -> BrokerPort:
@@ -66,11 +68,11 @@ class Peering:
         return FailureDetector(self.peers, seen)
 
     def reachability(self, changed: Callable[[], object]) -> Reachability:
-        """Return connections that show which brokers can be reached; each new one calls `changed`."""
+        """Return the reachability of other brokers; `changed` is called when a connection to one is made."""
         return Reachability(self.peers, self._clock, changed)
 
     def close(self) -> None:
-        """Follow nobody, and end the connections."""
+        """Stop all fetchers, and end the connections."""
         self.fetching.close()
         self.controller.close()
         self.peers.close()

@@ -1,4 +1,6 @@
-"""The share groups' parts of one broker: it coordinates share partitions, and leads others."""
+"""The share groups' parts of one broker: the share coordinator, and the share partitions that the broker
+leads.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
 
 
 class Sharing:
-    """The share coordinator, which follows the leaderships of its topic; the share partitions that are led
-    here, and the sessions of their members.
+    """The share coordinator, which follows the leaderships of its topic; the share partitions led by this
+    broker, and the sessions of their members.
     """
 
     def __init__(
@@ -40,7 +42,9 @@ class Sharing:
         state_partitions: Callable[[], int],
         make_topic: Callable[[], Promise[Any]],
     ) -> None:
-        """`state_partitions()`: how many the share coordinators' topic has, which `make_topic()` makes."""
+        """Build the parts. `state_partitions()` returns the number of partitions of `__share_group_state`;
+        `make_topic()` creates that topic.
+        """
         self._config, self._cluster, replicas, peers, environment = neighbours
         config = self._config.current
         log = TopicLog(replicas, SHARE_GROUP_STATE)
@@ -70,11 +74,11 @@ class Sharing:
         self.ends = PartitionEnds(broker_id, replicas, peers, self._cluster)
 
     def start(self) -> None:
-        """Begin to tidy the share state."""
+        """Start the periodic work of the share coordinator."""
         self.coordinator.start()
 
     def stop(self) -> None:
-        """Serve nothing more."""
+        """Stop all parts."""
         self.partitions.forget_all()
         self.persister.close()
         self.coordinator.stop()

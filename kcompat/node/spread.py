@@ -1,4 +1,4 @@
-"""The configurations of several brokers that are alike, from one."""
+"""The configurations of several similar brokers, derived from one configuration."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ def spread(
     racks: Sequence[str] | None = None,
     ports: Sequence[int] | None = None,
 ) -> list[BrokerConfig]:
-    """The configurations of brokers 0, 1, 2, ... that are alike but for what each has of its own: one of the
-    `ports`, or else those in a row from the one given, directories `broker-<id>` below each of `log.dirs`,
-    and a rack in turn. They share a machine: where the listener names no host, they advertise this one.
-    Without `zookeeper.connect` they are the whole cluster, and internal topics are made to fit in it.
+    """Return the configurations of brokers 0, 1, 2, ... on one machine.
 
-    What the configuration says of a KRaft cluster is left out: these brokers are the cluster.
+    They differ in the port (one of `ports`, or else ports in a row from the configured one), in the
+    directories (`broker-<id>` below each of `log.dirs`) and in the rack (`racks` in turn). If the listener
+    names no host, the brokers advertise this machine. Without `zookeeper.connect` they are the whole cluster,
+    and the replication factors of internal topics are limited to its size. Settings of a KRaft quorum are
+    dropped.
 
-    Raises ConfigError, and LogDirectoryError where the directories are those of other brokers.
+    Raises ConfigError, and LogDirectoryError if the directories belong to other brokers.
     """
     if len(config.listeners) > 1 or config.advertised:
         raise ConfigError(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class StorageParts:
-    """The log directories, the replicas in them, and the metadata image by which they have their roles."""
+    """The log directories, the replicas in them, and the metadata image of this broker."""
 
     def __init__(self, config: ConfigFeed, environment: Environment, cluster_id: str) -> None:
         current, clock, random = config.current, environment.clock, environment.random

@@ -1,4 +1,4 @@
-"""The metadata store of this process on a port, for ZooKeeper's clients on this machine."""
+"""A TCP port that serves the metadata store of this process to ZooKeeper clients of this machine."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class ZooKeeperPort:
     """An address at which the store of a broker is served, from the broker's start to its stop."""
 
     def __init__(self, host: str, port: int) -> None:
-        """Port 0 is any free one."""
+        """Keep the address to bind to; port 0 stands for any free one."""
         self.host = host
         self.port = port
-        """The one bound to, after the start."""
+        """The bound port, once the broker has started."""
 
     def serving(self, environment: Environment) -> Environment:
         """Return the environment with its store served on this port."""
@@ -43,7 +43,7 @@ class ZooKeeperPort:
 
 
 class _StoreOnPort:
-    """A store whose port opens before its first session, and closes before it."""
+    """A metadata store whose port opens before its first session, and closes before the store does."""
 
     is_own = True
 
@@ -54,7 +54,7 @@ class _StoreOnPort:
         self._is_open = False
 
     async def session(self) -> ProcessSession:
-        """See `Sessions`. Raises ListenerError as well."""
+        """Return a session, as `Sessions.session` does. Raises ListenerError as well."""
         if not self._is_open:
             await self._open()
         return await self._store.session()

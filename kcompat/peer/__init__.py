@@ -1,1 +1,3 @@
-"""Talking to other brokers: one small client for all there is to ask, and what asks through it."""
+"""Connections to other brokers: one client for every kind of request, and the components that send requests
+through it.
+"""

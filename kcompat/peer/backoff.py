@@ -1,4 +1,4 @@
-"""The wait after a number of failures in a row. Kafka's counterpart: `ExponentialBackoff`."""
+"""Exponential backoff after failures in a row. Kafka's counterpart: `ExponentialBackoff`."""
 
 from __future__ import annotations
 

@@ -79,13 +79,13 @@ class PeerClient:
         """Whether requests can be sent on a connection now."""
         self.is_closed = False
         """Whether the client is closed: every call fails."""
-        self._setup: Timer | None = None  # until the connection is ready
-        self._pause: Timer | None = None  # before the next attempt
-        self._failures = 0  # in a row, of connections that answered nothing and ended soon
-        self._failed_setups = 0  # in a row, of those that were not even accepted
+        self._setup: Timer | None = None  # timeout until the connection is ready
+        self._pause: Timer | None = None  # pause before the next attempt
+        self._failures = 0  # number of connections in a row that ended without a response
+        self._failed_setups = 0  # number of attempts in a row that were not accepted
         self._ready_at_ms = 0
-        self._last_fault = PeerFault.UNKNOWN  # of an attempt
-        self._waiting: dict[_Call, None] = {}  # for a connection, in order
+        self._last_fault = PeerFault.UNKNOWN  # fault of the last attempt
+        self._waiting: dict[_Call, None] = {}  # calls that wait for a connection, in order
         self._lost: Callable[[PeerFault], object] | None = None
         self._found: Callable[[], object] | None = None
 

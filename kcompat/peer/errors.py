@@ -9,7 +9,7 @@ from kcompat.net.outbound import Ending
 
 
 class PeerFault(Enum):
-    """Reasons why a broker gave no answer, as far as this side can tell them apart."""
+    """Reasons why a broker gave no answer that this side can distinguish."""
 
     REFUSED = "nobody listens there"
     RESET = "the connection was reset"
@@ -25,7 +25,7 @@ class PeerFault(Enum):
     @property
     def shows_death(self) -> bool:
         """Whether the fault indicates that the peer's process is gone while its host is up. This is no proof:
-        a broker that is stopping refuses as well. A caller that acts on it must be safe if it is wrong.
+        a broker that is stopping refuses as well. A caller that acts on it must be safe if the process lives.
         """
         return self in (PeerFault.REFUSED, PeerFault.RESET)
 
@@ -41,7 +41,7 @@ FAULT_OF: Final = {
 
 
 class PeerError(Exception):
-    """A request to another broker has no answer; whether it was served there is not known."""
+    """Error of a request to another broker that got no answer; the broker may have served it."""
 
     def __init__(self, fault: PeerFault, peer: str) -> None:
         super().__init__(f"{peer}: {fault.value}")

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FIRST_VERSIONS_VERSION: Final = 3
-"""Version of ApiVersions that is asked first: brokers since 2.4 have it. Older ones answer with theirs."""
+"""Version of ApiVersions that is sent first: brokers since 2.4 have it. Older brokers answer with the
+versions that they have."""
 SOFTWARE: Final = ("kcompat", "unknown")
 """Name and version of this client in ApiVersions (KIP-511); neither may be empty."""
 
@@ -57,14 +58,14 @@ class Call(Protocol):
         """Give the caller the response."""
 
     def fail(self, error: Exception) -> None:
-        """Give the caller the exception with which the request could not be made or encoded."""
+        """Fail the call with the exception raised when the request was made or encoded."""
 
     def miss(self, fault: PeerFault) -> None:
-        """Tell the caller that no response will come, and why."""
+        """Fail the call for this reason: no response will come."""
 
 
 class ExchangeOwner(Protocol):
-    """The owner of an exchange, which hears of its beginning and its end."""
+    """Owner of an exchange, notified of its beginning and its end."""
 
     def ready(self) -> None:
         """Take note that requests can be sent."""
@@ -85,7 +86,7 @@ class Exchange:
     """A connection from `open` to its end, as the `Receiver` of its transport."""
 
     def __init__(self, owner: ExchangeOwner, client_id: str, limit: Release) -> None:
-        """Send no version newer than the release `limit` has."""
+        """Prepare the connection; no version newer than the release `limit` has is sent."""
         self._owner = owner
         self._client_id = client_id
         self._limit = limit
@@ -108,7 +109,7 @@ class Exchange:
         for sent in in_flight:
             sent.call.miss(fault)
 
-    # What the connection tells
+    # Calls by the connection
 
     def connected(self) -> None:
         self.is_connected = True
@@ -205,7 +206,7 @@ class _AskVersions:
         raise error
 
     def miss(self, fault: PeerFault) -> None:
-        """Do nothing: the owner tells the calls that wait."""
+        """Do nothing: the owner fails the calls that wait."""
 
 
 def _decode(sent: _Sent, frame: memoryview) -> Message:

@@ -52,7 +52,7 @@ class FailureDetector:
         self._peers = peers
         self._detected = detected
         self._watched: dict[int, tuple[Registered, PeerClient]] = {}
-        self._refused: dict[int, int] = {}  # in a row
+        self._refused: dict[int, int] = {}  # refused attempts in a row, by broker
         self._gone: dict[int, int] = {}
 
     def follow(self, brokers: Mapping[int, Registered]) -> None:

@@ -55,17 +55,19 @@ class Peers:
         cluster.subscribe(self._image_changed)
 
     def of(self, broker_id: int, purpose: str = "general") -> PeerClient:
-        """Return the client for one purpose to a broker. It is closed when the broker leaves the cluster, so
-        callers ask for it each time. While the broker is unknown, calls fail.
+        """Return the client for one purpose to a broker. The client is closed when the broker leaves the
+        cluster, so callers call `of` each time. While the broker is unknown, calls fail.
         """
         return self._client(broker_id, purpose, str(self.broker_id))
 
     def fetcher(self, broker_id: int, number: int) -> PeerClient:
-        """Return the client of one of `num.replica.fetchers`; as `of`."""
+        """Return the client of one of `num.replica.fetchers`, under the conditions of `of`."""
         return self._client(broker_id, f"fetcher {number}", f"broker-{self.broker_id}-fetcher-{number}")
 
     def to(self, broker: BrokerInfo, purpose: str) -> PeerClient:
-        """Return a new client to a broker at its given address, in the image or not. The caller closes it."""
+        """Return a new client to a broker at its given address, even if the image lacks the broker. The
+        caller closes it.
+        """
         name = f"broker {broker.id} ({purpose})"
         return PeerClient(
             name, str(self.broker_id), partial(self._endpoint, broker), self._settings, self._ports
@@ -74,7 +76,9 @@ class Peers:
     def close(self) -> None:
         """Close all clients; later calls fail."""
         self._is_closed = True
-        for client in list(self._clients.values()):  # a call that fails may have another client asked for
+        for client in list(
+            self._clients.values()
+        ):  # the failure of a call may make a caller call `of`, which adds a client
             client.close()
         self._clients.clear()
 
@@ -121,7 +125,7 @@ def settings_of(config: BrokerConfig) -> PeerSettings:
         release=release(config.string("inter.broker.protocol.version")),
         setup_timeout_ms=config.integer("socket.connection.setup.timeout.ms"),
         setup_timeout_max_ms=config.integer("socket.connection.setup.timeout.max.ms"),
-        # No record batch is larger than a request may be, and a fetch is answered with one at least.
+        # A fetch returns at least one batch, and no batch is larger than the largest request.
         max_frame=ANSWER_OVERHEAD
         + max(config.socket_request_max_bytes, config.integer("replica.fetch.response.max.bytes")),
         receive_buffer=buffer if "replica.socket.receive.buffer.bytes" in config.given else -1,

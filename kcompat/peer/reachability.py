@@ -1,4 +1,4 @@
-"""Reachability of the brokers to which this broker is about to send clients.
+"""Reachability of the brokers whose addresses this broker is about to give to clients.
 
 One connection to each broker that was asked about serves this purpose alone. When that broker's process is
 killed, its host ends the connection at once and refuses another. The cluster image still names the broker
@@ -27,7 +27,7 @@ Kafka controller waits for the end of the session.
 
 
 class Reachability:
-    """Connections to the brokers that were asked about. `changed` is called when one of them is made."""
+    """Connections to the brokers passed to `is_doubtful`. `changed` is called when one of them is made."""
 
     def __init__(self, peers: Peers, clock: Clock, changed: Callable[[], object]) -> None:
         self._peers = peers

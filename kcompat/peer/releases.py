@@ -1,8 +1,9 @@
 """The versions of requests that may be sent under an `inter.broker.protocol.version`.
 
-While brokers are upgraded one by one, the old ones understand no newer requests than theirs, and replies of
-newer ones would be misread by them. The operator raises the release when all are new. What Kafka bounds by it
-is bounded here; for all else the peer's own ranges decide. Kafka's counterpart: `MetadataVersion`.
+While brokers are upgraded one by one, the old ones understand no newer requests than their own, and would
+misread replies to newer ones. The operator raises the release when all brokers are new. The requests that
+Kafka bounds by the release are bounded here; for all others the peer's own ranges decide. Kafka's
+counterpart: `MetadataVersion`.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from kcompat.config.validators import significant_version
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
 
 Release: TypeAlias = tuple[int, int, int, int]
-"""Major, minor, patch (of 0.x only) and internal version: what "3.9-IV0" says."""
+"""Major, minor, patch (of 0.x only) and internal version, such as those of "3.9-IV0"."""
 
 _LAST_INTERNAL: Final = 99
 
 
 def release(text: str) -> Release:
-    """Return the release that a text names; without an internal version, the last one of that release."""
+    """Return the release with this name; without an internal version, the last one of that release."""
     numbers, _, internal = significant_version(text).partition("-IV")
     major, minor, *rest = (int(part) for part in numbers.split("."))
     return major, minor, rest[0] if rest else 0, int(internal) if internal else _LAST_INTERNAL
@@ -87,7 +88,7 @@ _LIMITS: Final[dict[ApiKey, tuple[tuple[Release, int], ...]]] = {
 
 @cache
 def latest(key: ApiKey, limit: Release) -> int:
-    """Return the last version of a request that may be sent, whatever the peer serves."""
+    """Return the last version of a request that may be sent under a release, whatever the peer serves."""
     declared = API_FACTS[key].latest_stable
     steps = _LIMITS.get(key)
     if steps is None:

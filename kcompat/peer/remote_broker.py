@@ -41,7 +41,7 @@ class RemoteBroker:
     def __init__(
         self, broker: BrokerInfo, broker_epoch: int, peers: Peers, config: ConfigFeed, clock: Clock
     ) -> None:
-        """`broker_epoch` is the czxid of the registration."""
+        """Make the port of one registration; `broker_epoch` is its czxid."""
         self._id = broker.id
         self._epoch = broker_epoch
         self._client = peers.to(broker, "controller")
@@ -51,7 +51,9 @@ class RemoteBroker:
         self._is_closed = False
 
     def give(self, control: ControlRequest, answered: Answered) -> None:
-        """See `BrokerPort`. One request is given at a time. Configurations travel by the store."""
+        """Send a control request, as `BrokerPort` specifies. One request is given at a time. Changed configs
+        are not sent: brokers read them from the store.
+        """
         match control:
             case LeaderAndIsr():
                 self._send(
@@ -107,8 +109,8 @@ class RemoteBroker:
         done: Callable[[Any], object],
         answered: Answered,
     ) -> None:
-        """Have a request answered: `done(response)`, or `answered` with the error that keeps it from being
-        sent at all.
+        """Send a request until it is answered: calls `done(response)`, or `answered` with the error if the
+        request cannot be sent at all.
         """
         self._retry = None
 

@@ -1,10 +1,10 @@
 """Requests of this broker to the current controller.
 
-The controller is looked for before each attempt. One that is not the controller (any more), or does not
-answer, is asked again, or the next one is, until the time of the request is up. Kafka's counterpart:
-`NodeToControllerRequestThread`.
+The current controller is looked up before each attempt. If the broker is not the controller any more, or does
+not answer, the request is repeated to the current one until the time of the request is up. Kafka's
+counterpart: `NodeToControllerRequestThread`.
 
-In ZooKeeper mode nothing that a client asks is forwarded (KIP-590): it is told NOT_CONTROLLER.
+In ZooKeeper mode no request of a client is forwarded (KIP-590): the client gets NOT_CONTROLLER.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LAST_WITHOUT_TOPIC_IDS: Final = 1
 
 
 class RemoteController:
-    """Requests of one broker to the current controller, wherever it is."""
+    """Requests of one broker to the current controller, whichever broker that is."""
 
     def __init__(
         self,
@@ -56,19 +56,19 @@ class RemoteController:
         config: ConfigFeed,
         clock: Clock,
     ) -> None:
-        """`broker_epoch` returns the current czxid of this broker's registration."""
+        """Prepare the requests; `broker_epoch` returns the current czxid of this broker's registration."""
         self._broker_id = broker_id
         self._broker_epoch = broker_epoch
         self._peers = peers
         self._cluster = cluster
         self._config = config
         self._clock = clock
-        self._waiting: dict[_PendingRequest, Timer] = {}  # for the next attempt
-        self._asked: dict[_PendingRequest, PeerClient] = {}  # and not answered yet
+        self._waiting: dict[_PendingRequest, Timer] = {}  # requests that wait for the next attempt
+        self._asked: dict[_PendingRequest, PeerClient] = {}  # requests sent and not answered yet
         self._is_closed = False
         cluster.subscribe(self._image_changed)
 
-    # What can be asked
+    # Requests
 
     def propose(self, request: AlterPartitionRequest) -> Promise[AlterPartitionResponse]:
         """Propose ISRs (AlterPartition). The request has names and ids of topics and both forms of an ISR;
@@ -82,7 +82,7 @@ class RemoteController:
         )
 
     def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
-        """Allocate a block of producer ids; None if none can be had now."""
+        """Allocate a block of producer ids; None if none is available now."""
         allocated: Promise[ProducerIdBlock | None] = Promise()
 
         def answered(response: Any) -> None:
@@ -98,7 +98,7 @@ class RemoteController:
         return allocated
 
     def controlled_shutdown(self) -> Promise[ControlledShutdownResponse]:
-        """Move the leaderships of this broker away; the answer names those that could not be moved."""
+        """Move the leaderships of this broker away; promise the partitions that could not be moved."""
         return self._ask(
             ApiKey.CONTROLLED_SHUTDOWN,
             lambda _: ControlledShutdownRequest(self._broker_id, self._broker_epoch()),
@@ -109,14 +109,14 @@ class RemoteController:
         return self._ask(ApiKey.CREATE_TOPICS, lambda _: request)
 
     def close(self) -> None:
-        """Close: requests under way fail, and later ones too."""
+        """Close: pending requests fail, and later ones too."""
         self._is_closed = True
         waiting, self._waiting = self._waiting, {}
         for pending, timer in waiting.items():
             timer.cancel()
             pending.miss(PeerFault.ABANDONED)
 
-    # How it is asked
+    # Attempts
 
     def _ask(self, key: ApiKey, make: Callable[[int], Message], newest: int = ANY_VERSION) -> Promise[Any]:
         pending = _PendingRequest(key, make, newest)

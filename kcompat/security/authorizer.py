@@ -1,4 +1,6 @@
-"""The port to the authorizer, which decides what a principal may do, and one that allows everything."""
+"""The port to the authorizer, which decides which operations a principal may do; and an authorizer that
+allows all.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Resource(Struct, frozen=True, gc=False):
-    """One thing that is guarded, whether or not it exists."""
+    """A resource that access is controlled for, whether or not it exists."""
 
     type: ResourceType
     name: str
@@ -35,13 +37,13 @@ class Resource(Struct, frozen=True, gc=False):
 
 
 CLUSTER = Resource(ResourceType.CLUSTER, "kafka-cluster")
-"""The only resource of its type, by the name that Kafka gives it."""
+"""The cluster as a resource, the only one of its type, under the name that Kafka gives it."""
 
 
 class Authorizer(Protocol):
     """The port to an authorizer (Kafka's `Authorizer`, KIP-504).
 
-    Principals are written as Kafka writes them, `User:name`.
+    Principals have Kafka's form, `User:name`.
     """
 
     @property
@@ -49,16 +51,16 @@ class Authorizer(Protocol):
         """Whether `may` is always true, so that a caller on a hot path need not call it."""
 
     def may(self, principal: str, host: str, operation: Operation, resource: Resource, /) -> bool:
-        """Whether a principal that comes from a host may do this to a resource."""
+        """Return whether a principal that connects from a host may do this operation on a resource."""
 
     def may_on_any(
         self, principal: str, host: str, operation: Operation, resource_type: ResourceType, /
     ) -> bool:
-        """Whether there can be a resource of this type to which it may do this."""
+        """Return whether a principal may do this operation on at least one possible resource of this type."""
 
 
 class AllowEverything:
-    """The authorizer of a broker that has none configured."""
+    """The authorizer of a broker without a configured one: it allows all operations."""
 
     allows_everything = True
 

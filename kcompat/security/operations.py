@@ -1,5 +1,5 @@
-"""ACL operations and resource types (KIP-140, KIP-430): Kafka's codes and which operations go with which
-resource.
+"""ACL operations and resource types (KIP-140, KIP-430): Kafka's codes, and the operations of each resource
+type.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 NOT_REQUESTED = -(2**31)
-"""The bit field of a response whose request did not ask for it."""
+"""Bit field in a response whose request did not ask for authorized operations."""
 
 
 class Operation(IntEnum):
@@ -76,11 +76,13 @@ SUPPORTED_OPERATIONS = {
     ResourceType.DELEGATION_TOKEN: frozenset({Operation.DESCRIBE}),
     ResourceType.USER: frozenset({Operation.CREATE_TOKENS, Operation.DESCRIBE_TOKENS}),
 }
-"""The operations that make sense for a resource type."""
+"""Operations that a resource type supports."""
 
 
 def bit_field(operations: Iterable[Operation]) -> int:
-    """Operations as responses carry them: one bit each, at the place of its code."""
+    """Return operations as a bit field for responses: the bit at the position of each operation's code is
+    set.
+    """
     return sum(1 << operation for operation in operations)
 
 

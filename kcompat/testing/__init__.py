@@ -34,7 +34,7 @@ _numbers: Final = itertools.count(1)
 
 
 def __getattr__(name: str) -> object:
-    """Import Testcontainers only for those who ask for it."""
+    """Import Testcontainers only when `KcompatContainer` is used."""
     if name == "KcompatContainer":
         from kcompat.testing.container import KcompatContainer
 
@@ -44,19 +44,19 @@ def __getattr__(name: str) -> object:
 
 @pytest.fixture(scope="session")
 def kafka_config() -> Settings:
-    """The settings of `kafka_broker`, none; a fixture of this name in a conftest.py gives others."""
+    """Return the settings of `kafka_broker`: none. Override this fixture in a conftest.py to set others."""
     return {}
 
 
 @pytest.fixture(scope="session")
 def kafka_broker(kafka_config: Settings) -> Iterator[Broker]:
-    """A running broker, which all tests of the run share; with pytest-xdist all of a worker."""
+    """Yield a running broker that all tests of the run share; with pytest-xdist, all tests of a worker."""
     with Broker(config=kafka_config) as broker:
         yield broker
 
 
 @pytest.fixture
 def kafka_topic(request: pytest.FixtureRequest) -> str:
-    """A name for a topic that no other test has; one is created when it is first written to."""
+    """Return a topic name that no other test has; the topic is created when it is first written to."""
     test = re.sub(r"[^A-Za-z0-9._-]+", "-", request.node.name)
     return f"{test[:_LONGEST_NAME]}-{next(_numbers)}"

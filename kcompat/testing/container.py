@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class KcompatContainer(KafkaContainer):
-    """Testcontainers' `KafkaContainer` with another image, and all of its methods.
+    """Testcontainers' `KafkaContainer` with the image of kcompat, and all of its methods.
 
         with KcompatContainer() as broker:
             producer = KafkaProducer(bootstrap_servers=broker.get_bootstrap_server())
@@ -23,6 +23,8 @@ class KcompatContainer(KafkaContainer):
         super().__init__(image, **settings)
 
     def with_kraft(self) -> Self:
-        """Answer to the variables of a KRaft node; tags of this image say nothing about that."""
+        """Configure the container by the variables of a KRaft node, whatever the image's tag; the parent
+        class requires certain tags.
+        """
         self.kraft_enabled = True
         return self

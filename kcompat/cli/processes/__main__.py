@@ -1,6 +1,6 @@
 """`python -m kcompat.cli.processes SOCKET`: one broker of a cluster of processes, run by the command.
 
-SOCKET is the number of its end of the channel.
+SOCKET is the descriptor number of the process's end of the channel.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The messages between the command and the process of a broker: lines of JSON over a pair of sockets.
 
-The end of either process, however it comes, is the end of the channel for the other.
+When one process ends, however that happens, the other reads the end of the channel.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     import socket
 
 LONGEST = 1 << 24
-"""Bytes of a message; a job has the whole configuration."""
+"""Most bytes of a message; a `Job` holds the whole configuration."""
 
 
 class OwnStore(msgspec.Struct, frozen=True):
-    """The metadata store that a broker keeps, and where it serves that to ZooKeeper's clients."""
+    """The metadata store that a broker keeps, and the address at which it serves ZooKeeper clients."""
 
     directory: str
     host: str
@@ -28,41 +28,41 @@ class OwnStore(msgspec.Struct, frozen=True):
 
 
 class Job(msgspec.Struct, frozen=True, tag=True):
-    """The job of a process: the broker to run. Without an own store, its configuration names the store."""
+    """Order to run a broker. Without an own store, the configuration names the store."""
 
     broker_id: int
     brokers: int
-    """Number of brokers of the cluster."""
+    """Number of brokers in the cluster."""
     config: dict[str, str]
     log_level: str | None
     store: OwnStore | None = None
 
 
 class Stop(msgspec.Struct, frozen=True, tag=True):
-    """End cleanly; all the others do, so nothing is handed over."""
+    """Order to end cleanly. All other brokers end too, so leaderships are not handed over."""
 
 
 class Started(msgspec.Struct, frozen=True, tag=True):
-    """The broker accepts clients."""
+    """Report: the broker accepts clients."""
 
     address: str
     zookeeper_port: int | None
-    """Address at which the broker serves its store; None without one."""
+    """Port at which the broker serves its store; None without a store of its own."""
     listeners: tuple[ServedListener, ...] = ()
 
 
 class SeesAll(msgspec.Struct, frozen=True, tag=True):
-    """The broker knows all the others, and the controller."""
+    """Report: the broker's metadata image has all brokers of the cluster, and the controller."""
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
-    """The broker cannot be: a sentence for the user."""
+    """Report: the broker cannot start, for the reason that the sentence gives."""
 
     sentence: str
 
 
 class StopAll(msgspec.Struct, frozen=True, tag=True):
-    """The broker that keeps the store was told to end."""
+    """Report: a signal asked the broker that keeps the store to end, so the whole cluster must end."""
 
 
 Order = Job | Stop
@@ -72,7 +72,7 @@ T = TypeVar("T")
 
 
 class Channel(Generic[T]):
-    """One end; `T` is what comes."""
+    """One end of the channel; `T` is the type of the received messages."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, decoder: msgspec.json.Decoder[T]
@@ -88,12 +88,12 @@ class Channel(Generic[T]):
         return cls(reader, writer, decoder)
 
     def send(self, message: Order | Report) -> None:
-        """Send; where nobody listens any more nothing happens."""
+        """Send a message; do nothing if the channel is closed."""
         if not self._writer.is_closing():
             self._writer.write(msgspec.json.encode(message) + b"\n")
 
     async def receive(self) -> T | None:
-        """The next message; None when the other process has ended."""
+        """Return the next message; None when the other process has ended."""
         try:
             line = await self._reader.readline()
         except ConnectionError:
@@ -101,7 +101,7 @@ class Channel(Generic[T]):
         return self._decoder.decode(line) if line.endswith(b"\n") else None
 
     def close(self) -> None:
-        """Neither send nor receive any more."""
+        """Close this end of the channel."""
         self._writer.close()
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def run(config: BrokerConfig, brokers: int, zookeeper: tuple[str, int] | None, log_level: str | None) -> int:
-    """Run each broker in a process of its own; the exit code. Raises ConfigError, ListenerError."""
+    """Run each broker in a process of its own; return the exit code. Raises ConfigError, ListenerError."""
     if brokers == 1:
         raise ConfigError("--processes is for several brokers: say how many with --brokers")
     cluster = ProcessCluster(config, brokers, zookeeper, log_level)

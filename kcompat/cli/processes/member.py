@@ -1,4 +1,6 @@
-"""One broker of a cluster of processes. It ends when it is told to, and when the command has ended."""
+"""One broker of a cluster of processes. The broker ends on the command's order, or when the command has
+ended.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,11 @@ if TYPE_CHECKING:
     from kcompat.node.environment import Environment
 
 PATIENCE_S = 10.0
-"""Seconds that a clean end may take when the command has ended: nobody is left who would end this process."""
+"""Seconds that a clean end may take when the command has ended, since no process is left to kill this one."""
 
 
 def run(end: socket.socket) -> int:
-    """Run the broker of the job that comes through the channel; return the exit code."""
+    """Run the broker of the job that the channel delivers; return the exit code."""
     with asyncio.Runner(loop_factory=spinning_loop) as runner:
         return runner.run(_live(end))
 
@@ -61,7 +63,7 @@ async def _live(end: socket.socket) -> int:
 
 
 async def _be(job: Job, channel: Channel[Order], undo: AsyncExitStack) -> None:
-    """Start the broker and wait for what ends it; `undo` stops it."""
+    """Start the broker, wait until it must end, and stop it; `undo` closes its store afterwards."""
     environment, port = real_environment(), None
     if job.store is not None:
         environment, port = await _with_store(job, environment, undo)
@@ -96,7 +98,7 @@ async def _with_store(
 
 
 async def _start(node: BrokerNode, port: ZooKeeperPort | None, brokers: int, channel: Channel[Order]) -> None:
-    """Start the broker, and tell how far it is until it knows the whole cluster."""
+    """Start the broker; report `Started`, and `SeesAll` once its image has the whole cluster."""
     await node.start()
     zookeeper_port = None if port is None else port.port
     channel.send(Started(node.bootstrap_servers, zookeeper_port, tuple(node.served)))
@@ -109,9 +111,9 @@ async def _start(node: BrokerNode, port: ZooKeeperPort | None, brokers: int, cha
 
 
 async def _end(channel: Channel[Order], *, has_store: bool) -> bool:
-    """Wait until this broker has to end; whether the others go on without it.
+    """Wait until this broker must end; return whether the other brokers continue.
 
-    Nothing goes on without the store: a signal to its process is a signal to the command.
+    They cannot continue without the store: SIGTERM to the process that keeps it is reported to the command.
     """
     loop, terminated = asyncio.get_running_loop(), asyncio.Event()
     loop.add_signal_handler(

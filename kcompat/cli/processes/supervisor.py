@@ -1,4 +1,6 @@
-"""The command's side of a cluster of processes: it starts them, hears of each end, and ends them in order."""
+"""The command's side of a cluster of processes: starts the processes, detects each end, and ends them in
+order.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ STORELESS_PATIENCE_S = 10.0
 
 
 class BrokerFailedError(Exception):
-    """A broker did not start; the text is one sentence."""
+    """Error of a broker that did not start; the text is one sentence."""
 
 
 class _Process:
@@ -54,7 +56,7 @@ class _Process:
 
     @classmethod
     async def start(cls, broker_id: int) -> _Process:
-        """Start a process; what it shall be it hears by the channel."""
+        """Start a process, which waits for its job on the channel."""
         ours, theirs = socket.socketpair()
         with theirs:
             process = await asyncio.create_subprocess_exec(
@@ -62,12 +64,12 @@ class _Process:
                 stdin=asyncio.subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
                 env=child.environment(),
-                process_group=0,  # a key of the terminal is for the command alone, which ends all in order
+                process_group=0,  # so Ctrl-C signals only the command, which ends all in order
             )
         return cls(broker_id, process, await Channel.open(ours, OF_REPORTS))
 
     async def heard(self, kind: type[Kind]) -> Kind:
-        """The next report, which is of this kind. Raises BrokerFailedError where it is not."""
+        """Return the next report, which must be of this kind. Raises BrokerFailedError if it is not."""
         report = await self.channel.receive()
         if isinstance(report, kind):
             return report
@@ -80,16 +82,14 @@ class _Process:
                 raise BrokerFailedError(f"broker {self.broker_id} was told to end while it started")
 
     async def fate(self) -> str:
-        """Wait for the end of the process; how it came."""
+        """Wait for the end of the process; return a clause that says how it ended."""
         code = await self._process.wait()
         if code < 0:
             return f"was killed ({signal.Signals(-code).name})"
         return f"failed (exit code {code})" if code else "has ended"
 
     async def end(self, patience_s: float | None) -> int:
-        """Have it end cleanly, but kill it where that takes longer than `patience_s`; None: however long. The
-        exit code.
-        """
+        """End the process cleanly, or kill it after `patience_s` (None: never); return the exit code."""
         self.channel.send(Stop())
         try:
             await asyncio.wait_for(self._process.wait(), patience_s)
@@ -101,12 +101,14 @@ class _Process:
 
 
 class ProcessCluster:
-    """Brokers 0, 1, 2, ... that are alike, each in a process of its own."""
+    """Brokers 0, 1, 2, ... with one configuration, each in a process of its own."""
 
     def __init__(
         self, config: BrokerConfig, brokers: int, served_at: tuple[str, int] | None, log_level: str | None
     ) -> None:
-        """`served_at` is where ZooKeeper's clients find the store; None: anywhere. Raises ConfigError."""
+        """Prepare the configurations. `served_at` is where ZooKeeper clients find the store; None stands for
+        a free port of this machine. Raises ConfigError.
+        """
         if config.string("zookeeper.connect"):
             raise ConfigError(
                 "--processes keeps the metadata in the first broker, but zookeeper.connect says that it is "
@@ -119,11 +121,11 @@ class ProcessCluster:
         self._processes: list[_Process] = []
         self._watches: set[asyncio.Task[None]] = set()
         self.has_failed = False
-        """Whether the store ended before it was told to, or a broker could not end cleanly."""
+        """Whether the store ended unexpectedly, or a broker did not end cleanly."""
         self.over = asyncio.Event()
-        """Set when all has to end: the store has, or was told to."""
+        """Set when the whole cluster must end: the store has ended, or a signal asked its process to."""
         self.addresses = ""
-        """Addresses of the brokers as clients take them; empty until the brokers run."""
+        """The brokers' addresses as in `bootstrap.servers`; empty until the brokers run."""
         self.served_listeners: list[ServedListener] = []
         """The listeners of the brokers, by id, once they run."""
 
@@ -133,9 +135,11 @@ class ProcessCluster:
         return self._served_at
 
     async def start(self) -> None:
-        """Start the brokers; done when each knows all. Raises ListenerError, BrokerFailedError."""
+        """Start the brokers; return when the image of each has all others. Raises ListenerError,
+        BrokerFailedError.
+        """
         for config in self._configs:
-            insist_on_free_ports(bind, config)  # before anything is made
+            insist_on_free_ports(bind, config)  # before any process starts
         for broker_id in range(len(self._configs)):
             self._processes.append(await _Process.start(broker_id))
         first, *others = self._processes
@@ -158,7 +162,9 @@ class ProcessCluster:
         process.channel.send(Job(process.broker_id, len(self._configs), config, self._log_level, store))
 
     async def _watch(self, process: _Process) -> None:
-        """Say how the process ends, if nobody told it to."""
+        """Wait for the unexpected end of a process and print how it ended; end the cluster if the store has
+        ended.
+        """
         while (report := await process.channel.receive()) is not None:
             if isinstance(report, StopAll):
                 self.over.set()
@@ -173,7 +179,9 @@ class ProcessCluster:
             _say(f"{fate}; the others go on")
 
     async def stop(self) -> None:
-        """End all processes: the store last, since the others need it to leave."""
+        """End all processes: the broker with the store last, since the others need the store to leave the
+        cluster.
+        """
         for watch in self._watches:
             watch.cancel()
         patience_s = STORELESS_PATIENCE_S if self.has_failed else None
@@ -188,7 +196,7 @@ class ProcessCluster:
 
 
 def _without_ensemble(config: BrokerConfig) -> BrokerConfig:
-    """The configuration without what is said of a ZooKeeper that is not asked."""
+    """Return the configuration without the settings of an external ZooKeeper, which is not used."""
     return config.with_static({"zookeeper.ssl.client.enable": "false", "zookeeper.set.acl": "false"})
 
 
