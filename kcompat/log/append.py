@@ -38,7 +38,8 @@ class AppendTerms(msgspec.Struct, frozen=True, gc=False):
     proof: VerificationGuard | None = None
     """Guard of the verification that the partition is in the transaction (KIP-890); None without one."""
     needs_proof: bool = True
-    """Whether a transaction may begin in this partition only with a proof."""
+    """Whether a transaction may begin in this partition only after the coordinator has confirmed that it
+    includes the partition."""
     transaction_version: int = 0
     """`transaction.version` of the producer whose transaction a marker ends. With 2 the marker's epoch is
     higher than the epoch of the records.

@@ -1,7 +1,8 @@
-"""The offset checkpoints of one log directory: what they hold on the disk, and what is on its way there.
+"""Offset checkpoint files of one log directory.
 
-They are written by the event loop, where somebody relies on it, and by the storage thread. What the loop
-writes is never undone by something older that the thread has not got round to: that is left out.
+The event loop writes a file at once where its caller relies on it; other writes go to the storage thread. A
+write still waiting for the storage thread is dropped when the event loop has written newer content, so that
+older offsets never replace newer ones.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _ALL = (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS, CLEANER_OFFSETS)
 
 
 class CheckpointFiles:
-    """The checkpoint files of the log directory `context`, each by its file name."""
+    """The checkpoint files of the log directory `context`, addressed by file name."""
 
     def __init__(self, context: LogContext) -> None:
         self._context = context
@@ -37,11 +38,12 @@ class CheckpointFiles:
         """Content that this run last wrote to each file."""
         self._latest: dict[str, Offsets] = {}
         """Newest content of each file, written already or waiting for the storage thread."""
-        self._lock = Lock()  # for all of these and the files: two threads write
+        self._lock = Lock()  # guards these dictionaries and the files, which two threads write
 
     def read(self, name: str) -> Offsets | None:
-        """The offsets in a file, none if it is missing; None if it was damaged and is removed. Raises
-        OSError.
+        """Return the offsets in a file, empty if the file is missing; remove a damaged file and return None.
+
+        Raises OSError.
         """
         path = self._path(name)
         data = read_optional(self._context.files, path)
@@ -55,8 +57,9 @@ class CheckpointFiles:
         return offsets
 
     def replace(self, name: str, offsets: Mapping[tuple[str, int], int], *, sync: bool = False) -> None:
-        """Have a file hold these offsets when this returns; nothing is written if it does already. `sync`
-        makes that survive a power cut. Raises OSError.
+        """Write these offsets to a file, unless the file already has them.
+
+        With `sync`, the write survives a power cut. Raises OSError.
         """
         wanted = dict(offsets)
         with self._lock:
@@ -65,7 +68,7 @@ class CheckpointFiles:
                 self._write(name, wanted, sync=sync)
 
     def replace_aside(self, name: str, offsets: Mapping[tuple[str, int], int]) -> None:
-        """Have the storage thread do that, and sync. It reports faults to the log directory."""
+        """Let the storage thread write and sync these offsets; it reports faults to the log directory."""
         wanted = dict(offsets)
         with self._lock:
             if self._latest.get(name) == wanted or self._context.offline is not None:
@@ -74,11 +77,14 @@ class CheckpointFiles:
         self._context.run(partial(self._replace_on_thread, name, wanted))
 
     def forget(self, key: tuple[str, int], present: Container[tuple[str, int]]) -> None:
-        """See to it that no file holds anything of a partition; others that are not `present` go with it, so
-        that it is done once for many. Costs nothing where there is nothing. Raises OSError.
+        """Remove a partition's entries from every checkpoint file.
+
+        Where a file has to be written, entries of other partitions that are not in `present` are removed with
+        it, so that the deletion of many partitions costs one write. Nothing is written where no file has an
+        entry. Raises OSError.
         """
         for name in _ALL:
-            with self._lock:  # the first is what holds, once the thread has written it
+            with self._lock:  # the first state is the one that counts, once the storage thread has written it
                 states = [known[name] for known in (self._latest, self._stored, self._found) if name in known]
             if any(key in offsets for offsets in states):
                 kept = {each: offset for each, offset in states[0].items() if each in present and each != key}
@@ -96,7 +102,7 @@ class CheckpointFiles:
         try:
             self._context.files.replace_file(self._path(name), format_offsets(offsets), sync=sync)
         except OSError:
-            del self._latest[name]  # the next one is to be written, even if it is no other
+            del self._latest[name]  # the next content has to be written, even if it is the same
             raise
         self._stored[name] = offsets
         self._found.pop(name, None)

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 VERSION = "0"
 
 
-class CheckpointDamaged(Exception):  # noqa: N818 - what is the matter, not an error of the program
+class CheckpointDamaged(Exception):  # noqa: N818 - the state of a file, not an error of the program
     """A checkpoint file has another version, another count than entries, or a malformed line."""
 
 
 def format_offsets(offsets: Mapping[tuple[str, int], int]) -> bytes:
-    """`topic partition offset` lines below version and count (OffsetCheckpointFile)."""
+    """Format offsets as `topic partition offset` lines below version and count (OffsetCheckpointFile)."""
     return _format([f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()])
 
 
@@ -40,12 +40,15 @@ def parse_offsets(data: bytes) -> dict[tuple[str, int], int]:
 
 
 def format_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
-    """`epoch startOffset` lines below version and count (LeaderEpochCheckpointFile)."""
+    """Format epochs as `epoch startOffset` lines below version and count (LeaderEpochCheckpointFile)."""
     return _format([f"{epoch} {start}" for epoch, start in entries])
 
 
 def parse_epochs(data: bytes) -> list[tuple[int, int]]:
-    """(epoch, start offset), as in the file; raises CheckpointDamaged, also when not strictly increasing."""
+    """Return the (epoch, start offset) pairs in the order of the file.
+
+    Raises CheckpointDamaged, also if they do not strictly increase.
+    """
     entries = [(_number(epoch), _number(start)) for epoch, start in _entries(data, 2)]
     for (epoch, start), (next_epoch, next_start) in pairwise(entries):
         if next_epoch <= epoch or next_start <= start:
@@ -54,12 +57,14 @@ def parse_epochs(data: bytes) -> list[tuple[int, int]]:
 
 
 def format_partition_metadata(topic_id: bytes) -> bytes:
-    """`partition.metadata`: the id of the topic that the directory belongs to (KIP-516)."""
+    """Format the content of `partition.metadata`, the id of the topic that the directory belongs to
+    (KIP-516).
+    """
     return f"version: 0\ntopic_id: {uuid_to_text(topic_id)}".encode()
 
 
 def parse_partition_metadata(data: bytes) -> bytes:
-    """The 16 bytes of the topic id; raises CheckpointDamaged."""
+    """Return the 16 bytes of the topic id. Raises CheckpointDamaged."""
     fields = dict(line.split(": ", 1) for line in _text(data).splitlines() if ": " in line)
     if fields.get("version") != VERSION or "topic_id" not in fields:
         raise CheckpointDamaged("no version 0 or no topic_id")
@@ -75,7 +80,10 @@ def format_clean_shutdown(broker_epoch: int) -> bytes:
 
 
 def parse_clean_shutdown(data: bytes) -> int:
-    """The broker epoch of the run that ended cleanly; -1 when unknown. That the file is there means clean."""
+    """Return the broker epoch of the run that ended cleanly; -1 when unknown.
+
+    The existence of the file alone marks a clean stop.
+    """
     try:
         content = json.loads(data)
         return int(content["brokerEpoch"])
@@ -84,12 +92,12 @@ def parse_clean_shutdown(data: bytes) -> int:
 
 
 def format_properties(properties: Mapping[str, str]) -> bytes:
-    """`meta.properties`; ids and numbers need no escaping."""
+    """Format the content of `meta.properties`; ids and numbers need no escaping."""
     return "".join(f"{key}={value}\n" for key, value in sorted(properties.items())).encode()
 
 
 def parse_properties(data: bytes) -> dict[str, str]:
-    """Keys and values of a Java properties file; raises CheckpointDamaged."""
+    """Return the keys and values of a Java properties file. Raises CheckpointDamaged."""
     import javaproperties  # a broker whose directories are new starts without it
 
     try:
@@ -99,7 +107,7 @@ def parse_properties(data: bytes) -> dict[str, str]:
 
 
 def make_log_directory(files: Files, directory: str, topic_id: bytes) -> None:
-    """Make the directory of a log and its `partition.metadata`. Raises FileExistsError, OSError.
+    """Create the directory of a log and its `partition.metadata`.
 
     A failure leaves nothing behind, so that the caller may try again.
     """
@@ -114,12 +122,12 @@ def make_log_directory(files: Files, directory: str, topic_id: bytes) -> None:
 
 
 def store_topic_id(files: Files, directory: str, topic_id: bytes) -> None:
-    """Write `partition.metadata` anew where a crash left none that can be read. Raises OSError."""
+    """Write `partition.metadata` again where a crash left no readable one. Raises OSError."""
     files.replace_file(f"{directory}/{PARTITION_METADATA}", format_partition_metadata(topic_id), sync=True)
 
 
 def read_optional(files: Files, path: str) -> bytes | None:
-    """The content of a file, or None when there is none."""
+    """Return the content of a file; None if the file does not exist."""
     try:
         return files.read_file(path)
     except FileNotFoundError:

@@ -13,9 +13,9 @@ MAX_LONG = 2**63 - 1
 
 
 class LogConfig(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """The topic configs that storage obeys; times in ms, sizes in bytes, names as Kafka's keys.
+    """Topic configs that storage uses; times in ms, sizes in bytes, names as Kafka's keys.
 
-    What is asked for each produced batch is worked out once and kept beside the fields (`dict`).
+    Properties that every produced batch needs are computed once and cached beside the fields (`dict`).
     """
 
     segment_bytes: int = 1 << 30
@@ -77,8 +77,9 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def roll_ms(self) -> int:
-        """Time in ms for which a segment may be written to; in a compacted topic no longer than
-        `max.compaction.lag.ms`, as the cleaner leaves the active segment alone.
+        """Longest time in ms that a segment is written to.
+
+        In a compacted topic it is at most `max.compaction.lag.ms`, as the cleaner skips the active segment.
         """
         return min(self.segment_ms, self.max_compaction_lag_ms) if self.compacts else self.segment_ms
 
@@ -95,8 +96,9 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 class CleanerConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The broker's `log.cleaner.*` keys: times in ms, sizes in bytes. All threads share the buffer and the
-    rate.
+    """The broker's `log.cleaner.*` keys; times in ms, sizes in bytes.
+
+    All cleaner threads share the buffer and the rate.
     """
 
     enabled: bool = True

@@ -1,4 +1,4 @@
-"""The log directory as its logs see it: files, work in the background, and a place to report faults."""
+"""The interface between a log directory and its logs: files, background work, and fault reports."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ logger = logging.getLogger(__name__)
 
 
 class LogContext:
-    """One log directory as its logs see it. This plain one does background work at once; `LogDirectory` uses
-    a thread.
+    """The interface of a log directory for its logs.
+
+    This plain implementation does background work at once; `LogDirectory` uses a thread.
     """
 
     def __init__(self, path: str, files: Files = FILES) -> None:
@@ -29,54 +30,55 @@ class LogContext:
         self.offline: StorageError | None = None
 
     def run(self, work: Callable[[], object]) -> None:
-        """Do slow system calls (sync, unlink) aside from the event loop. `work` must not raise."""
+        """Run slow system calls (sync, unlink) off the event loop. `work` must not raise."""
         work()
 
     def soon(self, callback: Callable[[], object]) -> None:
-        """Call back on the event loop, after what it is doing now."""
+        """Call back on the event loop, after the present callback."""
         callback()
 
     def sync(self, work: Callable[[], object], then: Callable[[], object]) -> None:
-        """Do a sync that somebody waits for aside from the event loop, and call `then` on the loop after it.
+        """Run a sync that blocks appends off the event loop, then call `then` on the loop.
 
-        Others do not wait for it. `work` must not raise.
+        Other syncs do not wait for it. `work` must not raise.
         """
         work()
         then()
 
     def delete_later(self, paths: list[str], delay_ms: int) -> None:  # noqa: ARG002 - this one does not wait
-        """Unlink files that are out of use, after a delay in ms."""
+        """Unlink files that are no longer used, after a delay in ms."""
         self.files.remove(paths)
 
     def log_start_moved(self) -> None:
         """Store the log start offsets now, so that an acknowledged DeleteRecords survives a kill."""
 
     def log_cut(self) -> None:
-        """A log was truncated: have the recovery points on the device before anything is appended to it.
+        """Bring the recovery points to the device after a truncation, before anything is appended to the log.
 
-        After a power cut, an older one would vouch for bytes that were appended since and never synced.
+        After a power cut, an older recovery point would declare bytes as synced that were appended since and
+        never synced.
         """
 
     def out_of_service(self, reason: str) -> StorageError:
-        """Return the reason why a log here takes no more appends: the fault of the directory, or else
-        `reason`.
+        """Return the error for a log of this directory that takes no more appends: the directory's fault, or
+        else `reason`.
         """
         return self.offline or StorageError(self.path, reason)
 
     def lasting_fault(self, error: Exception) -> StorageError:
-        """Report a failure, of whatever reason, after which nobody knows what is on the disk: a sync, or a
-        change that was begun and cannot be finished.
+        """Report a failure that leaves the content of the disk unknown: a failed sync, or a change that
+        cannot be finished.
         """
         return self.fault(OSError(errno.EIO, str(error)))
 
     def faults(self, *, last: bool = False) -> Faults:
-        """Raise what the operating system refuses inside as the StorageError that `fault` makes of it, or
+        """Return a context manager that raises the `fault` of an OSError in its block, or with `last` its
         `lasting_fault`.
         """
         return Faults(self.lasting_fault if last else self.fault)
 
     def fault(self, error: OSError) -> StorageError:
-        """Report a failed operation. A full disk passes; any other fault takes the directory offline."""
+        """Report a failed operation. A full disk may pass; any other fault takes the directory offline."""
         fault = StorageError(self.path, error)
         if not fault.passes and self.offline is None:
             self.offline = fault
@@ -87,7 +89,7 @@ class LogContext:
 class Faults:
     """The context manager of `LogContext.faults`: turns an OSError into the StorageError of `report`."""
 
-    # A class, not a generator: every append of a follower passes through one.
+    # A class, not a generator, for speed: every append of a follower enters one.
     __slots__ = ("_report",)
 
     def __init__(self, report: Callable[[OSError], StorageError]) -> None:

@@ -1,9 +1,9 @@
-"""A range of a log in an older message format, converted while it is sent.
+"""A range of a log converted to an older message format while it is sent.
 
 Kafka's counterpart: `LazyDownConversionRecords` and `LazyDownConversionRecordsSend` (KIP-283). The size of
-the answer is settled beforehand, from the size of the range and of its first batch converted; what follows is
-converted piece by piece, cut where that size ends, or filled up with the beginning of a message that the
-client takes for the one that did not fit.
+the response is fixed beforehand, from the size of the range and of its first batch converted. The rest is
+converted piece by piece. It is cut where that size ends, or filled up with the beginning of a message, which
+the client takes for one that did not fit.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
 _READ = 128 * 1024
 _PIECE_BYTES = 32 * 1024
-"""Bytes of messages from which on they are sent without waiting for more: joining them costs a copy."""
+"""Least bytes of messages in a piece; fewer are joined with the next ones, as joining larger ones costs a
+copy."""
 
 
 class ConvertedRange:
-    """The messages of the batches in `source`, from `first_offset` on, as a piece of an answer.
+    """The messages of the batches in `source`, from `first_offset` on, as a part of a response.
 
-    Made with the first batch converted: raises `UnsupportedCodec` or `RecordsDamaged` where that cannot be,
+    The constructor converts the first batch: it raises `UnsupportedCodec` or `RecordsDamaged` if that fails,
     and OSError. Later batches that cannot be converted end the messages; the next fetch begins with them.
     """
 
@@ -52,14 +53,14 @@ class ConvertedRange:
         return self._size
 
     def next_piece(self) -> bytes:
-        """The next bytes, at least one, until `len` of them were given. OSError passes through."""
+        """Return the next bytes, at least one, until `len` of them were returned. OSError passes through."""
         piece = (next(self._pieces, b"") or overflow_message(self._left))[: self._left]
         self._left -= len(piece)
         return piece
 
 
 def _pieces(messages: Iterable[bytes]) -> Iterator[bytes]:
-    """Join messages to pieces of at least `_PIECE_BYTES` bytes; batches of single records are smaller."""
+    """Join messages into pieces of at least `_PIECE_BYTES` bytes, as single messages are smaller."""
     gathered, size = [], 0
     for message in messages:
         gathered.append(message)
@@ -80,10 +81,11 @@ def _converted(batches: Iterator[memoryview], magic: int, max_message_bytes: int
 
 
 def _batches(source: FileRange) -> Iterator[memoryview]:
-    """The whole batches of a range; a few, or one big one, are held at a time."""
+    """Yield the whole batches of a range; at most a few, or one large one, are in memory."""
     position, end = source.position, source.position + source.length
     while (batch_size := _size_at(source, position, end)) is not None:
-        wanted = batch_size if 2 * batch_size > _READ else _READ  # where only one fits, only one is read
+        # where only one batch fits, only one is read
+        wanted = batch_size if 2 * batch_size > _READ else _READ
         data = memoryview(pread_all(source.file, min(wanted, end - position), position))
         at = 0
         while (size := _whole_size(data[at:])) is not None:
@@ -95,13 +97,13 @@ def _batches(source: FileRange) -> Iterator[memoryview]:
 
 
 def _size_at(source: FileRange, position: int, end: int) -> int | None:
-    """The size of the batch at `position`, unless it does not end by `end`."""
+    """Return the size of the batch at `position`; None if it does not end by `end`."""
     size = _declared_size(pread_all(source.file, LOG_OVERHEAD, position)) if position < end else None
     return size if size is not None and size <= end - position else None
 
 
 def _whole_size(data: memoryview) -> int | None:
-    """The size of the batch that `data` begins with, unless it is cut short."""
+    """Return the size of the batch that `data` begins with; None if it is cut short."""
     size = _declared_size(data)
     return size if size is not None and size <= len(data) else None
 

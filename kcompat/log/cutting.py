@@ -1,7 +1,7 @@
-"""Making a log shorter, at its end (a follower's truncation) or at its start (DeleteRecords, retention).
+"""Removing the end of a log (a follower's truncation) or its start (DeleteRecords, retention).
 
-Each is called by the method of `Log` of the same name. OSError passes through to there. The steps are in an
-order in which a crash between any two of them leaves a log that can be loaded.
+Each function is called by the method of `Log` of the same name, and OSError passes through to it. The order
+of the steps makes a crash between any two of them leave a log that can be loaded.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 
 def truncate_to(log: Log, offset: int) -> bool:
-    """Remove everything from `offset` on. False if there was nothing; epochs are cut all the same
-    (KAFKA-10706).
+    """Remove everything from `offset` on; return False if there was nothing.
+
+    The leader epochs are cut in either case (KAFKA-10706).
     """
     assert offset >= 0, "an offset is not negative"
     log.epochs.truncate(end=offset)
@@ -36,7 +37,7 @@ def truncate_to(log: Log, offset: int) -> bool:
 
 
 def truncate_fully_and_start_at(log: Log, offset: int) -> None:
-    """Drop everything and go on with an empty log at `offset`."""
+    """Remove everything and continue with an empty log at `offset`."""
     log.local.start_anew(offset, log.durability.last_flush_ms)
     log.producer_state = ProducerState(end_offset=offset)
     log.epochs.clear()
@@ -55,7 +56,7 @@ def _end_at(log: Log, offset: int) -> None:
 
 
 def delete_records_before(log: Log, offset: int) -> None:
-    """Advance the log start to `offset` (DeleteRecords, or a leader's answer), and store it."""
+    """Advance the log start to `offset` and store it, for DeleteRecords or as the leader's log start says."""
     assert offset <= log.log_end_offset, "the log start cannot pass the log end"
     former = log.log_start_offset
     if offset > former:
@@ -64,7 +65,7 @@ def delete_records_before(log: Log, offset: int) -> None:
             # Before the epochs are cut: a crash leaves no record without its epoch.
             log.context.log_start_moved()
         except OSError:
-            log.log_start_offset = former  # so that who asks again has it stored
+            log.log_start_offset = former  # stored on every call, so that a repeated request finds it stored
             raise
         _start_at(log, offset)
 
@@ -76,7 +77,9 @@ def _start_at(log: Log, offset: int) -> None:
 
 
 def delete_old_segments(log: Log, now_ms: int, high_watermark: int) -> int:
-    """Apply retention by log start, size and time (ms); the number of segments that went."""
+    """Delete segments by log start, `retention.bytes` and `retention.ms`; return the number of segments
+    deleted.
+    """
     segments = log.local.segments
     count = retention.count_deletable(
         segments,

@@ -43,7 +43,10 @@ META_VERSIONS = ("0", "1")
 
 
 class LogDirectory(LogContext):
-    """One directory of logs. `offline` is the fault that took it out of use, None while it serves."""
+    """A log directory of the broker.
+
+    `offline` is the fault that took it out of service, None while it serves.
+    """
 
     def __init__(self, path: str, clock: Clock, worker: Worker, syncer: Worker, files: Files = FILES) -> None:
         super().__init__(path, files)
@@ -54,9 +57,9 @@ class LogDirectory(LogContext):
         self._checkpoints = CheckpointFiles(self)
         self._loaded = False
         self.on_offline: Callable[[], object] | None = None
-        """Called on the event loop, soon after a fault has taken the directory out of use."""
+        """Called on the event loop, soon after a fault has taken the directory out of service."""
         self.names_changed = False
-        """Whether a partition's directory was given another name and that was not synced."""
+        """Whether a partition's directory was renamed and the new name is not synced."""
         self._logs: dict[tuple[str, int], Log] = {}
         self.recovery_points: Offsets = {}
         self.log_starts: Offsets = {}
@@ -67,7 +70,8 @@ class LogDirectory(LogContext):
     # -- identity --------------------------------------------------------------------------------------------
 
     def claim(self, broker_id: int, cluster_id: str) -> None:
-        """Create the directory if need be, lock it, and see that it belongs to this broker and cluster.
+        """Create the directory if it does not exist, lock it, and check that it belongs to this broker and
+        cluster.
 
         Raises LogDirectoryError with a sentence for the user, OSError where the disk says no.
         """
@@ -112,7 +116,7 @@ class LogDirectory(LogContext):
     # -- start and stop --------------------------------------------------------------------------------------
 
     def begin_loading(self) -> None:
-        """Read the checkpoints and how the last run ended; from now on a crash counts as unclean
+        """Read the checkpoints and whether the last run ended cleanly; from now on a crash counts as unclean
         (KAFKA-10471).
         """
         marker = f"{self.path}/{CLEAN_SHUTDOWN}"
@@ -128,12 +132,12 @@ class LogDirectory(LogContext):
         self.cleaner_offsets = self._checkpoints.read(CLEANER_OFFSETS) or {}
 
     def end_loading(self) -> None:
-        """All logs are loaded: a clean stop may be noted from now on."""
+        """Mark all logs as loaded, so that `close` may record a clean stop."""
         self._loaded = True
 
     def close(self) -> None:
-        """Flush all logs, write the checkpoints, note that the stop was clean, and unlock. Faults make it
-        unclean.
+        """Flush all logs, write the checkpoints, record the clean stop, and unlock; after a fault no clean
+        stop is recorded.
         """
         try:
             if self._loaded and self.offline is None:
@@ -157,7 +161,9 @@ class LogDirectory(LogContext):
                 self.files.replace_file(f"{self.path}/{CLEAN_SHUTDOWN}", format_clean_shutdown(-1), sync=True)
 
     def fault(self, error: OSError) -> StorageError:
-        """Report a failed operation, also from a thread: the loop hears when the directory goes offline."""
+        """Report a failed operation from any thread; `on_offline` is called on the event loop if the
+        directory goes offline.
+        """
         was_offline = self.offline is not None
         fault = super().fault(error)
         if self.offline is not None and not was_offline:
@@ -169,14 +175,12 @@ class LogDirectory(LogContext):
             self.on_offline()
 
     def take_offline(self, error: OSError) -> None:
-        """Leave the directory out of use: it cannot be claimed or loaded."""
+        """Put the directory out of service because it cannot be claimed or loaded."""
         self.offline = StorageError(self.path, error)
         logger.error("%s", self.offline)
 
     def abandon(self) -> None:
-        """Let go of the directory without touching it, and write nothing more: a start has failed, or the
-        broker is to be gone at once.
-        """
+        """Unlock the directory and write nothing more: a start has failed, or the broker is abandoned."""
         self.offline = self.offline or StorageError(self.path, "the broker has let go of it")
         self._logs.clear()
         self._unlock()
@@ -194,25 +198,26 @@ class LogDirectory(LogContext):
         return self._logs.values()
 
     def count(self) -> int:
-        """Number of logs in the directory."""
+        """Return number of logs in the directory."""
         return len(self._logs)
 
     def add(self, log: Log) -> None:
-        """Take a log in."""
+        """Register a log of this directory."""
         self._logs[log.topic, log.partition] = log
 
     def discard(self, log: Log) -> None:
-        """Forget a log. What the files hold of it may stay there until `forget_earlier`."""
+        """Unregister a log. Its entries may stay in the checkpoint files until `forget_earlier`."""
         key = log.topic, log.partition
         self._logs.pop(key, None)
         self._forget_offsets(key)
 
     def forget_earlier(self, topic: str, partition: int) -> None:
-        """Forget what the checkpoints hold of an earlier log of this name: one is about to be made that must
-        not begin, or count as compacted or synced, where that did. Raises StorageError.
+        """Remove the checkpoint entries of an earlier log of this partition.
 
-        The files lose it here and not when the earlier one is deleted: the deletion of many logs costs no
-        writes, and succeeds on a full disk; and what a crash left of one goes, too.
+        A new log is about to be created, which must not begin, or count as compacted or synced, where the
+        earlier one did. Raises StorageError. The entries are removed here and not at the earlier log's
+        deletion: the deletion of many logs then costs no writes and succeeds on a full disk. Entries that a
+        crash left behind are removed as well.
         """
         key = topic, partition
         self._forget_offsets(key)
@@ -224,35 +229,38 @@ class LogDirectory(LogContext):
             offsets.pop(key, None)
 
     def volume_bytes(self) -> tuple[int, int]:
-        """Total and usable bytes of the volume (KIP-827). Raises StorageError."""
+        """Return the total and usable bytes of the volume (KIP-827). Raises StorageError."""
         with self.faults():
             return self.files.volume_bytes(self.path)
 
     # -- checkpoints -----------------------------------------------------------------------------------------
 
     def checkpoint_recovery_points(self) -> None:
-        """Store up to where each log is on the device; in the background."""
+        """Store the recovery point of each log, in the background."""
         self._checkpoints.replace_aside(RECOVERY_POINTS, self._recovery_points())
 
     def checkpoint_log_starts(self) -> None:
-        """Store where each log starts, if that is not a segment's base offset; now."""
+        """Store now the start of each log that does not start at a segment's base offset."""
         self._checkpoints.replace(LOG_STARTS, self._log_starts())
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
-        """Store the high watermarks of the logs in this directory; in the background."""
+        """Store the high watermarks of the logs in this directory, in the background."""
         mine = {
-            key: min(high_watermarks[key], log.log_end_offset)  # a copy may not be so far yet
+            # a copy may still end below the high watermark
+            key: min(high_watermarks[key], log.log_end_offset)
             for key, log in self._logs.items()
             if key in high_watermarks
         }
         self._checkpoints.replace_aside(HIGH_WATERMARKS, mine)
 
     def checkpoint_cleaner_offsets(self) -> None:
-        """Store up to where each log is compacted; in the background."""
+        """Store the offset up to which each log is compacted, in the background."""
         self._checkpoints.replace_aside(CLEANER_OFFSETS, self._cleaner_offsets())
 
     def take_clean_offset(self, log: Log, source: LogDirectory) -> None:
-        """A log has come from another directory: up to where it is compacted goes with it."""
+        """Take over the offset up to which a log is compacted, from the directory that the log has moved
+        from.
+        """
         offset = source.cleaner_offsets.pop((log.topic, log.partition), None)
         if offset is not None:
             self.cleaner_offsets[log.topic, log.partition] = offset
@@ -263,14 +271,14 @@ class LogDirectory(LogContext):
         self.checkpoint_log_starts()
 
     def log_cut(self) -> None:
-        self._worker.close()  # an older checkpoint that is still being written must not come after this one
+        self._worker.close()  # an older checkpoint that is still being written must not replace this one
         self.cleaner_offsets = self._cleaner_offsets()
         if self.cleaner_offsets:
             self._checkpoints.replace(CLEANER_OFFSETS, self.cleaner_offsets)
         self._checkpoints.replace(RECOVERY_POINTS, self._recovery_points(), sync=True)
 
     def _cleaner_offsets(self) -> Offsets:
-        """Up to where each log in this directory is compacted, at most to its end."""
+        """Return the offset up to which each log in this directory is compacted, at most the log end."""
         return {
             key: min(offset, self._logs[key].log_end_offset)
             for key, offset in self.cleaner_offsets.items()
@@ -290,14 +298,14 @@ class LogDirectory(LogContext):
     # -- background ------------------------------------------------------------------------------------------
 
     def run(self, work: Callable[[], object]) -> None:
-        """Do slow system calls on the storage thread. `work` must not raise."""
+        """Run slow system calls on the storage thread. `work` must not raise."""
         self._worker.submit(work)
 
     def soon(self, callback: Callable[[], object]) -> None:
         self._clock.call_later(0, callback)
 
     def sync(self, work: Callable[[], object], then: Callable[[], object]) -> None:
-        """Do a sync on one of the threads for syncs, then call `then` on the loop. `work` must not raise."""
+        """Run a sync on one of the sync threads, then call `then` on the loop. `work` must not raise."""
 
         def run() -> None:
             try:
@@ -308,12 +316,12 @@ class LogDirectory(LogContext):
         self._syncer.submit(run)
 
     def delete_later(self, paths: list[str], delay_ms: int) -> None:
-        """See `LogContext`. A stop before the delay is over leaves them to the next start."""
+        """Unlink files after a delay in ms. A stop before the delay is over leaves them to the next start."""
         if paths:
             self._later(delay_ms, partial(self.files.remove, paths))
 
     def delete_tree_later(self, path: str, delay_ms: int) -> None:
-        """Remove a partition's directory, already renamed out of use, after a delay in ms."""
+        """Remove a partition's directory after a delay in ms; it was already renamed as deleted."""
         self._later(delay_ms, partial(self.files.remove_tree, path))
 
     def sync_names(self) -> None:

@@ -1,8 +1,8 @@
 """Syncs of a log by `flush.messages` and `flush.ms`, and the appends that wait for them.
 
-Kafka syncs inside the append that reaches `flush.messages`, so that nothing is acknowledged or read before
-it is on the device. Here the append is done before its sync, and until that has ended `unsynced_from` keeps
-answers and the high watermark back. All that is appended during a sync shares the next one.
+Kafka syncs inside the append that reaches `flush.messages`, so that nothing is acknowledged or read before it
+is on the device. Here the append returns before its sync. Until the sync has ended, `unsynced_from` delays
+responses and the high watermark. Everything appended during a sync shares the next one.
 """
 
 from __future__ import annotations
@@ -20,25 +20,26 @@ if TYPE_CHECKING:
     from kcompat.log.flushes import Flush
 
 NONE_WAITS: Final = 2**63 - 1
-"""`unsynced_from` of a log that nobody waits for: an offset that no log reaches."""
+"""`unsynced_from` of a log without waiting appends: an offset that no log reaches."""
 
 
 class SyncedLog(Protocol):
-    """The log that is brought to the device."""
+    """The log that is to be synced."""
 
     log_end_offset: int
 
     @property
     def is_failed(self) -> bool:
-        """Whether it takes no more appends."""
+        """Whether the log takes no more appends."""
 
     def begin_flush(self) -> Flush:
-        """A sync of everything, to be run by the caller. Raises OSError."""
+        """Return a sync of the whole log, which the caller runs. Raises OSError."""
 
 
 class Durability:
-    """The recovery point of one log, and its syncs that somebody waits for: one at a time, on a helper
-    thread, while the event loop goes on. Times in ms.
+    """The recovery point of one log, and the syncs that appends wait for.
+
+    One sync runs at a time, on a helper thread, while the event loop goes on. Times in ms.
     """
 
     __slots__ = (
@@ -60,22 +61,22 @@ class Durability:
         self.flushes = Flushes(context, recovery_point)
         self.last_flush_ms = now_ms
         self.due_at = recovery_point + config.flush_messages
-        """The append that brings the log end here waits for a sync: `hold` it."""
+        """Log end at which an append has to wait for a sync (`hold`)."""
         self.unsynced_from = NONE_WAITS
-        """From this offset on nothing may be acknowledged or read, before it is on the device."""
+        """First offset that must not be acknowledged or read, because it is not on the device yet."""
         self.on_synced: Callable[[], object] | None = None
-        """Called whenever a sync that `unsynced_from` waits for has ended; the log may have failed."""
+        """Called whenever a sync that `unsynced_from` waits for has ended, also if the log has failed."""
         self._awaited_end = 0
         self._is_busy = False
         self._is_wanted = False
 
     def configure(self, config: LogConfig) -> None:
-        """Obey a changed topic configuration."""
+        """Apply a changed topic configuration."""
         self._config = config
         self.due_at = self.flushes.recovery_point + config.flush_messages
 
     def hold(self, log: SyncedLog, base_offset: int, now_ms: int) -> None:
-        """Let what was appended from `base_offset` on wait for a sync, and have one begin soon."""
+        """Keep what was appended from `base_offset` on unacknowledged until a sync, which begins soon."""
         self.last_flush_ms = now_ms
         self._awaited_end = log.log_end_offset
         self.due_at = self._awaited_end + self._config.flush_messages
@@ -83,18 +84,18 @@ class Durability:
         self._request(log)
 
     def flush_if_due(self, log: SyncedLog, now_ms: int) -> None:
-        """Sync in the background when `flush.ms` have passed since the last time."""
+        """Start a background sync if `flush.ms` have passed since the last one."""
         if now_ms - self.last_flush_ms >= self._config.flush_ms:
             self.last_flush_ms = now_ms
             if log.log_end_offset > self.flushes.recovery_point:
                 self._request(log)
 
     def sync_soon(self, log: SyncedLog) -> None:
-        """Bring everything to the device in the background: the recovery point tells when that is done."""
+        """Sync the whole log in the background; the recovery point shows when it is done."""
         self._request(log)
 
     def flush(self, log: SyncedLog, now_ms: int | None) -> None:
-        """Sync everything before this returns. Raises StorageError."""
+        """Sync the whole log and return when it is done. Raises StorageError."""
         if now_ms is not None:
             self.last_flush_ms = now_ms
         end_offset = log.log_end_offset
@@ -107,13 +108,13 @@ class Durability:
         self.due_at = end_offset + self._config.flush_messages
 
     def cut(self, offset: int) -> None:
-        """The log was cut at `offset`: wait for nothing above it."""
+        """Stop waiting for offsets from `offset` on, where the log was truncated."""
         self.flushes.cut(offset)
         self._awaited_end = min(self._awaited_end, offset)
         self.due_at = self.flushes.recovery_point + self._config.flush_messages
 
     def _request(self, log: SyncedLog) -> None:
-        """Sync what is there by the end of this iteration of the event loop, or of the sync under way."""
+        """Start a sync after this iteration of the event loop, or after the sync in progress."""
         self._is_wanted = True
         if not self._is_busy:
             self._is_busy = True
@@ -133,7 +134,10 @@ class Durability:
             self._context.sync(flush.run, partial(self._ended, log))
 
     def _ended(self, log: SyncedLog) -> None:
-        """A sync has ended, well or not: let go of what is on the device, and go on with what came since."""
+        """Release the offsets that a finished sync brought to the device, and sync what was appended since.
+
+        A failed sync releases nothing.
+        """
         point = self.flushes.recovery_point
         if point >= self._awaited_end:
             self.unsynced_from = NONE_WAITS

@@ -1,4 +1,4 @@
-"""The leader epochs of a log, kept in its `leader-epoch-checkpoint`."""
+"""The leader epochs of a log, stored in its `leader-epoch-checkpoint`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class EpochFile:
     """A `LeaderEpochCache` and its file, which is written before the first batch of an epoch is.
 
     An epoch without a batch need not be in the file: loading the log drops it, as it starts at the log end.
-    `current` is the epoch whose batches may be appended without touching the file. A write is a rename of a
-    whole file; it is synced with the log, and a file that a power cut damaged is rebuilt from the batches
-    (KAFKA-16541).
+    `current` is the epoch whose batches may be appended without writing the file. A write replaces the whole
+    file by a rename. The file is synced with the log, and one that a power cut damaged is rebuilt from the
+    batches (KAFKA-16541).
     """
 
     __slots__ = ("_files", "_is_stale", "_path", "_synced", "cache", "current")
@@ -39,28 +39,28 @@ class EpochFile:
         return self.cache.latest
 
     def epoch_for(self, offset: int) -> int:
-        """The epoch that `offset` was written in; -1 when unknown."""
+        """Return the epoch in which `offset` was written; -1 when unknown."""
         return self.cache.epoch_for(offset)
 
     def begin(self, epoch: int, start_offset: int) -> None:
-        """Note that an epoch begins that has no batch yet."""
+        """Add an epoch that begins at `start_offset` and has no batch yet."""
         if self.cache.assign(epoch, start_offset):
             self.current = _UNSAVED
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """Note that an epoch begins with a batch; `save` stores it."""
+        """Add an epoch that begins with a batch at `start_offset`; `save` stores it."""
         self.begin(epoch, start_offset)
         self._is_stale |= self.current == _UNSAVED
 
     def truncate(self, *, start: int | None = None, end: int | None = None) -> None:
-        """Cut the epochs to offsets in [start, end); `save` stores it."""
+        """Restrict the epochs to offsets in [start, end); `save` stores the result."""
         changed = end is not None and self.cache.truncate_from_end(end)
         changed |= start is not None and self.cache.truncate_from_start(start)
         if changed:
             self._outdate()
 
     def clear(self) -> None:
-        """Forget all epochs; `save` stores it."""
+        """Remove all epochs; `save` stores the result."""
         self.cache.clear()
         self._outdate()
 
@@ -69,7 +69,8 @@ class EpochFile:
         self._is_stale = True
 
     def save(self, *, sync: bool = False) -> None:
-        """Write the file if it lacks more than epochs without a batch; with `sync`, have it on the device.
+        """Write the file if it lacks an epoch that has a batch, or with `sync` if it may not be on the
+        device.
 
         Raises OSError.
         """

@@ -9,7 +9,10 @@ UNDEFINED = -1
 
 
 class LeaderEpochCache:
-    """An ordered map epoch -> start offset, strictly increasing in both. In memory; `EpochFile` saves it."""
+    """Leader epochs with their start offsets, strictly increasing in both.
+
+    Kept in memory; `EpochFile` stores them.
+    """
 
     __slots__ = ("_epochs", "_starts", "latest")
 
@@ -22,17 +25,17 @@ class LeaderEpochCache:
 
     @property
     def entries(self) -> list[tuple[int, int]]:
-        """(epoch, start offset), oldest first."""
+        """The (epoch, start offset) pairs, oldest first."""
         return list(zip(self._epochs, self._starts, strict=True))
 
     @property
     def oldest(self) -> int:
-        """The epoch that is known from the lowest offset on; -1 when there is none."""
+        """Oldest known epoch; -1 when there is none."""
         return self._epochs[0] if self._epochs else UNDEFINED
 
     def assign(self, epoch: int, start_offset: int) -> bool:
-        """Note that `epoch` begins at `start_offset`; entries that contradict this go. True if anything
-        changed.
+        """Add an epoch that begins at `start_offset`, and remove entries that contradict it; return whether
+        anything changed.
         """
         if epoch < 0:
             return False
@@ -46,7 +49,7 @@ class LeaderEpochCache:
         return True
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """The end of the largest known epoch <= `epoch`: (epoch, offset), or (-1, -1) when undefined."""
+        """Return the largest known epoch <= `epoch` and its end offset; (-1, -1) when undefined."""
         if epoch == UNDEFINED or not self._epochs or epoch > self.latest:
             return UNDEFINED, UNDEFINED
         if epoch == self.latest:
@@ -55,12 +58,12 @@ class LeaderEpochCache:
         return (self._epochs[after - 1] if after else epoch), self._starts[after]
 
     def epoch_for(self, offset: int) -> int:
-        """The epoch that `offset` was written in; -1 when unknown."""
+        """Return the epoch in which `offset` was written; -1 when unknown."""
         at = bisect_right(self._starts, offset) - 1
         return self._epochs[at] if at >= 0 else UNDEFINED
 
     def truncate_from_end(self, offset: int) -> bool:
-        """Forget epochs that start at `offset` or later. True if anything changed."""
+        """Remove epochs that start at `offset` or later; return whether anything changed."""
         keep = bisect_left(self._starts, offset)
         if keep == len(self._starts):
             return False
@@ -69,7 +72,10 @@ class LeaderEpochCache:
         return True
 
     def truncate_from_start(self, offset: int) -> bool:
-        """Forget what lies below the log start; the epoch in force at `offset` starts there then."""
+        """Remove epochs that end at or below the log start `offset`; return whether anything changed.
+
+        The epoch of `offset` itself then starts there.
+        """
         dropped = bisect_right(self._starts, offset)
         if dropped == 0 or (dropped == 1 and self._starts[0] == offset):
             return False

@@ -1,4 +1,4 @@
-"""Errors of storage: a disk that fails, and a log directory that must not be used."""
+"""Storage errors: a failing disk, and a log directory that must not be used."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kcompat.descriptors import limit_named
 from kcompat.errors import StartError
 
 OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-"""Error numbers of temporary faults: the volume is full, or no file can be opened for the moment."""
+"""Error numbers of temporary faults: the volume is full, or no file can be opened at present."""
 
 
 class StorageError(Exception):

@@ -1,8 +1,8 @@
-"""The port to the file system: everything that a log does with files goes through `Files`.
+"""The port to the file system: every file operation of a log goes through `Files`.
 
-Tests put a `Files` in its place whose writes stop short or fail; whoever uses it must then leave a directory
-that recovers. Reads and writes are positioned and unbuffered: what a write returned for survives the death of
-the process.
+Tests replace it with a `Files` whose writes stop short or fail; its callers must then leave a directory that
+can be recovered. Reads and writes are positioned and unbuffered: written data survives the end of the process
+once the write has returned.
 """
 
 # Paths are strings: pathlib costs more than most of these calls.
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     Readable = bytes | bytearray | memoryview
 
 RESERVE_FROM: Final = 1 << 20
-"""Bytes a file holds before room is reserved ahead of it."""
+"""Size in bytes from which a file reserves room on the disk ahead of its end."""
 _MAX_RESERVE: Final = 16 << 20
 
 _MAX_READ = 1 << 30
 
 
 class OpenFile:
-    """An open file descriptor, closed when the last holder lets go of it.
+    """An open file descriptor, closed when the last reference to it is gone.
 
-    A fetch that is being sent keeps the file of a segment open although the segment was deleted meanwhile.
+    A fetch that is being sent keeps the file of a segment open even if the segment is deleted meanwhile.
     """
 
     __slots__ = ("fd", "reserved")
@@ -44,7 +44,7 @@ class OpenFile:
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self.reserved = RESERVE_FROM
-        """Appends that end beyond this position call `Files.reserve` first."""
+        """Position from which appends call `Files.reserve` first."""
 
     @property
     def has_reserve(self) -> bool:
@@ -52,11 +52,11 @@ class OpenFile:
         return self.reserved > RESERVE_FROM
 
     def fileno(self) -> int:
-        """The descriptor; valid as long as this object lives."""
+        """Return the descriptor; valid as long as this object lives."""
         return self.fd
 
     def __del__(self) -> None:
-        try:  # noqa: SIM105 - half the price of contextlib.suppress, for every file that is opened
+        try:  # noqa: SIM105 - half the cost of contextlib.suppress, for every file that is opened
             os.close(self.fd)
         except OSError:
             pass
@@ -73,16 +73,16 @@ class FileRange(msgspec.Struct, frozen=True, gc=False):
         return self.length
 
     def fileno(self) -> int:
-        """The descriptor of the file; valid as long as this range lives."""
+        """Return the descriptor of the file; valid as long as this range lives."""
         return self.file.fd
 
     def read(self) -> bytes:
-        """The bytes. OSError passes through."""
+        """Read the bytes of the range. OSError passes through."""
         return pread_all(self.file, self.length, self.position)
 
 
 def pread_all(file: OpenFile, length: int, position: int) -> bytes:
-    """Read `length` bytes at `position`; fewer only where the file ends."""
+    """Read `length` bytes at `position`; fewer only at the end of the file."""
     fd = file.fd
     data = os.pread(fd, min(length, _MAX_READ), position)
     if len(data) == length or not data:
@@ -99,16 +99,17 @@ def pread_all(file: OpenFile, length: int, position: int) -> bytes:
 
 
 class Files:
-    """System calls on files, with their awkward outcomes already settled. Errors are OSError."""
+    """System calls on files, with interrupted and partial calls already handled. Errors are OSError."""
 
     def write(self, fd: int, data: Readable, position: int) -> int:
-        """One positioned write, which may stop short; returns how many bytes were written. Tests
-        inject faults here.
+        """Do one positioned write, which may stop short, and return the number of bytes written.
+
+        Tests inject faults here.
         """
         return os.pwrite(fd, data, position)
 
     def write_all(self, file: OpenFile, data: Readable, position: int) -> None:
-        """Write all of `data` at `position`, or cut the file back to `position` and raise."""
+        """Write all of `data` at `position`, or truncate the file to `position` and raise."""
         fd = file.fd
         try:
             written = self.write(fd, data, position)
@@ -126,24 +127,27 @@ class Files:
             raise
 
     def open(self, path: str) -> OpenFile:
-        """Open for reading and writing, creating the file if it is missing."""
+        """Open a file for reading and writing, creating it if it is missing."""
         return OpenFile(os.open(path, os.O_RDWR | os.O_CREAT, 0o644))
 
     def open_existing(self, path: str) -> OpenFile:
-        """Open a file that must be there for reading and writing."""
+        """Open an existing file for reading and writing."""
         return OpenFile(os.open(path, os.O_RDWR))
 
     def open_readonly(self, path: str) -> OpenFile:
-        """Open a file that must be there, and perhaps may not be written to, for reading."""
+        """Open an existing file for reading; it may be write-protected."""
         return OpenFile(os.open(path, os.O_RDONLY))
 
     def read_file(self, path: str) -> bytes:
-        """The whole file; meant for the small ones (checkpoints, snapshots)."""
+        """Return the content of a file; meant for small ones (checkpoints, snapshots)."""
         file = self.open_readonly(path)
         return pread_all(file, os.fstat(file.fd).st_size, 0)
 
     def write_file(self, path: str, data: bytes, *, sync: bool = False) -> None:
-        """Create or overwrite a file in place; not atomic, for files nobody reads before they are whole."""
+        """Create or overwrite a file in place.
+
+        The write is not atomic: it is for files that are not read before they are complete.
+        """
         file = OpenFile(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644))
         self.write_all(file, data, 0)
         if sync:
@@ -158,7 +162,7 @@ class Files:
             self.sync_directory(os.path.dirname(path))
 
     def truncate(self, file: OpenFile, size: int) -> None:
-        """Cut (or extend) the file to `size` bytes."""
+        """Truncate or extend the file to `size` bytes."""
         os.ftruncate(file.fd, size)
 
     def preallocate(self, file: OpenFile, size: int) -> None:
@@ -166,11 +170,12 @@ class Files:
         system_calls.allocate(file.fd, size)
 
     def reserve(self, file: OpenFile, position: int) -> None:
-        """Have the file system find room from `position`, the file's end, on: as much as the file holds, 1 to
-        16 MiB. Its size stays what it is; cutting it there (`truncate`) gives the room back.
+        """Ask the file system for room from `position`, the file's end, on: as much as the file holds, 1 to
+        16 MiB.
 
-        Found in one go, room costs far less than found block by block in each write. Where that cannot be
-        done, nothing happens.
+        The file's size does not change; `truncate` to that size gives the room back. Room found in one call
+        costs far less than room found block by block in each write. Nothing happens on systems that cannot
+        reserve room.
         """
         length = min(max(position, RESERVE_FROM), _MAX_RESERVE)
         file.reserved = position + length
@@ -192,14 +197,14 @@ class Files:
             os.close(fd)
 
     def size(self, path: str) -> int | None:
-        """Length in bytes; None when there is no such file."""
+        """Return the length of a file in bytes; None if there is no such file."""
         try:
             return os.stat(path).st_size
         except FileNotFoundError:
             return None
 
     def modified_ms(self, path: str) -> int:
-        """Time of the last change in ms since the epoch."""
+        """Return the time of the last change in ms since the epoch."""
         return os.stat(path).st_mtime_ns // 1_000_000
 
     def set_modified_ms(self, path: str, modified_ms: int) -> None:
@@ -207,31 +212,31 @@ class Files:
         os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
 
     def exists(self, path: str) -> bool:
-        """Whether anything has this name."""
+        """Return whether a file or directory of this name exists."""
         return os.path.lexists(path)
 
     def is_directory(self, path: str) -> bool:
-        """Whether there is a directory of this name."""
+        """Return whether a directory of this name exists."""
         return os.path.isdir(path)
 
     def list(self, path: str) -> list[str]:
-        """Names in a directory, sorted."""
+        """Return the names in a directory, sorted."""
         return sorted(os.listdir(path))
 
     def make_directory(self, path: str) -> None:
-        """Create one directory; FileExistsError if it is there."""
+        """Create one directory. Raises FileExistsError if it exists."""
         os.mkdir(path, 0o755)
 
     def make_directories(self, path: str) -> None:
-        """Create a directory and those above it, as far as they are missing."""
+        """Create a directory and its missing parents."""
         os.makedirs(path, 0o755, exist_ok=True)
 
     def lock(self, path: str) -> OpenFile | None:
-        """Lock a file for as long as the result lives; None if another process, or another owner in this one,
-        has it.
+        """Lock a file for as long as the result lives; return None if another process, or another owner in
+        this one, holds the lock.
 
-        A JVM broker sees POSIX locks, another opener in this process BSD locks. On Linux both are taken, as
-        neither knows of the other; elsewhere a lock of one kind excludes those of the other, whoever has it.
+        A JVM broker respects POSIX locks, another opener in this process BSD locks. On Linux both are taken,
+        as neither kind excludes the other; elsewhere one lock excludes both kinds.
         """
         file = self.open(path)
         try:
@@ -243,34 +248,36 @@ class Files:
         return file
 
     def unlock(self, lock: OpenFile) -> None:
-        """Give a lock back at once, even where a forked child has inherited the descriptor."""
+        """Release a lock at once, even where a forked child has inherited the descriptor."""
         fcntl.flock(lock.fd, fcntl.LOCK_UN)
 
     def volume_bytes(self, path: str) -> tuple[int, int]:
-        """Total and usable bytes of the volume that holds `path`."""
+        """Return the total and usable bytes of the volume that holds `path`."""
         volume = os.statvfs(path)
         return volume.f_blocks * volume.f_frsize, volume.f_bavail * volume.f_frsize
 
     def sync_filesystem(self, path: str) -> None:
-        """Force everything written below `path` to the device: one call for any number of files, on Linux."""
+        """Force everything written below `path` to the device; on Linux one call does it for any number of
+        files.
+        """
         system_calls.sync_filesystem(path)
 
     def rename(self, source: str, target: str) -> None:
-        """Rename, replacing what has the target's name."""
+        """Rename a file or directory, replacing one that has the target's name."""
         os.replace(source, target)
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Unlink files; those that are already gone do not matter."""
+        """Unlink files; missing ones are ignored."""
         for path in paths:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
 
     def remove_empty_directory(self, path: str) -> None:
-        """Remove a directory that holds nothing; needs no file descriptor."""
+        """Remove an empty directory; needs no file descriptor."""
         os.rmdir(path)
 
     def remove_tree(self, path: str) -> None:
-        """Remove a directory and what it holds; what is already gone does not matter."""
+        """Remove a directory and its content; what is already missing is ignored."""
         with contextlib.suppress(FileNotFoundError):
             for name in os.listdir(path):
                 os.unlink(os.path.join(path, name))

@@ -1,4 +1,4 @@
-"""The part of a log that is known to be on the device: its recovery point, and the syncs under way."""
+"""The recovery point of a log, below which everything is on the device, and the syncs in progress."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class Flush:
-    """A sync of all between two offsets; once `done`, that is on the device unless it met an error."""
+    """A sync of the log between two offsets.
+
+    Once `done`, that part is on the device unless the sync has an `error`.
+    """
 
     __slots__ = ("_steps", "begin", "done", "error", "offset")
 
@@ -27,10 +30,10 @@ class Flush:
         self.error: Exception | None = None
 
     def run(self) -> None:
-        """Do it. A helper thread may, as this touches nothing that the event loop changes."""
+        """Run the sync. A helper thread may do so, as it changes nothing that the event loop changes."""
         try:
             for step in self._steps:
-                with contextlib.suppress(FileNotFoundError):  # retention or compaction came first
+                with contextlib.suppress(FileNotFoundError):  # retention or compaction removed the file first
                     step()
         except Exception as error:
             self.error = error
@@ -51,7 +54,7 @@ class Flushes:
 
     @property
     def recovery_point(self) -> int:
-        """Everything below this offset is on the device."""
+        """Offset below which everything is on the device."""
         if self._pending:
             self._conclude()
         return self._point
@@ -68,7 +71,7 @@ class Flushes:
         self._pending = unknown
 
     def start(self, segments: Segments, offset: int) -> None:
-        """Sync the retired segments below `offset` in the background, as far as that is not under way."""
+        """Sync the retired segments below `offset` in the background, except those already being synced."""
         begin = max((flush.offset for flush in self._pending), default=self._point)
         retired = [segment for segment in segments.from_offset(begin) if segment.base_offset < offset]
         flush = Flush([segment.sync for segment in retired], begin, offset)
@@ -76,15 +79,15 @@ class Flushes:
         self._context.run(flush.run)
 
     def everything(self, segments: Segments, offset: int, directory: str) -> Flush:
-        """A sync of all up to the log end, `offset`, for the caller to run. Raises OSError.
+        """Return a sync of everything up to the log end, `offset`, which the caller runs. Raises OSError.
 
-        It begins at the recovery point, so it also covers what other syncs have not finished: once it is
-        done, all below `offset` is on the device.
+        The sync begins at the recovery point, so it also covers the unfinished syncs: once it is done,
+        everything below `offset` is on the device.
         """
         begin = self.recovery_point
         found = segments.from_offset(begin)
         steps = [self._sync_of(segment) for segment in found if segment.size]
-        if found[-1].base_offset >= begin:  # the file may be new, and its directory: sync their names
+        if found[-1].base_offset >= begin:  # the file and its directory may be new: sync their names
             parent = directory.rpartition("/")[0]
             steps += [partial(self._context.files.sync_directory, path) for path in (directory, parent)]
         flush = Flush(steps, begin, offset)
@@ -95,11 +98,14 @@ class Flushes:
         return partial(self._context.files.sync, segment.file) if segment.is_active else segment.sync
 
     def finish(self, offset: int) -> None:
-        """Everything below `offset` has just been synced."""
+        """Set the recovery point to `offset`, after everything below it has been synced."""
         self._pending.clear()
         self._point = offset
 
     def cut(self, offset: int) -> None:
-        """The log was cut at `offset`: no sync says anything of what comes there next."""
+        """Lower the recovery point to `offset`, where the log was truncated.
+
+        Running syncs no longer count, as they do not cover what is appended there next.
+        """
         self._point = min(self.recovery_point, offset)
         self._pending.clear()

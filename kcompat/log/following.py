@@ -1,7 +1,7 @@
-"""Appending batches from a leader unchanged: checked batch by batch, written with one call for each segment.
+"""Appending batches from a leader unchanged: checked batch by batch, written with one call per segment.
 
-Batches are read no further than their headers and CRCs (and markers of transactions); they may be of any
-format. Kafka's `UnifiedLog.appendAsFollower` and `analyzeAndValidateRecords`.
+Only headers and CRCs of the batches are read (and transaction markers); batches may be of any format. Kafka's
+`UnifiedLog.appendAsFollower` and `analyzeAndValidateRecords`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _UP_TO_MAGIC: Final = 17
 
 
 def check(data: memoryview, log_end_offset: int, leader_epoch: int) -> Sequence[FoundBatch] | ErrorCode:
-    """The whole batches in `data`; a last one that is cut short is ignored, and what comes from the first on
-    that is of a later epoch than `leader_epoch`: a leader may be cut, and written to by another, while its
-    answer is on the way (KAFKA-18723).
+    """Return the whole batches in `data`, or the error code of the first wrong one.
 
-    CORRUPT_MESSAGE where a size, magic or CRC is wrong or a marker cannot be read, OFFSET_OUT_OF_RANGE where
-    offsets go back.
+    A last batch that is cut short is ignored, and so is everything from the first batch with an epoch above
+    `leader_epoch` on: a leader may be truncated, and written to by another leader, while its response is on
+    the way (KAFKA-18723). The error is CORRUPT_MESSAGE if a size, magic or CRC is wrong or a marker cannot be
+    read, OFFSET_OUT_OF_RANGE if offsets decrease.
     """
     found: list[FoundBatch] = []
     position, left, expected = 0, len(data), log_end_offset
@@ -55,8 +55,9 @@ def check(data: memoryview, log_end_offset: int, leader_epoch: int) -> Sequence[
 
 
 def first_offsets(data: memoryview) -> tuple[int, int]:
-    """The first and the last offset of the first batch in `data`, which is whole and sound; of an old format
-    only the last is known, and stands for both.
+    """Return the first and last offset of the first batch in `data`, which is whole and sound.
+
+    For an old format only the last offset is known, and is returned twice.
     """
     size = int.from_bytes(data[8:LOG_OVERHEAD], "big", signed=True) + LOG_OVERHEAD
     described = describe(0, data[:size])
@@ -65,8 +66,9 @@ def first_offsets(data: memoryview) -> tuple[int, int]:
 
 
 def append(log: Log, data: memoryview, found: Sequence[FoundBatch], now_ms: int) -> None:
-    """Write the batches that `check` found in `data`. OSError passes through; what was written before it
-    stays.
+    """Write the batches that `check` found in `data`.
+
+    OSError passes through; batches written before the fault stay in the log.
     """
     begin = 0
     while begin < len(found):
@@ -74,7 +76,7 @@ def append(log: Log, data: memoryview, found: Sequence[FoundBatch], now_ms: int)
 
 
 def _append_some(log: Log, data: memoryview, found: Sequence[FoundBatch], now_ms: int) -> int:
-    """Write the first of these batches and those that go to the same segment; returns how many."""
+    """Write the first of these batches and those that fit into the same segment; return their number."""
     first = found[0]
     segment = log.local.segments.active
     if segment.must_roll(first.size, first.last_offset, first.timestamp, now_ms):
@@ -115,8 +117,9 @@ def _count_fitting(segment: Segment, found: Sequence[FoundBatch], now_ms: int) -
 
 
 def _base_offset_of(batch: FoundBatch, log_end_offset: int) -> int:
-    """The base offset of a segment whose first batch this is. Of an old format only its last offset is
-    known.
+    """Return the base offset of a segment that begins with this batch.
+
+    For a batch of an old format, of which only the last offset is known, it is the lowest possible offset.
     """
     if batch.header is not None:
         return batch.base_offset
@@ -124,7 +127,7 @@ def _base_offset_of(batch: FoundBatch, log_end_offset: int) -> int:
 
 
 def _note_epochs(log: Log, found: Sequence[FoundBatch]) -> None:
-    """Store the epochs of batches that are about to be written.
+    """Store the epochs of the batches that are about to be written.
 
     Old formats have none. As in Kafka, all epochs are forgotten then: with a gap in them they could name a
     wrong point where two logs part.

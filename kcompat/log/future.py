@@ -1,8 +1,8 @@
-"""Logs that are to replace others of this broker: copies that grow in another of its log directories.
+"""Future logs: copies that grow in another log directory to replace logs of this broker.
 
-A future log lies in `<topic>-<partition>.<32 hex digits>-future`. When it has all that the current log has,
-`LogManager.replace_with_future` puts it in the place of that. One that is found at a start goes on growing.
-Kafka's counterpart: what `LogManager` does with `futureLogs` and `preferredLogDirs`.
+A future log lies in `<topic>-<partition>.<32 hex digits>-future`. When it has caught up with the current log,
+`LogManager.replace_with_future` puts it in that log's place. A future log found at a start continues to grow.
+Kafka's counterpart: the `futureLogs` and `preferredLogDirs` of `LogManager`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class FutureLogs:
-    """The future logs of one broker by topic and partition, and the directories that admins asked for.
+    """The future logs of one broker by topic and partition, and the directories that admins requested.
 
     A future log is the copy that grows in another log directory while a replica moves there.
     """
 
     def __init__(self, clock: Clock, random: Random) -> None:
-        """`random` draws unique names."""
+        """Create an empty registry; `random` draws unique names."""
         self._clock = clock
         self._random = random
         self._logs: dict[tuple[str, int], Log] = {}
@@ -39,11 +39,11 @@ class FutureLogs:
         return iter(list(self._logs.values()))
 
     def get(self, topic: str, partition: int) -> Log | None:
-        """The log that is to replace a partition's, if it is to be moved."""
+        """Return the future log of a partition; None if the partition is not being moved."""
         return self._logs.get((topic, partition))
 
     def load(self, log: Log) -> None:
-        """Take in one that was found at the start. Raises LogDirectoryError where there are two."""
+        """Register a future log found at the start. Raises LogDirectoryError if the partition has two."""
         other = self._logs.setdefault((log.topic, log.partition), log)
         if other is not log:
             raise LogDirectoryError(
@@ -52,7 +52,7 @@ class FutureLogs:
             )
 
     def create(self, current: Log, directory: LogDirectory) -> Log:
-        """An empty log in another directory, for what `current` holds. Raises StorageError."""
+        """Create an empty future log of `current` in another directory. Raises StorageError."""
         topic, partition = current.topic, current.partition
         directory.forget_earlier(topic, partition)
         log = create_log(
@@ -72,27 +72,29 @@ class FutureLogs:
         return log
 
     def forget(self, topic: str, partition: int) -> Log | None:
-        """Replace the log of a partition no more; the one that was to do that."""
+        """Unregister and return the future log of a partition; None if it has none."""
         return self._logs.pop((topic, partition), None)
 
     def clear(self) -> None:
-        """Forget all of them: the broker stops."""
+        """Unregister all future logs when the broker stops."""
         self._logs.clear()
 
-    # -- where a log shall be made -----------------------------------------------------------------------
+    # -- where a log is to be created --------------------------------------------------------------------
 
     def prefer(self, topic: str, partition: int, path: str) -> None:
-        """Make the log of a partition in this directory, when one is made."""
+        """Request that the log of a partition is created in this directory."""
         self._preferred[topic, partition] = path
 
     def take_preferred(self, topic: str, partition: int) -> str | None:
-        """The directory that was asked for, which is now being made use of."""
+        """Return and forget the directory requested for a partition; None if none was requested."""
         return self._preferred.pop((topic, partition), None)
 
 
 def reopened(log: Log, directory: LogDirectory, path: str, now_ms: int) -> Log:
-    """Close a log, give its directory the name `path` on the device, and open it there. Raises StorageError;
-    once the log is closed there is no way back, and the fault takes the log directory offline.
+    """Close a log, rename its directory to `path`, and open it there.
+
+    Raises StorageError: once the log is closed the move cannot be undone, and a fault takes the log directory
+    offline.
     """
     on_device = log.recovery_point
     log.close(sync=False)
@@ -112,5 +114,5 @@ def reopened(log: Log, directory: LogDirectory, path: str, now_ms: int) -> Log:
         )
     except OSError as error:
         raise directory.lasting_fault(error) from error
-    again.durability.cut(on_device)  # that it was closed well does not mean that it was synced
+    again.durability.cut(on_device)  # a clean close does not mean that the log was synced
     return again

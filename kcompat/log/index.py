@@ -30,9 +30,9 @@ _COLUMN = (itemgetter(0), itemgetter(1))
 
 
 class _IndexFile:
-    """Pairs of numbers, each column ascending: `_stored` of them in the file, the newest in `_recent`.
+    """File of number pairs, both columns ascending: `_stored` of them in the file, the newest in `_recent`.
 
-    No descriptor is held: a lookup in the file opens it for itself.
+    No descriptor is kept open: each lookup in the file opens it.
     """
 
     __slots__ = ("_entry", "_files", "_limit", "_recent", "_stored", "base_offset", "is_full", "last", "path")
@@ -58,12 +58,12 @@ class _IndexFile:
 
     @property
     def size(self) -> int:
-        """Bytes of the file when everything is in it."""
+        """Size of the file in bytes once all entries are written."""
         return len(self) * self._entry.size
 
     @property
     def has_file(self) -> bool:
-        """Whether there is a file, whatever is in it."""
+        """Whether the file exists, whatever its content."""
         return self._files.exists(self.path)
 
     def _append(self, entry: Entry) -> None:
@@ -79,7 +79,7 @@ class _IndexFile:
                     raise
 
     def flush(self) -> None:
-        """Hand entries that are only in memory to the file (created if need be)."""
+        """Write the entries that are only in memory to the file, which is created if it is missing."""
         file = self._files.open(self.path)
         if self._recent:
             data = b"".join(self._entry.pack(*entry) for entry in self._recent)
@@ -88,25 +88,25 @@ class _IndexFile:
             self._recent.clear()
 
     def reset(self) -> None:
-        """Drop all entries and the file, whatever is in it."""
+        """Drop all entries and remove the file."""
         self.begin_rewrite()
         self._files.remove([self.path])
 
     def begin_rewrite(self) -> None:
-        """Drop all entries; those that are appended from now on go over what is in the file."""
+        """Drop all entries; later appends overwrite the content of the file."""
         self._stored = 0
         self._recent.clear()
         self.last = None
         self.is_full = self._limit <= 0
 
     def end_rewrite(self) -> None:
-        """Cut off what is left of the old entries, once all new ones are flushed."""
+        """Cut off the rest of the old entries, once all new ones are flushed."""
         if self._files.size(self.path) != self.size:
             self._files.truncate(self._files.open(self.path), self.size)
 
     def load(self) -> bool:
-        """Take the entries of the file, without the zeros Kafka preallocates; False if it is missing or
-        unsound.
+        """Load the entries of the file without the zeros that Kafka preallocates; return False if it is
+        missing or unsound.
         """
         size = self._files.size(self.path)
         if size is None:
@@ -187,16 +187,18 @@ class OffsetIndex(_IndexFile):
         super().__init__(files, path, base_offset, max_bytes // _OFFSET_ENTRY.size, _OFFSET_ENTRY)
 
     def append(self, offset: int, position: int) -> None:
-        """Note that the append whose last offset is `offset` starts at `position`."""
+        """Add an entry: the append whose last offset is `offset` starts at `position`."""
         self._append((offset - self.base_offset, position))
 
     def position_for(self, offset: int) -> int:
-        """A position at or before the batch that holds `offset`: that of the greatest entry <= it, else 0."""
+        """Return a position at or before the batch that holds `offset`: the greatest entry's <= `offset`,
+        else 0.
+        """
         found = self._count_up_to(_FIRST, offset - self.base_offset)
         return self._get(found - 1)[1] if found else 0
 
     def offset_beyond(self, position: int) -> int | None:
-        """The offset of the first entry at or after `position`; None past the last."""
+        """Return the offset of the first entry at or after `position`; None if there is none."""
         found = self._count_up_to(_SECOND, position - 1)
         return self._get(found)[0] + self.base_offset if found < len(self) else None
 
@@ -211,23 +213,24 @@ class TimeIndex(_IndexFile):
     __slots__ = ()
 
     def __init__(self, files: Files, path: str, base_offset: int, max_bytes: int) -> None:
-        # one entry is kept free for the one that rolling appends
+        # one entry is reserved for the one that rolling appends
         super().__init__(files, path, base_offset, max_bytes // _TIME_ENTRY.size - 1, _TIME_ENTRY)
 
     def append(self, timestamp: int, offset: int) -> None:
-        """Note that no record up to `offset` is newer than `timestamp`; ignored unless newer than the last
-        entry.
+        """Add an entry: no record up to `offset` is newer than `timestamp`.
+
+        Ignored unless it is newer than the last entry.
         """
         if self.last is None or timestamp > self.last[0]:
             self._append((timestamp, offset - self.base_offset))
 
     def offset_for(self, timestamp: int) -> int:
-        """An offset such that every record newer than `timestamp` lies after it, or the base offset."""
+        """Return an offset after which every record newer than `timestamp` lies, or the base offset."""
         found = self._count_up_to(_FIRST, timestamp)
         return self._get(found - 1)[1] + self.base_offset if found else self.base_offset
 
     def last_entry(self) -> tuple[int, int] | None:
-        """(largest timestamp, its offset) as far as indexed."""
+        """Return the last entry: the largest indexed timestamp and its offset."""
         return None if self.last is None else (self.last[0], self.last[1] + self.base_offset)
 
     def truncate_to(self, offset: int) -> None:

@@ -1,10 +1,9 @@
-"""Files that segments keep open between appends, no more of them than the process has descriptors for.
+"""Files that segments keep open between appends, as many as the process has descriptors for.
 
-A broker may have more partitions than it may have open files. When descriptors run short, some segments close
-their file and open it again when they need it, so that writes go on and new clients still get in.
-
-Each thread has its own register: the brokers of one event loop share it, and no other thread closes a file
-that they may be writing to.
+A broker may have more partitions than it may open files. When descriptors run short, some segments close
+their file and open it again when they need it, so that writes go on and new clients can connect. Each thread
+has its own register: the brokers of one event loop share it, and no other thread closes a file that they may
+be writing to.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class FileHolder(Protocol):
     """An object that keeps a file open."""
 
     def let_go(self) -> None:
-        """Close the file until it is needed again."""
+        """Close the file until the next use."""
 
 
 class _Register(threading.local):
@@ -44,7 +43,7 @@ _register = _Register()
 
 
 def open_kept(files: Files, path: str, holder: FileHolder) -> OpenFile:
-    """Open a file, which is made if it is missing, for a holder that keeps it until it has to let go of it.
+    """Open a file for a holder, which keeps it open until `let_go` is called; create a missing one.
 
     Raises OSError.
     """
@@ -56,22 +55,22 @@ def open_kept(files: Files, path: str, holder: FileHolder) -> OpenFile:
         file = files.open(path)
     else:
         if file.fd >= descriptors.most_for_logs() and _close_some():
-            file = files.open(path)  # at a lower descriptor, one of those that were closed
+            file = files.open(path)  # reopen at a lower descriptor, which has just become free
     _register.holders.add(holder)
     return file
 
 
 def forget(holder: FileHolder) -> None:
-    """Take a holder off the register that has closed its file for good: it has no descriptor to give."""
+    """Unregister a holder that has closed its file for good and so has no descriptor to give up."""
     _register.holders.discard(holder)
 
 
 def _close_some() -> bool:
-    """Have some holders let go of their files. Return whether there were any."""
+    """Make some holders close their files; return whether there were any."""
     holders = _register.holders
     count = min(len(holders), CLOSED_AT_ONCE)
     for _ in range(count):
-        with suppress(OSError):  # another log than that of the caller has a fault
+        with suppress(OSError):  # a fault here belongs to another log than the caller's
             holders.pop().let_go()
     if count and not _register.has_warned:
         _register.has_warned = True

@@ -45,7 +45,7 @@ def create_log(
     now_ms: int,
     context: LogContext | None = None,
 ) -> Log:
-    """A new, empty log; there is nothing of it on the disk until `Log.make` or its first append."""
+    """Return a new, empty log; `Log.make` or its first append creates its directory."""
     path = str(directory)
     context = context or LogContext(path)
     files = context.files
@@ -79,16 +79,17 @@ def open_log(
     clean: bool = False,
     context: LogContext | None = None,
 ) -> Log:
-    """Load a log. Unless the last stop was clean, what lies above `recovery_point` is checked batch by batch.
+    """Load a log from its directory.
 
-    OSError passes through.
+    Unless the last stop was clean, batches above `recovery_point` are checked one by one. OSError passes
+    through.
     """
     loader = LogLoader(str(directory), config, context, now_ms)
     return loader.load(topic, partition, None if clean else recovery_point, log_start_offset)
 
 
 class LogLoader:
-    """The steps of loading one directory, and what they found so far. OSError passes through."""
+    """Loader of one log directory, with the state of its steps. OSError passes through."""
 
     def __init__(self, directory: str, config: LogConfig, context: LogContext | None, now_ms: int) -> None:
         self._directory = directory
@@ -106,7 +107,7 @@ class LogLoader:
         self._producers: ProducerState | None = None
 
     def load(self, topic: str, partition: int, recovery_point: int | None, log_start_offset: int) -> Log:
-        """Load the log; None for `recovery_point` after a clean stop."""
+        """Load the log; `recovery_point` is None after a clean stop."""
         try:
             return self._load(topic, partition, recovery_point, log_start_offset)
         except SegmentOverflowError as overflow:
@@ -149,8 +150,10 @@ class LogLoader:
         )
 
     def _load_segments(self, recovery_point: int | None) -> None:
-        """Take over the segment files. Suspects are those with unsound indexes, and all from the recovery
-        point on, whose indexes are not even looked at.
+        """Load the segments and find the suspect ones.
+
+        A segment is suspect if its indexes are unsound, or if it reaches beyond the recovery point; indexes
+        of the latter are not read.
         """
         offsets = [offset_of(name) for name in self._names if name.endswith(LOG)]
         bases = [offset for offset in offsets if offset is not None]
@@ -166,8 +169,8 @@ class LogLoader:
                 self._suspects.add(number)
 
     def _load_epochs(self) -> None:
-        """Read the leader epochs; if the file is missing or damaged, find them in the batches that are not
-        suspect.
+        """Read the leader epochs; if the file is missing or damaged, collect them from the segments that are
+        not suspect.
         """
         path = f"{self._directory}/{LEADER_EPOCH_CHECKPOINT}"
         if LEADER_EPOCH_CHECKPOINT in self._names:
@@ -189,8 +192,9 @@ class LogLoader:
                     self._epochs.assign(header.leader_epoch, header.base_offset)
 
     def _find_epochs_below(self, log_start_offset: int) -> None:
-        """Find the epochs that the file lacks: a crash came after they were cut for a log start, and before
-        that was stored.
+        """Restore epochs that the file lacks after a crash between two steps of advancing the log start.
+
+        The file was already cut for the new log start, which was not stored yet.
         """
         known = self._epochs.cache.entries
         if not known or known[0][1] <= log_start_offset:
@@ -207,7 +211,7 @@ class LogLoader:
             self._epochs.assign(epoch, start_offset)
 
     def _recover(self) -> None:
-        """Check the suspect segments; where one had to be cut, those after it go."""
+        """Check the suspect segments; after one that had to be cut, delete all later segments."""
         for number in sorted(self._suspects):
             if not self._recover_segment(number):
                 self._drop_after(number)
@@ -256,7 +260,9 @@ class LogLoader:
             self._files.remove(segment.names)
 
     def _start_empty_at(self, offset: int, log_end_offset: int) -> None:
-        """Begin anew at `offset`: the log ends before its checkpointed start, so nothing in it is valid."""
+        """Replace all segments with an empty one at `offset`: the log ends before its checkpointed start, so
+        nothing in it is valid.
+        """
         logger.warning(
             "%s was emptied (%d bytes) and begins at offset %d: it ended at offset %d, before that log start",
             self._directory,
@@ -271,7 +277,7 @@ class LogLoader:
         self._producers = None
 
     def _remove_stray_snapshots(self, log_end_offset: int) -> None:
-        """Keep the snapshots at segment bases, and the newest if it lies above the active segment's base."""
+        """Remove all snapshots but those at segment bases and the newest above the active segment's base."""
         names = [name for name in self._names if name.endswith(SNAPSHOT)]
         offsets = [offset for offset in map(offset_of, names) if offset is not None]
         above = [offset for offset in offsets if self._segments[-1].base_offset < offset <= log_end_offset]
@@ -280,8 +286,8 @@ class LogLoader:
         self._files.remove(snapshot_path(self._directory, offset) for offset in offsets if offset not in keep)
 
     def _producers_at(self, log_end_offset: int) -> ProducerState:
-        """Return the state of the producers at the log end: that of recovery if it went so far, else one read
-        from snapshots and batches.
+        """Return the producer state at the log end: from recovery if it reached that far, else from snapshots
+        and batches.
         """
         if self._producers is not None and self._producers.end_offset == log_end_offset:
             return self._producers

@@ -1,6 +1,7 @@
-"""The files of one partition's log (Kafka's `LocalLog`): segments that are read, rolled, cut and replaced.
+"""The files of one partition's log (Kafka's `LocalLog`): segments that are read, rolled, truncated and
+replaced.
 
-Where the log begins and ends, and who wrote it, `kcompat.log.log.Log` knows. OSError passes through to there.
+`kcompat.log.log.Log` has the offsets, epochs and producers. OSError passes through to it.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class LocalLog:
             found = segment.read(offset, max_bytes, bound, min_one_batch)
             if found is not None or bound is not None or segment.locate(offset)[1]:
                 return found
-            # offsets were compacted away at the end of the segment: go on with the next
+            # the rest of the segment's offsets were compacted away: continue with the next segment
         return None
 
     def aborted_transactions(
@@ -57,7 +58,7 @@ class LocalLog:
         segments = self.segments.from_offset(offset)
         found: list[tuple[int, int]] = []
         if data is not None:
-            # Where offsets are missing at the end of a segment, `read` went on with the start of the next.
+            # Where offsets are missing at the end of a segment, `read` continued with the next segment.
             while data.position == 0 and not segments[0].locate(offset)[1]:
                 del segments[0]
             beyond = segments[0].first_offset_beyond(data.position + data.length)
@@ -71,14 +72,14 @@ class LocalLog:
         return found
 
     def starts(self) -> list[tuple[int, int]]:
-        """Base offset of each segment, and when its newest record was written (ms)."""
+        """Return the base offset of each segment and the time of its newest record (ms)."""
         return [
             (segment.base_offset, segment.largest_timestamp() if segment.size else segment.created_ms)
             for segment in self.segments
         ]
 
     def headers(self, offset: int) -> Iterator[BatchHeader]:
-        """The batch headers from the one that holds `offset` on."""
+        """Yield the batch headers from the one that holds `offset` on."""
         for segment in self.segments.from_offset(offset):
             for _, header in segment.headers(offset):
                 yield header
@@ -95,7 +96,9 @@ class LocalLog:
     # -- rolling ---------------------------------------------------------------------------------------------
 
     def roll(self, base_offset: int, now_ms: int) -> Segment:
-        """Begin a segment at `base_offset`, at or above the log end, in the place of an empty active one."""
+        """Begin a segment at `base_offset`, at or above the log end; it replaces the active segment if that
+        is empty.
+        """
         full = self.segments.active
         segment = self._create(base_offset, now_ms)
         if full.size == 0:
@@ -105,7 +108,8 @@ class LocalLog:
             try:
                 full.retire()
             except OSError:
-                # Appends may go on in the full one, and a restart would take this for the end of the log.
+                # Appends may continue in the full segment, and a restart would take this one for the end of
+                # the log.
                 self._remove_now([segment])
                 raise
             self.segments.push(segment)
@@ -120,12 +124,14 @@ class LocalLog:
     # -- cutting ---------------------------------------------------------------------------------------------
 
     def drop_oldest(self, count: int, delay_ms: int) -> None:
-        """Put the oldest segments out of use; their files go after `delay_ms`."""
+        """Mark the oldest segments as deleted; their files are removed after `delay_ms`."""
         for segment in self.segments.take_front(count):
             self._context.delete_later(self._put_out_of_use(segment), delay_ms)
 
     def truncate_to(self, offset: int) -> None:
-        """Cut at `offset`, which lies in the log; the segment that is the last then becomes active."""
+        """Remove everything from `offset`, which lies in the log, on; the last remaining segment becomes
+        active.
+        """
         self._remove_now(self.segments.take_above(offset))
         active = self.segments.active
         active.truncate_to(offset)
@@ -133,29 +139,31 @@ class LocalLog:
         remove_snapshots(self._context.files, self._directory, above=offset)
 
     def start_anew(self, offset: int, now_ms: int) -> None:
-        """Drop everything and go on with an empty segment at `offset`."""
+        """Remove all segments and continue with an empty one at `offset`."""
         old = list(self.segments)
         self._remove_now(old)
         self.segments.replace(old, self._create(offset, now_ms))
         remove_snapshots(self._context.files, self._directory, above=-1)
 
     def _remove_now(self, segments: list[Segment]) -> None:
-        """Cut segments off the end, newest first: that leaves no hole if the process dies meanwhile."""
+        """Remove segments from the end, newest first, so that a crash in between leaves no hole."""
         for segment in reversed(segments):
             self._context.files.remove(self._put_out_of_use(segment))
 
     def _put_out_of_use(self, segment: Segment) -> list[str]:
-        """Mark the files as deleted; returns the paths to unlink."""
+        """Mark the segment's files as deleted; return the paths to unlink."""
         segment.release()
         return [*segment.mark_deleted(), snapshot_path(self._directory, segment.base_offset)]
 
     # -- compaction ------------------------------------------------------------------------------------------
 
     def replace(self, old: list[Segment], delay_ms: int) -> None:
-        """Put the `.cleaned` files in the place of the neighbours in `old`, whose files go after `delay_ms`.
+        """Replace the adjacent segments in `old` with the `.cleaned` files; the old files are removed after
+        `delay_ms`.
 
         The order is Kafka's: `.cleaned` becomes `.swap`, the old files become `.deleted`, oldest first,
-        `.swap` becomes final. A crash anywhere in between is put right at the next start (`startup`).
+        `.swap` becomes final. The next start finishes or undoes a replacement that a crash interrupted
+        (`startup`).
         """
         files, base_offset = self._context.files, old[0].base_offset
         new = Segment(files, self._directory, base_offset, old[0].config, old[0].created_ms)
@@ -177,7 +185,7 @@ class LocalLog:
         self._context.delete_later(marked, delay_ms)
 
     def _sync_names(self) -> None:
-        """On the storage thread."""
+        """Sync the names in the directory. Runs on the storage thread."""
         try:
             self._context.files.sync_directory(self._directory)
         except OSError as error:

@@ -1,8 +1,8 @@
 """One partition's log (Kafka's `UnifiedLog`): its offsets, epochs and producers. `LocalLog` has its files.
 
-State changes only after the write that makes it true. Offsets are exclusive at the top: `log_end_offset` is
-the next one to be written. The event loop is the only caller, so nothing is locked. A fault of the disk
-leaves here as StorageError, whatever was called.
+State changes only after the write that makes it true. Offset bounds are exclusive: `log_end_offset` is the
+next offset to be written. The event loop is the only caller, so nothing is locked. Every method raises a disk
+fault as StorageError.
 """
 
 from __future__ import annotations
@@ -90,26 +90,26 @@ class Log:
         self._closed = False
         self.is_made = is_made
         """Whether the directory of the log is on the disk yet."""
-        self.hole = hole  # an offset, until somebody leads the partition: see `holes`
+        self.hole = hole  # an offset until the replica leads or follows: see `holes`
         self.cuts = 0
-        """Number of times that the log was cut at its end; data read before may be gone."""
+        """Number of times that the end of the log was truncated; data read before may be gone."""
 
     # -- opening and closing ---------------------------------------------------------------------------------
 
     def make(self) -> None:
-        """Make the directory of a new log, if that is still to be done. Raises FileExistsError, OSError."""
+        """Create the directory of a new log if it does not exist yet. Raises FileExistsError, OSError."""
         if not self.is_made:
             make_log_directory(self.context.files, self.directory, self.topic_id)
             self.is_made = True
 
     def assign_topic_id(self, topic_id: bytes) -> None:
-        """Store the id of the topic, where the directory does not have it. Raises StorageError."""
+        """Store the id of the topic if the directory lacks it. Raises StorageError."""
         with self.context.faults():
             store_topic_id(self.context.files, self.directory, topic_id)
         self.topic_id = topic_id
 
     def update_config(self, config: LogConfig) -> None:
-        """Obey changed topic configs from the next append on."""
+        """Apply changed topic configs from the next append on."""
         self.config = config
         self._stamps = config.stamps_append_time
         self.durability.configure(config)
@@ -118,14 +118,13 @@ class Log:
 
     @property
     def is_failed(self) -> bool:
-        """Whether the log takes no more appends: after a fault of the disk (KAFKA-10778), or because it was
-        closed.
-        """
+        """Whether the log takes no more appends, as it was closed or had a disk fault (KAFKA-10778)."""
         return self._closed or self.context.offline is not None
 
     def close(self, *, sync: bool = True) -> None:
-        """Snapshot the producers, write the indexes, flush. Without `sync` the caller syncs the file system
-        after.
+        """Snapshot the producers, write the indexes, flush.
+
+        Without `sync` the caller syncs the file system afterwards.
         """
         if not self.is_failed:
             with self.context.faults():
@@ -142,7 +141,7 @@ class Log:
         self.discard()
 
     def discard(self) -> None:
-        """Take no more appends and let go of the active file: the log is closed, or its partition was
+        """Refuse all further appends and close the active file: the log is closed, or its partition was
         deleted.
         """
         self._closed = True
@@ -158,10 +157,10 @@ class Log:
         now_ms: int,
         terms: AppendTerms = BY_CLIENT,
     ) -> AppendResult:
-        """Append one validated batch: give it offsets and the epoch (in place) and write it with one system
-        call.
+        """Append one validated batch: set its offsets and epoch in place and write it with one system call.
 
-        Producers are checked here, so that nothing comes between check and offsets. Raises StorageError.
+        Producers are checked here, so that nothing comes between the check and the offsets. Raises
+        StorageError.
         """
         size = header.batch_length + LOG_OVERHEAD
         assert size == len(batch), "one batch, all of it, and nothing else"
@@ -210,10 +209,9 @@ class Log:
         self.log_end_offset = last_offset + 1
 
     def append_as_follower(self, data: memoryview, leader_epoch: int, now_ms: int) -> AppendResult:
-        """Append what the leader of this epoch sent, as it is, but nothing of a later epoch. Where
-        `following.check` finds an error, nothing is written.
+        """Append batches from the leader of `leader_epoch` unchanged, except those of a later epoch.
 
-        Raises StorageError.
+        If `following.check` finds an error, nothing is written. Raises StorageError.
         """
         found = following.check(data, self.log_end_offset, leader_epoch)
         if isinstance(found, ErrorCode):
@@ -230,7 +228,7 @@ class Log:
         return AppendResult(ErrorCode.NONE, first_offset, last_offset, NO_APPEND_TIME, self.log_start_offset)
 
     def _not_appended(self, reason: ErrorCode | BatchMetadata) -> AppendResult:
-        """The answer to what is refused, or was appended before."""
+        """Return the result for a batch that was refused, or that the log already has."""
         start = self.log_start_offset
         if isinstance(reason, BatchMetadata):
             first, last = reason.first_offset, reason.last_offset
@@ -242,15 +240,16 @@ class Log:
     def note_producer(
         self, header: BatchHeader, marker: EndTransactionMarker | None, base_offset: int, timestamp: int
     ) -> None:
-        """Note who wrote a batch that was just appended, and its marker if it is one. Raises StorageError."""
+        """Record the producer of a batch just appended, and the marker if it is one. Raises StorageError."""
         aborted = self.producer_state.note(header, marker, base_offset, timestamp)
         if aborted is not None:
-            with self.context.faults(last=True):  # without its entry it would pass for committed
+            # without the index entry the transaction would count as committed
+            with self.context.faults(last=True):
                 self.local.segments.active.txn_index.append(aborted)
 
     @property
     def producers(self) -> list[ProducerEntry]:
-        """The producers that are known here (DescribeProducers)."""
+        """The producers that the log knows (DescribeProducers)."""
         return list(self.producer_state.entries.values())
 
     def _save_snapshot(self) -> None:
@@ -265,7 +264,7 @@ class Log:
                 self.begin_segment(self.log_end_offset, now_ms)
 
     def begin_segment(self, base_offset: int, now_ms: int) -> Segment:
-        """Begin a segment at `base_offset` (>= log end); the older one is synced in the background."""
+        """Begin a segment at `base_offset` (>= log end); the previous one is synced in the background."""
         is_full = self.local.segments.active.size > 0
         if is_full:
             self._save_snapshot()
@@ -276,14 +275,12 @@ class Log:
 
     @property
     def recovery_point(self) -> int:
-        """Everything below this offset is on the device, and nothing is missing."""
+        """Offset below which everything is on the device and nothing is missing."""
         point = self.durability.flushes.recovery_point
         return point if self.hole is None else min(point, self.hole)
 
     def begin_flush(self) -> Flush:
-        """A sync of everything, to be run by the caller; the leader epochs go to the device now. Raises
-        OSError.
-        """
+        """Return a sync of everything for the caller to run; sync the leader epochs. Raises OSError."""
         self.epochs.save(sync=True)
         return self.durability.flushes.everything(self.local.segments, self.log_end_offset, self.directory)
 
@@ -294,44 +291,43 @@ class Log:
     # -- epochs ----------------------------------------------------------------------------------------------
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """(largest epoch <= `epoch`, where it ends); (-1, -1) when that is unknown here (KIP-101)."""
+        """Return the largest epoch <= `epoch` and its end offset; (-1, -1) when it is unknown (KIP-101)."""
         return self.epochs.cache.end_offset_for(epoch, self.log_end_offset)
 
     # -- cutting ---------------------------------------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> bool:
-        """Remove everything from `offset` on; False if there was nothing. Raises StorageError."""
+        """Remove everything from `offset` on; return False if there was nothing. Raises StorageError."""
         with self.context.faults():
             self.make()
         with self.context.faults(last=True):
             return cutting.truncate_to(self, offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Drop everything and go on with an empty log at `offset`. Raises StorageError."""
+        """Remove everything and continue with an empty log at `offset`. Raises StorageError."""
         with self.context.faults():
             self.make()
         with self.context.faults(last=True):
             cutting.truncate_fully_and_start_at(self, offset)
 
     def delete_records_before(self, offset: int) -> None:
-        """Advance the log start, and store it, before this returns; what lies below goes with the next
-        retention. `offset` is at most the log end. Raises StorageError.
+        """Advance the log start to `offset`, at most the log end, and store it; retention then removes the
+        segments.
+
+        Raises StorageError.
         """
         with self.context.faults():
             cutting.delete_records_before(self, offset)
 
     def delete_old_segments(self, now_ms: int, high_watermark: int) -> int:
-        """Apply retention by log start, size and time (ms); the number of segments that went. Raises
-        StorageError.
-        """
+        """Delete segments by log start, size and time; return the number deleted. Raises StorageError."""
         with self.context.faults():
             return cutting.delete_old_segments(self, now_ms, high_watermark)
 
     def replace_segments(self, old: list[Segment]) -> None:
-        """Put the `.cleaned` files in the place of these neighbours, whose files go later.
+        """Replace these adjacent segments with the `.cleaned` files; the old files are removed later.
 
-        If any step fails the directory goes offline: the next start finishes it or undoes it
-        (`LocalLog.replace`). Raises StorageError.
+        If a step fails the directory goes offline; the next start finishes or undoes it. Raises StorageError.
         """
         with self.context.faults(last=True):
             self.local.replace(old, self.config.file_delete_delay_ms)
@@ -341,8 +337,8 @@ class Log:
     def read(
         self, offset: int, max_bytes: int, upper_offset: int, min_one_batch: bool = True
     ) -> FileRange | None:
-        """Bytes of one segment from the batch that holds `offset`, none at or above `upper_offset`; None for
-        nothing.
+        """Return bytes of one segment, from the batch that holds `offset` to below `upper_offset`; None if
+        none.
 
         Cut at `max_bytes`, maybe inside a batch; `min_one_batch` gives the first batch whole whatever its
         size. `offset` lies between log start and log end. Raises StorageError.
@@ -356,7 +352,7 @@ class Log:
     def aborted_transactions(
         self, offset: int, upper_offset: int, data: FileRange | None = None
     ) -> list[tuple[int, int]]:
-        """(producer id, first offset) of aborted transactions in [offset, upper_offset).
+        """Return (producer id, first offset) of the transactions in [offset, upper_offset) that were aborted.
 
         With `data`, read from `offset`, only those that may concern it. Raises StorageError.
         """
@@ -364,21 +360,21 @@ class Log:
             return self.local.aborted_transactions(offset, upper_offset, data)
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """The first record at or after `timestamp` (ms), at or above the log start. Raises StorageError."""
+        """Return the log's first record at or after `timestamp` (ms). Raises StorageError."""
         with self.context.faults():
             return timestamps.find(self.local.segments, timestamp, self.log_start_offset)
 
     def max_timestamp_offset(self) -> TimestampOffset | None:
-        """The first record with the largest timestamp of the log (KIP-734). Raises StorageError."""
+        """Return the first record with the largest timestamp of the log (KIP-734). Raises StorageError."""
         with self.context.faults():
             return timestamps.find_max(self.local.segments)
 
     def segment_starts(self) -> list[tuple[int, int]]:
-        """Base offset of each segment, and when its newest record was written (ms). Raises StorageError."""
+        """Return base offset and newest record's time (ms) of each segment. Raises StorageError."""
         with self.context.faults():
             return self.local.starts()
 
-    # -- looking in ------------------------------------------------------------------------------------------
+    # -- inspection ------------------------------------------------------------------------------------------
 
     @property
     def size(self) -> int:
@@ -387,11 +383,11 @@ class Log:
 
     @property
     def write_position(self) -> int:
-        """Position of the next batch in its file, unless a new segment begins with it."""
+        """Position of the next batch in the active segment's file, unless a new segment begins with it."""
         return self.local.segments.active.size
 
     def check_invariants(self) -> None:
-        """Assert that the offsets are in order, and that the parts agree with them and with themselves."""
+        """Assert that offsets are in order and that all parts are consistent."""
         assert self.log_start_offset <= self.log_end_offset
         assert self.recovery_point <= self.log_end_offset
         self.local.check_invariants(self.log_end_offset)

@@ -40,16 +40,16 @@ logger = logging.getLogger(__name__)
 _SLICE_LOGS = 16
 _SLICE_NEW_LOGS = 4
 _SYNC_THREADS = 4
-"""Logs whose appends wait for the device (`flush.messages`) are synced so many at a time."""
+"""Number of logs that are synced at the same time for appends waiting for the device (`flush.messages`)."""
 _MAKE_DELAY_MS = 50
-"""Long enough for the answer to a creation to go out first."""
+"""Delay in ms before the directories of new logs are made, so that the creation is answered first."""
 
 
 class LogManager:
-    """The logs of one broker by topic and partition, over one or more directories.
+    """The logs of one broker by topic and partition, in one or more directories.
 
-    `open` claims and loads the directories; `close` leaves them clean. Between the two, the event loop is the
-    only caller; slow system calls go to one helper thread.
+    `open` claims and loads the directories; `close` stops cleanly. Between the two, the event loop is the
+    only caller; slow system calls run on one helper thread.
     """
 
     def __init__(
@@ -60,7 +60,9 @@ class LogManager:
         start_worker: Callable[[str, int], Worker],
         random: Random,
     ) -> None:
-        """`start_worker(name, threads)` gives threads for slow system calls; `random` draws unique names."""
+        """Take the ports: `start_worker(name, threads)` starts threads for slow calls, `random` draws unique
+        names.
+        """
         self._clock = clock
         self._random = random
         self._worker = start_worker("kcompat-storage", 1)
@@ -69,18 +71,19 @@ class LogManager:
         self.futures = FutureLogs(clock, random)
         self._unmade: deque[Log] = deque()
         self.directories = [
-            LogDirectory(os.path.abspath(path), clock, self._worker, self._syncer, files)  # noqa: PTH100 - as Kafka shows it
+            LogDirectory(os.path.abspath(path), clock, self._worker, self._syncer, files)  # noqa: PTH100 - shown as in Kafka
             for path in directories
         ]
 
     # -- start and stop --------------------------------------------------------------------------------------
 
     def open(self, broker_id: int, cluster_id: str, defaults: LogConfig) -> None:
-        """Claim every directory and load its logs, which obey the broker's `defaults` until their topics'
-        configurations are known (`Log.update_config`).
+        """Claim every directory and load its logs.
 
-        A directory with a disk fault goes offline while others serve. Raises LogDirectoryError with a
-        sentence for the user when a directory is in use or foreign, or when none can be used.
+        The logs use the broker's `defaults` until their topics' configurations are known
+        (`Log.update_config`). A directory with a disk fault goes offline while others serve. Raises
+        LogDirectoryError with a sentence for the user when a directory is in use or foreign, or when none can
+        be used.
         """
         try:
             for directory in self.directories:
@@ -163,7 +166,7 @@ class LogManager:
         return log
 
     def close(self) -> None:
-        """Close all logs, write the checkpoints and the marker of a clean stop, and unlock."""
+        """Close all logs, write the checkpoints, record the clean stop, and unlock."""
         self._syncer.close()
         self._worker.close()
         for directory in self.directories:
@@ -172,7 +175,7 @@ class LogManager:
         self.futures.clear()
 
     def abandon(self) -> None:
-        """Let go of everything as it is, as if the process had ended: nothing more is written."""
+        """Release all directories without writing anything more, as if the process had ended."""
         for log in (*self._logs.values(), *self.futures):
             log.discard()
         for directory in self.directories:
@@ -188,15 +191,16 @@ class LogManager:
         return iter(list(self._logs.values()))
 
     def get(self, topic: str, partition: int) -> Log | None:
-        """The log of a partition, if it is here."""
+        """Return the log of a partition; None if this broker has none."""
         return self._logs.get((topic, partition))
 
     def create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
-        """A new log in the directory that was asked for (`futures.prefer`), or in the one that has the
-        fewest. Raises StorageError when that, or all, cannot be used.
+        """Create a log in the requested directory (`futures.prefer`), or else in the one with the fewest
+        logs.
 
-        Its directory is made a little later, or with its first append: making many takes long. If a crash
-        comes first, the controller asks for the log again.
+        Raises StorageError if that directory, or every one, is offline. The directory of the log is made a
+        little later, or with its first append, as making many takes long. If a crash comes first, the
+        controller requests the log again.
         """
         online = [directory for directory in self.directories if directory.offline is None]
         if not online:
@@ -217,15 +221,15 @@ class LogManager:
         return log
 
     def insist_on_all(self) -> None:
-        """Raise StorageError if a directory is offline: a log that was not found may be in it, and must not
-        begin anew elsewhere.
+        """Raise StorageError if a directory is offline: it may hold the missing log, which must not begin
+        anew elsewhere.
         """
         for directory in self.directories:
             if directory.offline is not None:
                 raise StorageError(directory.path, "its log may be there, where nothing can be read")
 
     def _make_some(self) -> None:
-        """Make a few of the new logs' directories, and the rest in later iterations of the event loop."""
+        """Make the directories of a few new logs, and the rest in later iterations of the event loop."""
         for _ in range(min(_SLICE_NEW_LOGS, len(self._unmade))):
             log = self._unmade.popleft()
             if not log.is_failed:
@@ -238,8 +242,9 @@ class LogManager:
             self._clock.call_later(0, self._make_some)
 
     def delete(self, topic: str, partition: int) -> None:
-        """Take a partition's log, and its copy, out of service; their files go after
-        `file.delete.delay.ms`. Raises StorageError.
+        """Delete a partition's log and its future log; the files are removed after `file.delete.delay.ms`.
+
+        Raises StorageError.
         """
         log = self._logs.pop((topic, partition), None)
         if log is not None:
@@ -247,7 +252,7 @@ class LogManager:
         self.delete_future(topic, partition)
 
     def delete_future(self, topic: str, partition: int) -> None:
-        """Give up a copy that was to replace a partition's log. Raises StorageError."""
+        """Delete the future log of a partition. Raises StorageError."""
         future = self.futures.forget(topic, partition)
         if future is not None:
             self._delete(future)
@@ -259,8 +264,9 @@ class LogManager:
             directory.delete_tree_later(f"{directory.path}/{name}", log.config.file_delete_delay_ms)
 
     def set_aside(self, log: Log, reason: str) -> None:
-        """Take a log out of service that is not the partition's, or a copy of it; its files stay, for the
-        user to keep or delete. Raises StorageError.
+        """Take a log that does not belong to the partition out of service; its files are kept for the user.
+
+        Raises StorageError.
         """
         name = stray_directory(log.topic, log.partition, self._random)
         logger.warning("%s %s: set aside as %s", log.directory, reason, name)
@@ -271,7 +277,7 @@ class LogManager:
         self._put_away(log, name)
 
     def _put_away(self, log: Log, name: str) -> bool:
-        """Rename the directory of a log that is out of service; False if that is not made yet."""
+        """Rename the directory of a log that is out of service; return False if it was never made."""
         directory = self._directory_of(log)
         directory.discard(log)
         log.discard()
@@ -283,10 +289,10 @@ class LogManager:
         return True
 
     def replace_with_future(self, topic: str, partition: int) -> Log:
-        """Put the copy of a log, which has all of it, in its place; the log that takes over is returned. The
-        files of the other go after `file.delete.delay.ms`.
+        """Replace a partition's log with its future log, which has caught up, and return the latter.
 
-        Raises StorageError where the copy cannot be used; then all is as it was, or its directory offline.
+        The files of the old log are removed after `file.delete.delay.ms`. Raises StorageError if the future
+        log cannot be used; then nothing has changed, or its directory is offline.
         """
         key = topic, partition
         current, future = self._logs[key], self.futures.get(topic, partition)
@@ -305,14 +311,15 @@ class LogManager:
         return log
 
     def sync_names(self) -> None:
-        """Force the new names of the logs that were put away to the device: only then may the cluster forget
-        a deleted topic. Raises StorageError.
+        """Sync the new names of deleted logs: only then may the cluster forget a deleted topic.
+
+        Raises StorageError.
         """
         for directory in self._online():
             directory.sync_names()
 
     def directory(self, path: str | None) -> LogDirectory | None:
-        """The log directory of this path; None where there is no such."""
+        """Return the log directory of this path; None if there is none."""
         return next((directory for directory in self.directories if directory.path == path), None)
 
     def _directory_of(self, log: Log) -> LogDirectory:
@@ -321,23 +328,24 @@ class LogManager:
     # -- checkpoints -----------------------------------------------------------------------------------------
 
     def high_watermark(self, log: Log) -> int:
-        """The high watermark of a log that the last run stored; 0 when there is none."""
+        """Return the high watermark of a log that the last run stored; 0 if there is none."""
         return self._directory_of(log).high_watermarks.get((log.topic, log.partition), 0)
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
-        """Store high watermarks (`replica.high.watermark.checkpoint.interval.ms`); unchanged ones cost no
-        write.
+        """Store high watermarks (`replica.high.watermark.checkpoint.interval.ms`).
+
+        Unchanged ones are not written.
         """
         for directory in self._online():
             directory.checkpoint_high_watermarks(high_watermarks)
 
     def checkpoint_recovery_points(self) -> None:
-        """Store up to where the logs are on the device (`log.flush.offset.checkpoint.interval.ms`)."""
+        """Store the recovery points of the logs (`log.flush.offset.checkpoint.interval.ms`)."""
         for directory in self._online():
             directory.checkpoint_recovery_points()
 
     def checkpoint_log_starts(self) -> None:
-        """Store where the logs start (`log.flush.start.offset.checkpoint.interval.ms`)."""
+        """Store the start offsets of the logs (`log.flush.start.offset.checkpoint.interval.ms`)."""
         for directory in self._online():
             try:
                 directory.checkpoint_log_starts()
@@ -345,11 +353,11 @@ class LogManager:
                 logger.warning("%s", directory.fault(error))
 
     def clean_offset(self, log: Log) -> int | None:
-        """Up to where a log was compacted; None if it never was."""
+        """Return the offset up to which a log is compacted; None if it never was."""
         return self._directory_of(log).cleaner_offsets.get((log.topic, log.partition))
 
     def set_clean_offset(self, log: Log, offset: int) -> None:
-        """Note, and store, that a log is compacted up to `offset`."""
+        """Record and store the offset up to which a log is compacted."""
         directory = self._directory_of(log)
         directory.cleaner_offsets[log.topic, log.partition] = offset
         directory.checkpoint_cleaner_offsets()
@@ -360,15 +368,17 @@ class LogManager:
     # -- housekeeping ----------------------------------------------------------------------------------------
 
     def enforce_retention(self, now_ms: int, high_watermark: Callable[[Log], int]) -> None:
-        """Delete expired segments (`log.retention.check.interval.ms`), of a few logs per iteration."""
+        """Delete expired segments (`log.retention.check.interval.ms`), for a few logs per iteration of the
+        event loop.
+        """
         self._in_slices(lambda log: log.delete_old_segments(now_ms, high_watermark(log)))
 
     def flush_due(self, now_ms: int) -> None:
-        """Flush the logs that waited `flush.ms` (`log.flush.scheduler.interval.ms`)."""
+        """Flush the logs that were not flushed for `flush.ms` (`log.flush.scheduler.interval.ms`)."""
         self._in_slices(lambda log: log.durability.flush_if_due(log, now_ms))
 
     def expire_producers(self, now_ms: int, expiration_ms: int) -> None:
-        """Forget silent producers (`producer.id.expiration.check.interval.ms`)."""
+        """Remove producers that no longer write (`producer.id.expiration.check.interval.ms`)."""
         self._in_slices(lambda log: log.producer_state.expire(now_ms, expiration_ms))
 
     def _in_slices(self, task: Callable[[Log], object]) -> None:

@@ -35,7 +35,7 @@ def segment_name(base_offset: int, suffix: str) -> str:
 
 
 def offset_of(name: str) -> int | None:
-    """The offset a segment file or snapshot is named after; None for other names."""
+    """Return the offset in the name of a segment file or snapshot; None for other names."""
     digits = name.partition(".")[0]
     return int(digits) if len(digits) == 20 and digits.isascii() and digits.isdigit() else None
 
@@ -46,7 +46,7 @@ def partition_directory(topic: str, partition: int) -> str:
 
 
 def parse_partition_directory(name: str) -> tuple[str, int] | None:
-    """The topic and partition of a live partition's directory; None for anything else."""
+    """Return the topic and partition of a live partition's directory; None for other names."""
     if is_marked(name):
         return None
     match = _PARTITION_DIRECTORY.fullmatch(name)
@@ -54,44 +54,47 @@ def parse_partition_directory(name: str) -> tuple[str, int] | None:
 
 
 def deleted_directory(topic: str, partition: int, random: Random) -> str:
-    """A unique name for a directory that awaits its deletion."""
+    """Return a unique name for a directory that is to be deleted."""
     return _marked_directory(topic, partition, "delete", random)
 
 
 def stray_directory(topic: str, partition: int, random: Random) -> str:
-    """A unique name for a directory that does not belong to the partition it is named after."""
+    """Return a unique name for a directory that does not belong to the partition in its name."""
     return _marked_directory(topic, partition, "stray", random)
 
 
 def _marked_directory(topic: str, partition: int, mark: str, random: Random) -> str:
-    """The topic is cut so that the name fits 255 characters."""
+    """Return a unique name with a `mark`; the topic is cut so that the name has at most 255 characters."""
     suffix = f"-{partition}.{UUID(int=random.getrandbits(128), version=4).hex}-{mark}"
     return topic[: _MAX_DIRECTORY_NAME - len(suffix)] + suffix
 
 
 def future_directory(topic: str, partition: int, random: Random) -> str:
-    """A unique name for a copy that is to replace the partition's directory: it has the whole name of the
-    topic, so the topic `can_move` or it cannot.
+    """Return a unique name for the directory of a future log.
+
+    The topic's name is not shortened, so topics with long names cannot be moved (`can_move`).
     """
     return f"{topic}-{partition}.{UUID(int=random.getrandbits(128), version=4).hex}-future"
 
 
 def can_move(topic: str, partition: int) -> bool:
-    """Whether `future_directory` makes a name that a file system takes."""
+    """Return whether the name of `future_directory` is short enough for a file system."""
     return len(f"{topic}-{partition}.{'0' * 32}-future") <= _MAX_DIRECTORY_NAME
 
 
 def parse_future_directory(name: str) -> tuple[str, int] | None:
-    """The topic and partition that a copy is of; None for anything else."""
+    """Return the topic and partition of a future log's directory; None for other names."""
     match = _FUTURE_DIRECTORY.fullmatch(name)
     return (match[1], int(match[2])) if match else None
 
 
 def is_marked(name: str) -> bool:
-    """Whether the directory is one of Kafka's `-delete`, `-future` or `-stray`, which are never served."""
+    """Return whether the name is one of Kafka's `-delete`, `-future` or `-stray`, whose logs are never
+    served.
+    """
     return _MARKED_DIRECTORY.fullmatch(name) is not None
 
 
 def is_deleted_directory(name: str) -> bool:
-    """Whether the directory awaits its deletion."""
+    """Return whether the directory is to be deleted."""
     return name.endswith("-delete") and is_marked(name)

@@ -1,4 +1,4 @@
-"""Producer state and its files: saving and loading snapshots, replaying the batches after them."""
+"""Saving and loading producer snapshots, and replaying the batches after them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def snapshot_path(directory: str, offset: int) -> str:
 
 
 def snapshot_offsets(files: Files, directory: str) -> list[int]:
-    """The offsets that have a snapshot, ascending."""
+    """Return the offsets that have a snapshot, ascending."""
     names = [name for name in files.list(directory) if name.endswith(SNAPSHOT)]
     return [offset for offset in map(offset_of, names) if offset is not None]
 
@@ -37,13 +37,13 @@ def save_snapshot(files: Files, directory: str, offset: int, state: ProducerStat
 
 
 def renew_snapshot(files: Files, directory: str, offset: int, state: ProducerState) -> None:
-    """Store the state, unless the snapshot that is there says the same."""
+    """Store the state of all producers, unless the existing snapshot has the same content."""
     if read_optional(files, snapshot_path(directory, offset)) != encode_snapshot(state.entries.values()):
         save_snapshot(files, directory, offset, state)
 
 
 def remove_snapshots(files: Files, directory: str, *, above: int) -> None:
-    """Remove the snapshots of offsets above `above`."""
+    """Remove the snapshots at offsets higher than `above`."""
     offsets = snapshot_offsets(files, directory)
     files.remove(snapshot_path(directory, offset) for offset in offsets if offset > above)
 
@@ -51,7 +51,7 @@ def remove_snapshots(files: Files, directory: str, *, above: int) -> None:
 def load_producers(
     files: Files, directory: str, segments: Sequence[Segment], end_offset: int
 ) -> ProducerState:
-    """The producers below `end_offset`: the newest snapshot that can be read, and the batches after it."""
+    """Return the producer state at `end_offset`, from the newest readable snapshot and later batches."""
     first = segments[0].base_offset
     state, start = ProducerState(), first
     for offset in reversed(snapshot_offsets(files, directory)):
@@ -72,7 +72,7 @@ def load_producers(
 
 
 def _replay(state: ProducerState, segments: Sequence[Segment], start: int) -> None:
-    """Bring `state` up to the log end by the batches from `start` on."""
+    """Update `state` with the batches from `start` on, up to the log end."""
     for number, segment in enumerate(segments):
         if number + 1 < len(segments) and segments[number + 1].base_offset <= start:
             continue

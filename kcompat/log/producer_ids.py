@@ -1,4 +1,4 @@
-"""The producer ids that a log knows of, for whoever hands out new ones."""
+"""The highest producer ids in a log, for the code that assigns new ones."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _VERSION = struct.Struct(">h")
 
 
 def highest_producer_id(directory: str, limit: int = MAX_PRODUCER_ID, files: Files = FILES) -> int:
-    """The largest id up to `limit` in the batches and producer snapshots of a partition's directory; -1 for
-    none.
+    """Return the largest id up to `limit` in the batches and producer snapshots of a partition's directory,
+    or -1.
 
-    Reads every batch header, so it is for rare occasions. Raises OSError.
+    Every batch header is read, so the function is for rare use. Raises OSError.
     """
     found = (number for name in files.list(directory) for number in _ids(f"{directory}/{name}", files))
     return max((number for number in found if number <= limit), default=NO_PRODUCER_ID)
@@ -49,7 +49,7 @@ def _ids(path: str, files: Files) -> Iterator[int]:
 
 
 def highest_transactional_producer_id(directory: str, files: Files = FILES) -> int:
-    """The largest id that a partition of `__transaction_state` has given to a transactional id; -1 for none.
+    """Return the largest id that a partition of `__transaction_state` has given to a transactional id, or -1.
 
     Raises OSError.
     """

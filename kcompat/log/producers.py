@@ -1,7 +1,7 @@
 """The producers of a log: sequences, epochs, open transactions (ProducerStateManager, KIP-98, KIP-360).
 
-The state machine does no IO: `check` decides whether a batch may be appended, `note` takes one that was
-appended. Times are in ms.
+The state machine does no I/O: `check` decides whether a batch may be appended, `note` records one that was.
+Times are in ms.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LAST_EPOCH: Final = 0x7FFF
 
 
 class BatchMetadata(msgspec.Struct, frozen=True, gc=False):
-    """One remembered batch of a producer, for recognising it when it is sent again."""
+    """A remembered batch of a producer, by which a retry of it is recognised."""
 
     last_sequence: int
     last_offset: int
@@ -37,12 +37,12 @@ class BatchMetadata(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def first_sequence(self) -> int:
-        """Sequence of its first record."""
+        """Sequence of the batch's first record."""
         return (self.last_sequence - self.offset_delta) & _SEQUENCE_MASK
 
     @property
     def first_offset(self) -> int:
-        """Offset of its first record."""
+        """Offset of the batch's first record."""
         return self.last_offset - self.offset_delta
 
 
@@ -58,16 +58,16 @@ class ProducerEntry(msgspec.Struct):
 
     @property
     def last_sequence(self) -> int:
-        """Sequence of its newest record here; -1 when only markers are known."""
+        """Sequence of the producer's newest record here; -1 when only markers are known."""
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
     @property
     def last_offset(self) -> int:
-        """Offset of its newest record here; -1 when only markers are known."""
+        """Offset of the producer's newest record here; -1 when only markers are known."""
         return self.batches[-1].last_offset if self.batches else -1
 
     def note(self, batch: BatchMetadata) -> None:
-        """Remember the newest batch and forget the one before the last five."""
+        """Remember the newest batch, and drop the oldest if there are more than five."""
         batches = self.batches
         batches.append(batch)
         if len(batches) > BATCHES_KEPT:
@@ -89,7 +89,7 @@ class ProducerState:
         }
         self._unreplicated: list[tuple[int, int]] = []
         self.refusals = Refusals()
-        """Batches that come again, and what those behind them are refused for."""
+        """Runs of refused batches, whose successors are refused with the same error."""
         self._verifications: dict[int, VerificationGuard] = {}
 
     # -- checks ----------------------------------------------------------------------------------------------
@@ -97,10 +97,11 @@ class ProducerState:
     def begin_verification(
         self, producer_id: int, epoch: int, sequence: int, now_ms: int, *, adds: bool
     ) -> VerificationGuard | ErrorCode:
-        """Return the verification that the producer needs before it may write here.
+        """Return the verification that the producer needs before it may write here, or an error code if it
+        needs none.
 
-        An error code is returned instead where none is needed: NONE where its transaction has begun here
-        already, INVALID_PRODUCER_EPOCH for a producer that was fenced.
+        The code is NONE if its transaction has begun here already, INVALID_PRODUCER_EPOCH for a producer that
+        was fenced.
         """
         entry = self.entries.get(producer_id)
         if entry is not None and epoch < entry.epoch:
@@ -121,8 +122,10 @@ class ProducerState:
     def check(
         self, header: BatchHeader, marker: EndTransactionMarker | None, terms: AppendTerms
     ) -> ErrorCode | BatchMetadata:
-        """Whether a batch may be appended: NONE, or the error that refuses it, or the earlier batch that it
-        repeats. `marker` is what it holds if it ends a transaction.
+        """Return NONE if the batch may be appended, the error that refuses it, or the earlier batch that it
+        repeats.
+
+        `marker` is the content of a batch that ends a transaction.
         """
         if marker is not None:
             return self._check_marker(header, marker, terms.transaction_version)
@@ -157,7 +160,7 @@ class ProducerState:
         return self._verifications.get(header.producer_id) is proof
 
     def _overtakes(self, header: BatchHeader) -> bool:
-        """Whether a batch that comes first is still to be written."""
+        """Return whether an earlier batch of the producer has still to be written."""
         known = self._verifications.get(header.producer_id)
         if known is None:
             return False
@@ -170,7 +173,7 @@ class ProducerState:
         entry = self.entries.get(header.producer_id)
         if entry is not None:
             epoch = header.producer_epoch
-            # A marker that is sent again finds nothing open (KAFKA-19999).
+            # The transaction is no longer open when its marker is sent again (KAFKA-19999).
             is_again = entry.current_txn_start_offset < 0 or epoch == _LAST_EPOCH
             has_risen = epoch > entry.epoch or (epoch == entry.epoch and is_again)
             if epoch < entry.epoch or (transaction_version >= VERSION_2 and not has_risen):
@@ -184,10 +187,10 @@ class ProducerState:
     def note(
         self, header: BatchHeader, marker: EndTransactionMarker | None, base_offset: int, timestamp: int
     ) -> AbortedTransaction | None:
-        """Note a batch appended at `base_offset`, whose largest timestamp is `timestamp`; `marker` as in
+        """Record a batch appended at `base_offset`, whose largest timestamp is `timestamp`; `marker` as in
         `check`.
 
-        Returns the entry for the transaction index if it aborts data.
+        Returns the entry for the transaction index if the batch aborts a transaction with data.
         """
         self.end_offset = base_offset + header.last_offset_delta + 1
         self.refusals.forget(header.producer_id)
@@ -205,7 +208,7 @@ class ProducerState:
             del self._verifications[header.producer_id]
 
     def _update(self, header: BatchHeader, base_offset: int, timestamp: int) -> None:
-        """Note a data batch appended at `base_offset`; `timestamp` is its largest."""
+        """Record a data batch appended at `base_offset`; `timestamp` is its largest."""
         producer_id, epoch, delta = header.producer_id, header.producer_epoch, header.last_offset_delta
         entry = self._entry(producer_id, epoch)
         entry.last_timestamp = timestamp
@@ -217,7 +220,7 @@ class ProducerState:
     def _complete(
         self, header: BatchHeader, offset: int, marker: EndTransactionMarker
     ) -> AbortedTransaction | None:
-        """Note a marker appended at `offset`; returns the transaction index's entry if it aborts data."""
+        """Record a marker appended at `offset`; return the transaction index's entry if it aborts data."""
         entry = self._entry(header.producer_id, header.producer_epoch)
         entry.last_timestamp = header.max_timestamp
         entry.coordinator_epoch = max(entry.coordinator_epoch, marker.coordinator_epoch)
@@ -243,8 +246,9 @@ class ProducerState:
         return entry
 
     def expire(self, now_ms: int, expiration_ms: int) -> None:
-        """Forget producers without an open transaction that were silent for `producer.id.expiration.ms`, and
-        verifications that are as old; and all refusals.
+        """Remove producers without an open transaction that wrote nothing for `expiration_ms`.
+
+        Verifications of that age and all refusals are removed as well.
         """
         self.refusals.forget_all()
         gone = [
@@ -299,7 +303,7 @@ class ProducerState:
 
 
 def find_duplicate(entry: ProducerEntry, first_sequence: int, last_sequence: int) -> BatchMetadata | None:
-    """The remembered batch with exactly these sequences."""
+    """Return the remembered batch with exactly these sequences; None if there is none."""
     for batch in entry.batches:
         if batch.last_sequence == last_sequence and batch.first_sequence == first_sequence:
             return batch

@@ -1,11 +1,11 @@
-"""Checking a segment batch by batch after an unclean stop, and cutting it where it stops making sense
+"""Checking a segment batch by batch after an unclean stop, and cutting it at the first wrong batch
 (LogSegment.recover).
 
 Kafka trusts every batch whose CRC is right. But base offset, leader epoch and magic lie outside the CRC, so a
-flipped bit there would survive and be served. Here a batch must also have a known magic, lie above the one
-before it and below the next segment, and carry the leader epoch that the epoch checkpoint says (which is
-written before the first batch of an epoch). Where the order breaks, the batch before may be the damaged one:
-if it was the one that jumped ahead, it goes too.
+flipped bit there would survive and be served. Here a batch must also have a known magic, lie above the
+previous batch and below the next segment, and have the leader epoch of the epoch checkpoint (which is written
+before the first batch of an epoch). Where the order breaks, the previous batch may be the damaged one: if it
+was the one that jumped ahead, it is removed too.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class SegmentRecovery:
-    """Rebuilds one segment's indexes, and what its batches say of epochs and producers.
+    """Recovery of one segment: rebuilds its indexes, and the epochs and producer state from its batches.
 
-    `limit` is the base offset of the next segment; `known_epochs` what the epoch checkpoint holds, None if it
-    could not be read; `producers` stands at the segment's base offset and is brought to its end.
+    `limit` is the base offset of the next segment; `known_epochs` has the epochs of the checkpoint, None if
+    it could not be read; `producers` is the state at the segment's base offset and is brought to its end.
     """
 
     def __init__(
@@ -68,9 +68,9 @@ class SegmentRecovery:
         return reason
 
     def _accept_all_but_the_last(self) -> None:
-        """Accept the right batches but the last of them, which is pending.
+        """Accept the right batches except the last of them, which becomes `_pending`.
 
-        Raises InvalidBatchError at the first wrong batch.
+        Raises InvalidBatchError at the first wrong one.
         """
         segment = self._segment
         before = after = (segment.base_offset, -1)
@@ -93,12 +93,16 @@ class SegmentRecovery:
             before, after = after, (found.last_offset + 1, found.epoch)
 
     def _fits(self, found: FoundBatch, next_offset: int, epoch: int) -> bool:
-        """Whether a batch may follow: `next_offset` is the first free offset, `epoch` the newest so far."""
+        """Return whether a batch may follow: `next_offset` is the first free offset, `epoch` the newest so
+        far.
+        """
         return found.last_offset <= self._highest and self._follows(found, next_offset, epoch)
 
     def _goes_too_far(self, found: FoundBatch, next_offset: int, epoch: int) -> bool:
-        """Whether nothing is wrong but the distance to the base offset, which old versions of Kafka's cleaner
-        could make too large (`split`). They never compact the last segment.
+        """Return whether the only fault of a batch is its distance to the segment's base offset.
+
+        Old versions of Kafka's cleaner could make that distance too large (`split`). They never compact the
+        last segment.
         """
         return self._highest < found.last_offset < self._limit and self._follows(found, next_offset, epoch)
 
@@ -106,11 +110,13 @@ class SegmentRecovery:
         if not next_offset <= found.base_offset <= found.last_offset:
             return False
         if found.header is None:
-            return True  # old formats have no epochs, and may come after the new one
+            return True  # old formats have no epochs, and may follow the current format
         return found.epoch >= epoch and self._has_its_epoch(found)
 
     def _has_its_epoch(self, found: FoundBatch) -> bool:
-        """Whether the epoch is the one in the checkpoint, which has forgotten those below the log start."""
+        """Return whether the batch has the epoch of the checkpoint, or one that the checkpoint dropped below
+        the log start.
+        """
         known = self._known_epochs
         if known is None:
             return True
@@ -118,7 +124,9 @@ class SegmentRecovery:
         return found.epoch <= known.oldest if epoch == UNDEFINED else found.epoch == epoch
 
     def _belies(self, found: FoundBatch, earlier: FoundBatch, next_offset: int, epoch: int) -> bool:
-        """Whether `earlier` is the wrong one: it jumped ahead, and `found` fits where it should have been."""
+        """Return whether `earlier` is the wrong batch: it jumped ahead, and `found` fits behind its proper
+        place.
+        """
         length = earlier.last_offset - earlier.base_offset + 1
         jumped = earlier.base_offset > next_offset or earlier.epoch > epoch
         return jumped and self._fits(found, next_offset + length, epoch)

@@ -1,13 +1,12 @@
-"""Batches of idempotent producers that were refused for a reason that passes, and the batches behind them.
+"""Refusals of batches of idempotent producers for temporary reasons, and of the batches behind them.
 
-A producer has several batches under way. Where the first is refused for a reason that passes, as before an
-election is heard of, and the reason is gone when the next arrives, a broker of Kafka refuses the next for the
-gap before it (OUT_OF_ORDER_SEQUENCE_NUMBER). After that error librdkafka begins another producer epoch, in
-which it sends unacknowledged records again that may be in a log already. So the batches behind a refused one
-are refused for the reason of that one: the producer sends all of them again, in order and in the same epoch.
-
-Each batch is refused once like that. A batch that comes again while the one before it does not is told of the
-gap, as that batch is lost.
+A producer has several batches in flight. Suppose the first is refused for a temporary reason, for instance
+before the broker learns of its election, and the reason is gone when the next arrives. Kafka's broker refuses
+the next batch with OUT_OF_ORDER_SEQUENCE_NUMBER, for the gap before it. After that error librdkafka begins
+another producer epoch, in which it sends unacknowledged records again that may be in a log already. Here the
+batches behind a refused one are refused with the same error: the producer sends all of them again, in order
+and in the same epoch. Each batch is refused like that only once. If a batch comes again and the one before it
+does not, the answer is OUT_OF_ORDER_SEQUENCE_NUMBER, as the earlier batch is lost.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
     from kcompat.records.batch import BatchHeader
 
 MOST_RUNS: Final = 1000
-"""Producers whose refused batches one log remembers. With more of them it begins anew."""
+"""Number of producers whose refused batches one log remembers; at more, all are forgotten."""
 
 
 class _Run(msgspec.Struct):
-    """Batches of one producer, in the order of their sequences, that were refused one behind the other."""
+    """Consecutive refused batches of one producer, in the order of their sequences."""
 
     producer_epoch: int
     first_sequence: int
@@ -44,7 +43,9 @@ class Refusals:
 
     def note(self, header: BatchHeader, error: ErrorCode) -> ErrorCode:
         """Remember that a batch is refused with `error`, after which its producer sends it again; return
-        `error`. A batch without sequences leaves no gap.
+        `error`.
+
+        A batch without sequences is not remembered, as it leaves no gap.
         """
         if header.base_sequence < 0:
             return error
@@ -60,9 +61,10 @@ class Refusals:
         return error
 
     def reason(self, header: BatchHeader, expected: int | None) -> ErrorCode:
-        """Return the error with which a batch is refused as the one before it was; NONE where no refused
-        batch is missing before it. `expected` is the sequence that is to come next, None where the log knows
-        no batch of the producer.
+        """Return the error for a batch that follows a refused one; NONE if no refused batch is missing before
+        it.
+
+        `expected` is the next sequence of the producer, None if the log knows no batch of it.
         """
         run = self._runs.get(header.producer_id)
         if run is None or run.producer_epoch != header.producer_epoch or not _follows(header, run):
@@ -73,11 +75,11 @@ class Refusals:
         return run.error
 
     def forget(self, producer_id: int) -> None:
-        """Forget the run of a producer: a batch of it was appended."""
+        """Forget the refused batches of a producer, after a batch of it was appended."""
         self._runs.pop(producer_id, None)
 
     def forget_all(self) -> None:
-        """Forget every run: what was under way behind them has arrived long since."""
+        """Forget all refused batches; called when batches in flight behind them have arrived long since."""
         self._runs.clear()
 
 

@@ -1,7 +1,7 @@
-"""The sessions that the owner of a log directory had with the metadata store, for its next life.
+"""The metadata store sessions of a log directory's owner, remembered for its next start.
 
-A broker that was killed leaves an ephemeral node behind until its session ends. Who holds the lock of its
-directory knows by this file that the node is its own.
+A killed broker leaves an ephemeral node behind until its session ends. The broker that holds the lock of the
+directory learns from this file that the node is its own.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ logger = logging.getLogger(__name__)
 
 
 class RememberedSessions:
-    """A file of session ids, in the first of some directories that takes it; their locks are held."""
+    """A file of session ids, in the first of some locked directories that can be written to."""
 
     def __init__(self, directories: Sequence[str], files: Files) -> None:
         self._paths = [f"{directory}/{REMEMBERED_SESSIONS}" for directory in directories]
         self._files = files
 
     def read(self) -> list[int]:
-        """The ids that were written last, and older ones where a directory has not been used since; none
-        where there is no such file, or a damaged one.
+        """Return the ids of all directories' files, which may include ids older than the last write.
+
+        Missing and damaged files have no ids.
         """
         found: set[int] = set()
         for path in self._paths:
@@ -42,7 +43,7 @@ class RememberedSessions:
         return sorted(found)
 
     def write(self, session_ids: Iterable[int]) -> None:
-        """Keep these. Where no disk takes them, the broker serves all the same."""
+        """Store these ids in place of earlier ones. If no directory can be written to, log a warning."""
         text = " ".join(str(number) for number in sorted(session_ids))
         data = format_properties({"version": "0", "sessions": text})
         faults: list[OSError] = []

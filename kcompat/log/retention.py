@@ -1,4 +1,4 @@
-"""Which segments of a log are past their time (UnifiedLog.deleteOldSegments)."""
+"""The segments of a log to delete by retention (UnifiedLog.deleteOldSegments)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def count_deletable(
     """Return how many of the oldest segments to delete: those below the log start, over `retention.bytes`, or
     older than `retention.ms`.
 
-    Nothing at or above the high watermark goes; an empty active segment stays.
+    Nothing at or above the high watermark is deleted; an empty active segment is kept.
     """
     limits_size = config.deletes and config.retention_bytes >= 0
     excess = segments.size - config.retention_bytes if limits_size else 0

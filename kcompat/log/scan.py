@@ -1,4 +1,4 @@
-"""Walking over the batches of a file by their headers, without reading what lies between them."""
+"""Reading the batches of a file by their headers, without the records between them."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _OLD_CRC_END: Final = 16
 _OLD_MINIMUM: Final = 26
 
 Brief = tuple[int, int, int, int]
-"""Position, base offset, last offset, size in bytes."""
+"""Position, base offset, last offset and size in bytes of a batch."""
 
 
 class InvalidBatchError(Exception):
-    """A batch in a file is not whole or not right; the text says where it begins and what is wrong."""
+    """A batch in a file is incomplete or wrong; the text has its position and the fault."""
 
     def __init__(self, position: int, fault: str) -> None:
         super().__init__(f"the batch at byte {position} {fault}")
 
 
 class FoundBatch(msgspec.Struct):
-    """An intact batch and what its header says; `timestamp` is the newest of its records.
+    """An intact batch described by its header; `timestamp` is that of its newest record.
 
     In the old formats (magic 0, 1) it is one outer message, of which only the last offset is known; it has
     neither epoch nor `header`.
@@ -56,7 +56,8 @@ class FoundBatch(msgspec.Struct):
 
 
 def walk(file: OpenFile, position: int, end: int) -> Iterator[Brief]:
-    """The whole batches from `position` up to `end`, as their headers tell; nothing else is checked.
+    """Yield the whole batches from `position` up to `end`, as their headers describe them; nothing is
+    checked.
 
     In the old formats (magic 0, 1) each outer message is one batch.
     """
@@ -76,8 +77,9 @@ def walk(file: OpenFile, position: int, end: int) -> Iterator[Brief]:
 
 
 def walk_headers(file: OpenFile, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and whole header of each batch of the current format from `position` up to `end`; old ones are
-    passed over.
+    """Yield position and whole header of each batch of the current format from `position` up to `end`.
+
+    Batches of old formats are skipped.
     """
     chunk, chunk_start = b"", position
     for position, _, _, size in walk(file, position, end):  # noqa: B020
@@ -122,7 +124,7 @@ def walk_valid(file: OpenFile, end: int) -> Iterator[tuple[int, memoryview]]:
 
 
 def is_intact(batch: memoryview) -> bool:
-    """Whether the bytes are a batch whose CRC is right for its magic."""
+    """Return whether the bytes are a batch whose CRC is right for its magic."""
     magic = batch[16]
     if magic == MAGIC:
         return len(batch) >= HEADER_SIZE and crc_matches(batch, 0, len(batch))
@@ -150,7 +152,7 @@ def describe(position: int, batch: memoryview) -> FoundBatch | None:
 
 
 def newest_timestamp(header: BatchHeader) -> int:
-    """The largest timestamp of the records in a batch, -1 where compaction left it empty."""
+    """Return the largest timestamp of the records in a batch; -1 where compaction left it empty."""
     return header.max_timestamp if header.record_count else NO_TIMESTAMP
 
 

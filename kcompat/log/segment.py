@@ -28,11 +28,11 @@ _HALF_TAIL: Final = _TAIL_LENGTH // 2
 
 
 class Segment:
-    """Batches from `base_offset` on, in one file that exists from the first append.
+    """Batches from `base_offset` on, in one file that is created by the first append.
 
     The boundaries of the newest batches are remembered, so that reading the tail, which is what consumers do,
     needs neither index nor file: `_tail_last[i]` is the last offset of the batch at `_tail_positions[i]`, and
-    all of it is known from offset `_tail_from` on.
+    all boundaries from offset `_tail_from` on are known.
     """
 
     __slots__ = (
@@ -84,7 +84,7 @@ class Segment:
         self._tail_from = base_offset
 
     def configure(self, config: LogConfig) -> None:
-        """Obey a changed topic configuration."""
+        """Apply a changed topic configuration."""
         self.config = config
         self._index_interval = config.index_interval_bytes
         self._size_limit = config.segment_bytes
@@ -94,7 +94,7 @@ class Segment:
 
     @property
     def file(self) -> OpenFile:
-        """The open log file. The active segment keeps it (and creates it); an older one opens it for each
+        """The open log file: the active segment keeps it open, creating a missing one; others open it per
         reader.
         """
         return self._file or self._open()
@@ -108,17 +108,17 @@ class Segment:
         return file
 
     def create(self) -> None:
-        """Create the log file now: where the log is empty, only its name says at which offset it goes on."""
+        """Create the log file now: only its name tells where an empty log continues."""
         self._open()
 
     def adopt(self) -> None:
-        """Take over the log file of an earlier run; the indexes are to be loaded or recovered."""
+        """Use the existing log file of an earlier run; its indexes are then loaded or recovered."""
         self.is_active = False
         self.size = self._files.size(self.path + LOG) or 0
         self._forget_tail(MAX_OFFSET)
 
     def load(self) -> bool:
-        """Take over the indexes beside an adopted log file; False if one is missing, damaged, or does not fit
+        """Load the indexes of an adopted log file; return False if one is missing, damaged, or does not fit
         the log.
         """
         if self.size == 0:
@@ -138,7 +138,7 @@ class Segment:
         return last is None or last[1] < self.size
 
     def begin_recovery(self) -> None:
-        """Forget what the indexes say; `recovered` tells the batches one by one."""
+        """Drop the index entries; `recovered` then adds the batches one by one."""
         for index in (self.offset_index, self.time_index, self.txn_index):
             index.begin_rewrite()
         self._since_index = 0
@@ -157,8 +157,9 @@ class Segment:
         self._since_index += size
 
     def end_recovery(self, size: int, *, is_last: bool) -> None:
-        """Keep the first `size` bytes, which are whole batches, and write the rebuilt indexes; `retire` does
-        that where the segment `is_last` and has no index files.
+        """Keep the first `size` bytes, which are whole batches, and write the rebuilt indexes.
+
+        A segment that `is_last` and has no index files gets them from `retire`.
         """
         if size < self.size:
             self._files.truncate(self.file, size)
@@ -173,11 +174,11 @@ class Segment:
 
     @property
     def names(self) -> list[str]:
-        """Paths of all files this segment may have."""
+        """Paths of all files that this segment may have."""
         return [self.path + suffix for suffix in SEGMENT_SUFFIXES]
 
     def flush_indexes(self) -> None:
-        """Bring the time index up to the newest timestamp and write both indexes (roll and close)."""
+        """Add the newest timestamp to the time index and write both indexes (on roll and close)."""
         if self.size:
             if self.max_timestamp != NO_TIMESTAMP:
                 self.time_index.append(self.max_timestamp, self.max_timestamp_offset)
@@ -185,13 +186,13 @@ class Segment:
             self.time_index.flush()
 
     def retire(self) -> None:
-        """No more appends: write the indexes, give back unused space, forget the tail's boundaries."""
+        """End the appends: write the indexes, give back unused room, drop the tail's boundaries."""
         self.flush_indexes()
         self.let_go()
         self.release()
 
     def sync(self) -> None:
-        """Force the log to the device, and the indexes if they are final. Also on the storage thread."""
+        """Sync the log file, and the indexes if they are final. May run on the storage thread."""
         if self.size:
             self._files.sync(self._file or self._files.open_existing(self.path + LOG))
             for path in () if self.is_active else self.names[1:]:
@@ -199,13 +200,13 @@ class Segment:
                     self._files.sync(self._files.open_existing(path))
 
     def let_go(self) -> None:
-        """Give back unused space and close the log file until it is needed again."""
+        """Give back unused room and close the log file until the next use."""
         if (file := self._file) is not None and (self.config.preallocate or file.has_reserve):
             self._files.truncate(file, self.size)
         self._file = None
 
     def release(self) -> None:
-        """Let go of the open file and the remembered boundaries; reading opens the file anew."""
+        """Close the log file and drop the remembered boundaries; a reader opens the file again."""
         self.is_active = False
         self._file = None
         forget(self)
@@ -221,16 +222,15 @@ class Segment:
         return marked
 
     def largest_timestamp(self) -> int:
-        """The largest timestamp of a record, or the time of the last write where no record carries one; in
-        ms.
-        """
+        """Return the largest timestamp of a record in ms; without timestamps, the time of the last write."""
         return self.max_timestamp if self.max_timestamp >= 0 else self._files.modified_ms(self.path + LOG)
 
     # -- writing ---------------------------------------------------------------------------------------------
 
     def write(self, data: memoryview, size: int) -> int:
-        """Write `size` bytes of whole batches with one system call; returns their position. The caller tells
-        `note` of each batch then. Nothing changes if the write fails.
+        """Write `size` bytes of whole batches with one system call; return their position.
+
+        The caller then calls `note` for each batch. A failed write changes nothing.
         """
         position = self.size
         file = self._file or self._open()
@@ -241,7 +241,7 @@ class Segment:
         return position
 
     def note(self, position: int, size: int, last_offset: int, timestamp: int) -> None:
-        """A batch was written at `position`, with this last offset and largest timestamp."""
+        """Index a batch written at `position`, with this last offset and largest timestamp."""
         if timestamp > self.max_timestamp:
             self.max_timestamp = timestamp
             self.max_timestamp_offset = last_offset
@@ -264,7 +264,7 @@ class Segment:
             self.time_index.append(self.max_timestamp, self.max_timestamp_offset)
 
     def must_roll(self, size: int, last_offset: int, timestamp: int, now_ms: int) -> bool:
-        """Whether an append of `size` bytes belongs in a new segment: by size, time, full index or offset
+        """Return whether an append of `size` bytes needs a new segment: by size, time, full index or offset
         range.
         """
         if last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
@@ -283,7 +283,7 @@ class Segment:
         )
 
     def first_batch_ms(self) -> int:
-        """The largest timestamp of the first batch, -1 without one."""
+        """Return the largest timestamp of the first batch; -1 without one."""
         if self.first_timestamp is None and self.size:
             first = next(walk_headers(self.file, 0, self.size), None)
             self.first_timestamp = NO_TIMESTAMP if first is None else first[1].max_timestamp
@@ -292,8 +292,8 @@ class Segment:
     # -- reading ---------------------------------------------------------------------------------------------
 
     def locate(self, offset: int, file: OpenFile | None = None) -> tuple[int, int]:
-        """Position and size of the first batch whose last offset is >= `offset`; (segment size, 0) if there
-        is none.
+        """Return position and size of the first batch whose last offset is >= `offset`; else (segment size,
+        0).
         """
         if offset >= self._tail_from:
             at = bisect_left(self._tail_last, offset)
@@ -312,8 +312,11 @@ class Segment:
     def read(
         self, offset: int, max_bytes: int, upper_offset: int | None, min_one_batch: bool
     ) -> FileRange | None:
-        """Bytes from the batch that holds `offset`, up to the batch that holds `upper_offset` (None = to the
-        end); nothing where the first batch is larger than `max_bytes`, unless `min_one_batch` gives it whole.
+        """Return the bytes from the batch that holds `offset` to before the one that holds `upper_offset`
+        (None: the end).
+
+        If the first batch is larger than `max_bytes`, it is returned whole with `min_one_batch`, else
+        nothing.
         """
         if self.size == 0:
             return None
@@ -330,23 +333,21 @@ class Segment:
         return FileRange(file, start, length) if length > 0 else None
 
     def first_offset_beyond(self, position: int) -> int | None:
-        """An offset at or above all that lies before `position`: that of the next index entry, None past the
-        last.
-        """
+        """Return the next index entry's offset, above all batches before `position`; None without one."""
         return self.offset_index.offset_beyond(position)
 
     def headers(self, offset: int) -> Iterator[tuple[int, BatchHeader]]:
-        """Position and header of each batch from the one that holds `offset` on."""
+        """Yield position and header of each batch from the one that holds `offset` on."""
         if self.size == 0:
             return iter(())
         return walk_headers(self.file, self.locate(offset)[0], self.size)
 
     def read_at(self, position: int, length: int) -> bytes:
-        """Bytes of the log file."""
+        """Return `length` bytes of the log file at `position`."""
         return pread_all(self.file, length, position)
 
     def read_next_offset(self) -> int:
-        """The offset after the last batch, found from the last index entry on."""
+        """Return the offset after the last batch, found from the last index entry on."""
         if self.size == 0:
             return self.base_offset
         last = self.offset_index.last
@@ -358,7 +359,7 @@ class Segment:
     # -- cutting ---------------------------------------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> None:
-        """Cut at the first batch whose last offset is >= `offset`, in file and indexes; the next append is at
+        """Remove the batches from the first whose last offset is >= `offset` on; the next append is at
         `offset`.
         """
         position, _ = self.locate(offset)
@@ -373,12 +374,12 @@ class Segment:
         self._forget_tail(offset)
 
     def reopen(self, next_offset: int) -> None:
-        """Make it the active segment; the next append is at `next_offset`."""
+        """Make this the active segment again; the next append is at `next_offset`."""
         self.is_active = True
         self._forget_tail(next_offset)
 
     def _read_max_timestamp(self) -> None:
-        """Find the largest timestamp anew: the last time-index entry and what follows it."""
+        """Find the largest timestamp from the last time-index entry and the batches after it."""
         if self.size == 0:
             self.first_timestamp = None
         entry = self.time_index.last_entry()
@@ -392,7 +393,7 @@ class Segment:
         return all(newest_timestamp(header) == NO_TIMESTAMP for _, header in headers)
 
     def _forget_tail(self, known_from: int) -> None:
-        """Drop the remembered boundaries; later appends will be known from offset `known_from` on."""
+        """Drop the remembered boundaries; later appends are known from offset `known_from` on."""
         self._tail_last = array("q")
         self._tail_positions = array("q")
         self._tail_from = known_from

@@ -1,7 +1,7 @@
-"""Splitting a segment whose offsets are further from its base than an index entry can say (KAFKA-6264).
+"""Splitting a segment whose offsets are further from its base than an index entry can express (KAFKA-6264).
 
-Kafka's cleaner before 2.0 could leave such a segment behind. Its parts take its place as the result of a
-compaction does: `startup` finishes or undoes what is half done.
+Kafka's cleaner before 2.0 could leave such a segment behind. The parts replace it like the result of a
+compaction: `startup` finishes or undoes an interrupted split.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PIECE: Final = 1 << 20
 
 
 class SegmentOverflowError(Exception):
-    """The batch at `position` of the segment, sound in itself, lies too far from its base offset."""
+    """A batch is too far from the segment's base offset; the batch at `position` is itself sound."""
 
     def __init__(self, base_offset: int, position: int) -> None:
         super().__init__(f"segment {base_offset} reaches too far at byte {position}")
@@ -27,8 +27,9 @@ class SegmentOverflowError(Exception):
 
 
 def split_segment(files: Files, directory: str, base_offset: int, position: int) -> None:
-    """Make two segments of one, the second with what lies from `position` on. The log must be loaded again
-    after it. OSError passes through.
+    """Split a segment in two at `position`.
+
+    The log must be loaded again afterwards. OSError passes through.
     """
     path = _path(directory, base_offset)
     whole = files.open_readonly(path)

@@ -1,7 +1,8 @@
-"""Finishing, before segments are loaded, the work that a crash left half done in a partition directory.
+"""Finishing or undoing, before segments are loaded, replacements that a crash interrupted in a partition
+directory.
 
-Replacing segments (compaction, splitting) writes `.cleaned` files, renames them to `.swap`, renames what they
-replace to `.deleted`, and then renames `.swap` to the final names. A crash between any two of these steps is
+Replacing segments (compaction, splitting) writes `.cleaned` files, renames them to `.swap`, renames the old
+files to `.deleted`, and then renames `.swap` to the final names. A crash between any two of these steps is
 recovered here, in the passes of Kafka's LogLoader.
 """
 
@@ -19,7 +20,7 @@ TEMPORARY = ".tmp"
 
 
 def finish_interrupted_work(files: Files, directory: str) -> list[str]:
-    """Delete or finish what was half done; the names that are left, sorted."""
+    """Finish or undo interrupted replacements; return the remaining file names, sorted."""
     names = files.list(directory)
     if not any(name.endswith((DELETED, CLEANED, SWAP, TEMPORARY)) for name in names):
         return names
@@ -37,9 +38,9 @@ def finish_interrupted_work(files: Files, directory: str) -> list[str]:
 
 
 def _replaced(files: Files, directory: str, names: list[str], swaps: list[str]) -> list[str]:
-    """The segment files whose base offset lies in the range that complete `.log.swap` files cover."""
+    """Return the segment files whose base offset lies in the range of complete `.log.swap` files."""
     low: int | None = None
-    high = 0  # a segment that was left without batches still replaces the one of its name
+    high = 0  # a cleaned segment without batches still replaces the segment of its name
     for name in swaps:
         if name.endswith(LOG + SWAP):
             path = f"{directory}/{name}"

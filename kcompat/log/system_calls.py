@@ -1,6 +1,6 @@
-"""The system calls of `Files` that only some systems have, each with a portable implementation.
+"""System calls of `Files` that only some systems have, each with a portable implementation.
 
-`Files` uses the names at the end. Errors are OSError.
+`Files` uses the names at the end of this module. Errors are OSError.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KEEP_SIZE: Final = 1  # FALLOC_FL_KEEP_SIZE
 
 @cache
 def _libc() -> CDLL:
-    """The C library, for the system calls that Python leaves out."""
+    """Return the C library, for system calls that Python does not offer."""
     import ctypes
 
     return ctypes.CDLL(None, use_errno=True)
@@ -33,40 +33,39 @@ def _libc() -> CDLL:
 
 
 def allocate_blocks(fd: int, size: int) -> None:
-    """Make the file at least `size` bytes long, with room on the disk for all of them."""
+    """Make the file at least `size` bytes long, and reserve room on the disk for all of them."""
     os.posix_fallocate(fd, 0, size)
 
 
 def extend(fd: int, size: int) -> None:
-    """Make the file at least `size` bytes long, perhaps without room for them: what Kafka does."""
+    """Make the file at least `size` bytes long, perhaps without room on the disk for them, as Kafka does."""
     if os.fstat(fd).st_size < size:
         os.ftruncate(fd, size)
 
 
 def reserve_blocks(fd: int, position: int, length: int, library: object | None = None) -> None:
-    """Find room for `length` bytes from `position` on; the size of the file stays what it is. `library` is
-    the C library, if it is not the process's own.
+    """Reserve room for `length` bytes from `position` on; the size of the file does not change.
 
-    Nothing happens where that cannot be done, or where there is no disk (tmpfs would take memory and time for
-    it).
+    `library` replaces the process's C library. Nothing happens where the system cannot do this, or where
+    there is no disk (tmpfs would take memory and time for it).
     """
     if os.major(os.fstat(fd).st_dev):
         from ctypes import c_int64
 
-        with contextlib.suppress(AttributeError):  # where the C library has no such call
+        with contextlib.suppress(AttributeError):  # a C library without that call
             calls: Any = library or _libc()
             calls.fallocate64(fd, _KEEP_SIZE, c_int64(position), c_int64(length))
 
 
 def reserve_nothing(fd: int, position: int, length: int) -> None:
-    """Do nothing: each write finds room for itself."""
+    """Do nothing: each write then finds its own room."""
 
 
 # -- to the device -------------------------------------------------------------------------------------------
 
 
 def sync_bytes(fd: int) -> None:
-    """Force a file's bytes to the device, and of its metadata what is needed to read them back."""
+    """Force a file's bytes to the device, with the metadata needed to read them back."""
     os.fdatasync(fd)
 
 
@@ -102,10 +101,9 @@ def sync_volume(path: str) -> None:
 
 
 def sync_tree(path: str) -> None:
-    """Force all files and directories below `path` to the device one by one; those that are deleted
-    meanwhile do not matter.
+    """Force all files and directories below `path` to the device one by one; deleted ones are ignored.
 
-    `os.sync` would not do: it waits for the device on Linux alone.
+    `os.sync` is no alternative: it waits for the device on Linux alone.
     """
     with contextlib.suppress(FileNotFoundError), os.scandir(path) as entries:
         for entry in entries:
@@ -125,7 +123,7 @@ def _sync_path(path: str) -> None:
             os.close(fd)
 
 
-# -- the choice ----------------------------------------------------------------------------------------------
+# -- the choice of implementations -----------------------------------------------------------------------
 
 allocate = allocate_blocks if capabilities.has(os, "posix_fallocate") else extend
 reserve = reserve_blocks if capabilities.LINUX else reserve_nothing

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TimestampOffset(msgspec.Struct, frozen=True):
-    """A record found by time: its offset, its timestamp in ms, and the leader epoch it was written in."""
+    """A record found by time: offset, timestamp in ms, and the leader epoch in which it was written."""
 
     offset: int
     timestamp: int
@@ -26,7 +26,7 @@ class TimestampOffset(msgspec.Struct, frozen=True):
 
 
 def find(segments: Segments, timestamp: int, log_start_offset: int) -> TimestampOffset | None:
-    """The first record at or above the log start whose timestamp is >= `timestamp`."""
+    """Return the first record at or above the log start whose timestamp is >= `timestamp`."""
     for segment in segments:
         if segment.max_timestamp < timestamp:
             continue
@@ -37,7 +37,7 @@ def find(segments: Segments, timestamp: int, log_start_offset: int) -> Timestamp
 
 
 def find_max(segments: Segments) -> TimestampOffset | None:
-    """The first record that carries the largest timestamp; None in a log without timestamps."""
+    """Return the first record that has the largest timestamp; None in a log without timestamps."""
     newest = max(segments, key=lambda segment: segment.max_timestamp)
     if newest.max_timestamp == NO_TIMESTAMP:
         return None
@@ -45,9 +45,9 @@ def find_max(segments: Segments) -> TimestampOffset | None:
 
 
 def _find_in(segment: Segment, timestamp: int, from_offset: int) -> TimestampOffset | None:
-    """The first record of the segment with such a timestamp, at or above `from_offset`.
+    """Return the segment's first record at or above `from_offset` whose timestamp is >= `timestamp`.
 
-    Every record that is newer than an entry of the time index lies after its offset: the search begins there.
+    Every record newer than an entry of the time index lies after its offset, so the search begins there.
     """
     begin = segment.time_index.offset_for(timestamp - 1)
     for position, header in segment.headers(max(begin, from_offset)):

@@ -1,4 +1,5 @@
-"""The transaction index of a segment: the aborted transactions whose marker it holds (TransactionIndex).
+"""The transaction index of a segment: the aborted transactions whose marker is in the segment
+(TransactionIndex).
 
 Entries of 34 bytes, big-endian: int16 version 0, int64 producer id, first offset, last offset (the marker's),
 and the last stable offset at that time. Created with the first entry.
@@ -41,10 +42,10 @@ class TransactionIndex:
         self.path = path
         self.count = 0
         self._rewritten: bytearray | None = None
-        """The entries found so far, while the index is made anew."""
+        """Entries found so far while the index is rebuilt; None otherwise."""
 
     def load(self) -> bool:
-        """Count the entries of an existing file; False if it is damaged."""
+        """Count the entries of an existing file; return False if it is damaged."""
         size = self._files.size(self.path) or 0
         self.count = size // _ENTRY.size
         if size % _ENTRY.size:
@@ -54,7 +55,7 @@ class TransactionIndex:
         return len(entries) == self.count and offsets == sorted(set(offsets))
 
     def append(self, entry: AbortedTransaction) -> None:
-        """Add the transaction whose marker was just appended."""
+        """Add the transaction of the abort marker that was just appended."""
         data = _ENTRY.pack(
             _VERSION, entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset
         )
@@ -66,15 +67,15 @@ class TransactionIndex:
         self.count += 1
 
     def begin_rewrite(self) -> None:
-        """Forget all entries; those that are appended from now on are in the file at `end_rewrite`."""
+        """Drop all entries; `end_rewrite` writes those that are appended from now on."""
         self._rewritten = bytearray()
         self.count = 0
 
     def end_rewrite(self) -> None:
-        """Have in the file what was appended since `begin_rewrite`, and on the device.
+        """Write the entries appended since `begin_rewrite` to the file and sync it.
 
-        The segment may lie below the recovery point, so that nobody looks at it again after the next power
-        cut; and an index without its entries looks like one that has none.
+        The segment may lie below the recovery point, so that no later recovery reads it; and an index that
+        lost its entries cannot be told from one that never had any.
         """
         data, self._rewritten = self._rewritten, None
         assert data is not None, "it has begun"
@@ -87,7 +88,7 @@ class TransactionIndex:
             self._files.sync_directory(self.path.rpartition("/")[0])
 
     def entries(self, after: int = 0) -> list[AbortedTransaction]:
-        """The entries from number `after` on."""
+        """Return the entries from number `after` on."""
         if after >= self.count:
             return []
         file = self._files.open_existing(self.path)
@@ -99,7 +100,9 @@ class TransactionIndex:
         ]
 
     def overlapping(self, first: int, upper: int) -> tuple[list[AbortedTransaction], bool]:
-        """Transactions with data in [first, upper), and whether later segments hold no more of them."""
+        """Return the transactions with data in [first, upper), and whether later segments have no more of
+        them.
+        """
         found: list[AbortedTransaction] = []
         for entry in self.entries():
             if entry.last_offset >= first and entry.first_offset < upper:
@@ -116,7 +119,7 @@ class TransactionIndex:
             self._files.truncate(self._files.open(self.path), keep * _ENTRY.size)
 
     def reset(self) -> None:
-        """Drop all entries and the file."""
+        """Drop all entries and remove the file."""
         self._rewritten = None
         self.count = 0
         self._files.remove([self.path])

@@ -1,1 +1,1 @@
-"""Log compaction: which log to clean, what stays of it, and putting that in its place (KIP-58, KIP-534)."""
+"""Log compaction: choosing a log, copying the records to keep, replacing its segments (KIP-58, KIP-534)."""

@@ -1,8 +1,8 @@
 """The pure-Python implementation of `_native.c`, which the log cleaner uses through `sieve`.
 
-The offset map is an array of unsigned 64-bit numbers, three an entry: both halves of the MD5 of the key, and
+The offset map is an array of unsigned 64-bit numbers, three per entry: the two halves of the key's MD5, and
 the offset. Open addressing with double hashing over a prime number of entries; an entry without a digest is
-empty. The caller keeps at least one empty, where a search ends.
+empty. The caller keeps at least one entry empty, where a search ends.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ if TYPE_CHECKING:
     Table = array[int]
 
 WIDTH: Final = 3
-"""Numbers an entry."""
+"""Numbers per entry."""
 
 _SIGN: Final = 1 << 63
 _DIGEST = struct.Struct("<QQ").unpack
 
 
 def locate(table: Table, key: bytes) -> tuple[int, int, int]:
-    """Find the entry of a key, or the empty one where it belongs; return it with the halves of the key's
-    digest.
+    """Find the entry of a key, or the empty entry where the key belongs.
+
+    Returns the entry's index and the two halves of the key's digest.
     """
-    import hashlib  # it loads OpenSSL, some MB of memory: not before something is cleaned
+    import hashlib  # imported here because it loads OpenSSL, some MB of memory
 
     first, second = _DIGEST(hashlib.md5(key, usedforsecurity=False).digest())
     return _seek(table, first, second), first, second
@@ -51,7 +52,7 @@ def _seek(table: Table, first: int, second: int) -> int:
 
 
 def move(old: Table, new: Table, /) -> None:
-    """Put the entries of one table into another, which has room for them and none of them."""
+    """Copy the entries of one table into another, which has room for them and none of their keys."""
     for at in range(0, len(old), WIDTH):
         first, second, offset = old[at : at + WIDTH]
         if first or second:
@@ -60,7 +61,7 @@ def move(old: Table, new: Table, /) -> None:
 
 
 def put(table: Table, body: Buffer, count: int, base_offset: int, first_offset: int, /) -> int:
-    """Note the keys of a batch's records from `first_offset` on, and their offsets.
+    """Put the keys of a batch's records from `first_offset` on into the table, with their offsets.
 
     Returns the number of keys that are new, or -1 unless the body is `count` whole records.
     """
@@ -86,10 +87,11 @@ def keep(
     keeps_tombstones: int,
     /,
 ) -> tuple[int, int, int, Buffer] | None:
-    """The records that stay: the newest of each key, no tombstone unless they are kept, all above `latest`.
+    """Filter the records of a batch: keep the newest record of each key, and every record above `latest`.
 
-    Returns how many stay, the largest of their timestamps (ms), how many have no value, and their bytes
-    (`body` itself where all stay); None unless the body is `count` whole records.
+    Tombstones are dropped unless `keeps_tombstones`. Returns the number of records kept, their largest
+    timestamp (ms), how many of them have no value, and their bytes (`body` itself if all are kept); None
+    unless the body is `count` whole records.
     """
     data = bytes(body)
     records = _read(data, count, base_offset, base_timestamp)
@@ -113,7 +115,9 @@ def keep(
 
 
 def rebase(body: Buffer, count: int, shift: int, /) -> bytes | None:
-    """The records with `shift` (ms) added to each timestamp delta; None unless they are `count` whole."""
+    """Return the records with `shift` (ms) added to each timestamp delta; None unless they are `count` whole
+    records.
+    """
     data, out = bytes(body), bytearray()
     if _read(data, count, 0, 0) is None:
         return None
@@ -135,12 +139,12 @@ def put_plain(
     first_offset: int,
     /,
 ) -> tuple[int, int, int]:
-    """Do as `put` for the batches of a chunk from `position` on, as far as they are whole, right by their
-    CRC, neither compressed nor in a transaction, and have no more records than there is room for new keys.
+    """Put the keys of the plain batches of a chunk into the table, from `position` on.
 
-    Returns the position of the first that is none of that, the number of new keys, and the last offset that
-    was seen (-1: none). This implementation stops at the first batch: many at once are no
-    faster in Python.
+    A plain batch is whole, has the right CRC, and is neither compressed nor in a transaction. The walk ends
+    at the first batch that is not plain, or that has more records than there is `room` for new keys. Returns
+    the position of that batch, the number of new keys, and the last offset that was seen (-1 without any).
+    This implementation handles one batch per call: several at once are no faster in Python.
     """
     del table, crc, chunk, room, first_offset
     return position, 0, -1
@@ -156,12 +160,12 @@ def keep_plain(
     upper_offset: int,
     /,
 ) -> tuple[int, int, int, bytes, list[tuple[int, int, int]]]:
-    """Do as `keep` for such batches, as far as they need no delete horizon and are not emptied although their
-    header may have to stay.
+    """Filter the records of the plain batches of a chunk, from `position` on, by the rules of `keep`.
 
-    Returns the position of the first that is none of that, the number of records read and kept, the batches
-    that stay, and of each its size, last offset and largest timestamp. This implementation stops at the
-    first batch.
+    The walk ends at the first batch that is not plain (`put_plain`), needs a delete horizon, or would be
+    emptied while its header may have to be kept. Returns the position of that batch, the numbers of records
+    read and kept, the bytes of the kept batches, and the size, last offset and largest timestamp of each.
+    This implementation handles one batch per call.
     """
     del table, crc, chunk, latest, now_ms, upper_offset
     return position, 0, 0, b"", []
@@ -173,7 +177,7 @@ def _read(body: Buffer, count: int, base_offset: int, base_timestamp: int) -> li
 
 
 def _spans(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield for each record its start, the position after its length, and its end."""
+    """Yield for each record its start, the position after its length prefix, and its end."""
     position, size = 0, len(data)
     while position < size:
         length, start = read_varint(data, position, size)

@@ -1,6 +1,7 @@
-"""Cleaning one batch: which of its records stay (Kafka's Cleaner.cleanInto and MemoryRecords.filterTo).
+"""Cleaning one batch: choosing the records to keep (Kafka's Cleaner.cleanInto and MemoryRecords.filterTo).
 
-Pure: bytes in, bytes out. A kept batch keeps base offset, last offset, sequences, producer and leader epoch.
+Pure: bytes in, bytes out. A kept batch keeps its base offset, last offset, sequences, producer and leader
+epoch.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ Buffer = bytes | bytearray | memoryview
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A batch to write, and what the indexes are told of it; an emptied batch has no timestamp for them."""
+    """A batch to write, with the last offset and largest timestamp for the indexes; a batch without records
+    has no timestamp to index.
+    """
 
     data: Buffer
     last_offset: int
@@ -50,7 +53,7 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class BatchCleaner:
-    """Judges the batches of a log one after another, in offset order."""
+    """Filter for the batches of a log, which are given one after another in offset order."""
 
     __slots__ = ("_newest", "_rules", "_transactions")
 
@@ -62,14 +65,14 @@ class BatchCleaner:
     def clean_plain(
         self, chunk: memoryview, position: int
     ) -> tuple[int, int, int, Buffer, list[tuple[int, int, int]]]:
-        """Clean the plain batches of a chunk from `position` on; the result is that of `sieve.keep_plain`."""
+        """Clean the plain batches of a chunk from `position` on; returns the result of `sieve.keep_plain`."""
         newest, rules = self._newest, self._rules
         return sieve.keep_plain(
             newest.table, crc32c, chunk, position, newest.latest, rules.now_ms, rules.upper_offset
         )
 
     def clean(self, batch: memoryview, header: BatchHeader) -> Kept | None:
-        """Return the part of a batch that stays, or None where nothing stays. Raises RecordsDamaged."""
+        """Return the part of a batch to keep, or None if the batch is dropped. Raises RecordsDamaged."""
         is_discardable = self._transactions.is_discardable(batch, header)
         if header.is_control:
             return self._clean_marker(batch, header, is_discardable)
@@ -98,7 +101,11 @@ class BatchCleaner:
         return Kept(batch, header.last_offset, header.max_timestamp, header.record_count)
 
     def _clean_marker(self, batch: memoryview, header: BatchHeader, is_discardable: bool) -> Kept | None:
-        """A marker without data stays until its own horizon, so that slow readers see it (KIP-534)."""
+        """Return the part of a control batch to keep.
+
+        A marker whose transaction has no data left is kept until its own delete horizon, so that slow readers
+        see it (KIP-534).
+        """
         is_past = header.has_delete_horizon and header.base_timestamp <= self._rules.now_ms
         if header.record_count == 0 or (is_discardable and is_past):
             return self._empty(batch, header)
@@ -110,7 +117,9 @@ class BatchCleaner:
     def _with_horizon(
         self, batch: memoryview, header: BatchHeader, records: Buffer, count: int, newest_ms: int
     ) -> Kept:
-        """The batch with these records and the time when its tombstones, or the marker, may go."""
+        """Return the batch with these records and a delete horizon, the time from which tombstones or the
+        marker may be removed.
+        """
         horizon_ms = self._rules.now_ms + self._rules.delete_retention_ms
         rebased = sieve.rebase(records, count, _as_long(header.base_timestamp - horizon_ms))
         if rebased is None:
@@ -120,7 +129,10 @@ class BatchCleaner:
     # -- batches without records -----------------------------------------------------------------------------
 
     def _empty(self, batch: memoryview, header: BatchHeader) -> Kept | None:
-        """Only the header, where it is needed: a producer's last sequence, or the end of what was cleaned."""
+        """Return only the header of a batch, or None where not even the header is needed.
+
+        The header is kept if it has a producer's last sequence or ends the cleaned range.
+        """
         if not (self._ends_a_producer(header) or header.next_offset == self._rules.upper_offset):
             return None
         data = bytearray(batch[:HEADER_SIZE])
@@ -131,7 +143,9 @@ class BatchCleaner:
         return Kept(data, header.last_offset, NO_TIMESTAMP, 0)
 
     def _ends_a_producer(self, header: BatchHeader) -> bool:
-        """Whether the batch holds a producer's last data or, where it has none, the marker with its epoch."""
+        """Return whether a batch holds a producer's last data or, for a producer without data, the marker
+        with its epoch.
+        """
         last = self._rules.producers.get(header.producer_id)
         if last is None:
             return False
@@ -142,7 +156,7 @@ class BatchCleaner:
 
 
 def unpack(batch: memoryview, header: BatchHeader, max_message_bytes: int) -> Buffer:
-    """The records of a batch, uncompressed. Raises RecordsDamaged."""
+    """Return the uncompressed records of a batch. Raises RecordsDamaged."""
     packed = batch[HEADER_SIZE : header.size]
     if header.codec == Codec.NONE:
         return packed
@@ -157,8 +171,9 @@ def _rewrite(
     newest_ms: int,
     horizon_ms: int | None = None,
 ) -> Kept:
-    """The batch with these records alone, under its own codec. `horizon_ms`, if new, goes where the base
-    timestamp was.
+    """Return the batch with these records alone, under its own codec.
+
+    A new `horizon_ms` is stored in the place of the base timestamp.
     """
     flags, base_timestamp = header.attributes, header.base_timestamp
     max_timestamp = header.max_timestamp if header.uses_log_append_time else newest_ms
@@ -174,5 +189,5 @@ def _rewrite(
 
 
 def _as_long(value: int) -> int:
-    """The number as a Java `long`, which wraps around at 64 bits."""
+    """Wrap a number around at 64 bits, like a Java `long`."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)

@@ -1,7 +1,8 @@
-"""The log cleaner of a broker: picks logs, has them cleaned, puts the results in place (Kafka's LogCleaner).
+"""The log cleaner of a broker: picks logs, has them cleaned, and replaces their segments (Kafka's
+LogCleaner).
 
-All of it on the event loop, except the reading and writing of records, which a `Runner` does. What happens
-to a log meanwhile (retention, truncation, deletion) goes first: a result that no longer fits is thrown away.
+Everything runs on the event loop except the reading and writing of records, which a `Runner` does. Retention,
+truncation and deletion take precedence: a result that no longer fits the log is discarded.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 _POLL_MS: Final = 20
 _LONGEST_DELAY_MS: Final = 1000
-"""The longest time until a changed configuration is obeyed."""
+"""Longest time in ms until a changed configuration takes effect."""
 
 
 class Compacted(msgspec.Struct, frozen=True, tag=True):
@@ -58,7 +59,7 @@ class Compacted(msgspec.Struct, frozen=True, tag=True):
 
 
 class _Cleaning:
-    """One log being cleaned."""
+    """A cleaning of one log in progress."""
 
     __slots__ = ("cuts", "job", "log", "pending", "runner", "started_ms")
 
@@ -72,7 +73,7 @@ class _Cleaning:
 
 
 class _Request:
-    """A request to compact a log now, whose caller waits for the result."""
+    """A request to compact a log now; its caller waits for the result."""
 
     __slots__ = ("before", "log", "outcome", "target")
 
@@ -112,19 +113,18 @@ class LogCleaner:
         self._paused_until_ms: dict[str, int] = {}
         self._idle_since_ms = -(1 << 62)
         self.uncleanable: dict[tuple[str, bytes], str] = {}
-        """Logs, by directory and topic id, that could not be cleaned, and why; left alone until the next
-        start. A topic that is made again has another id: nothing is wrong with its logs.
-        """
+        """Reasons why logs could not be cleaned, by directory and topic id; these logs are skipped until the
+        next start. A topic that is created again has another id, so its logs are cleaned."""
         self._timer: Timer | None = None
 
     # -- start and stop --------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Look for something to clean, and go on doing so every `log.cleaner.backoff.ms`."""
+        """Look for a log to clean now, and again every `log.cleaner.backoff.ms`."""
         self._round()
 
     def stop(self) -> None:
-        """Give up what is under way; nothing of it is in place."""
+        """Stop the cleanings in progress; none of their results is put in place."""
         if self._timer is not None:
             self._timer.cancel()
         for cleaning in list(self._running.values()):
@@ -134,8 +134,8 @@ class LogCleaner:
         self._requests.clear()
 
     def compact(self, logs: Iterable[Log]) -> list[Promise[Compacted]]:
-        """Clean these logs now, whatever their dirty ratio, up to their log end; each promise says when it is
-        done.
+        """Clean these logs now, whatever their dirty ratio, up to their log end; each promise gives the
+        result.
 
         The active segment is rolled, since it is never cleaned. `min.compaction.lag.ms` and open transactions
         are respected. Raises StorageError.
@@ -149,7 +149,9 @@ class LogCleaner:
         return [request.outcome for request in requests]
 
     def bytes_cleaned(self, log: Log) -> int:
-        """Bytes of a log's old segments that the cleaning under way has dealt with; 0 if there is none."""
+        """Return the bytes of a log's old segments that the running cleaning has processed; 0 if no cleaning
+        runs.
+        """
         cleaning = self._running.get(log.directory)
         if cleaning is None:
             return 0
@@ -158,7 +160,9 @@ class LogCleaner:
     # -- the rounds ------------------------------------------------------------------------------------------
 
     def _round(self) -> None:
-        """Hear what the runners did, start new ones, and come back, whatever goes wrong with one of them."""
+        """Process the runners' reports, start new cleanings, and schedule the next round, even if one
+        cleaning fails.
+        """
         config = self._config()
         for cleaning in list(self._running.values()):
             try:
@@ -177,7 +181,7 @@ class LogCleaner:
         self._timer = self._clock.call_later(delay_ms, self._round)
 
     def _begin_next(self, config: CleanerConfig) -> bool:
-        """Start on the log that needs it most; False if none does."""
+        """Start to clean the log that needs it most; return False if no log needs it."""
         now_ms = self._clock.now_ms()
         chosen = self._requested()
         is_idle = now_ms < self._idle_since_ms + config.backoff_ms - _POLL_MS
@@ -207,7 +211,9 @@ class LogCleaner:
         return True
 
     def _requested(self) -> tuple[Log, Cleanable] | None:
-        """The first log that somebody waits for and that has something to clean; the others are done."""
+        """Return the first requested log that has something to clean; complete the requests for logs that
+        have nothing.
+        """
         for request in list(self._requests):
             log = request.log
             if log.directory in self._running:
@@ -283,7 +289,9 @@ class LogCleaner:
             self._end(cleaning, problem="the log has changed meanwhile")
 
     def _is_current(self, cleaning: _Cleaning) -> bool:
-        """Whether the log is what it was when the cleaning began, and still wants to be cleaned."""
+        """Return whether the log is unchanged since the cleaning began and its config still asks for
+        compaction.
+        """
         log = cleaning.log
         return (
             self._logs.get(log.topic, log.partition) is log
@@ -295,11 +303,11 @@ class LogCleaner:
         )
 
     def _is_moving(self, log: Log) -> bool:
-        """Whether the log is being copied to another directory: what is copied would not be clean there."""
+        """Return whether the log is being copied to another directory, where the copy would not be clean."""
         return self._logs.futures.get(log.topic, log.partition) is not None
 
     def _obey(self, cleaning: _Cleaning, report: Report) -> bool:
-        """Do what follows from a report; whether it was the last. Raises StorageError."""
+        """Act on a report; return whether it was the last one. Raises StorageError."""
         log = cleaning.log
         match report:
             case GroupCleaned(base_offsets):
@@ -335,7 +343,7 @@ class LogCleaner:
         self.uncleanable[log.directory, log.topic_id] = message
 
     def _pause(self, log: Log, problem: str) -> None:
-        """Leave the log alone for a while, and tell those who wait for it."""
+        """Skip the log for `log.cleaner.backoff.ms`, and complete the requests for it with the problem."""
         self._paused_until_ms[log.directory] = self._clock.now_ms() + self._config().backoff_ms
         for request in [request for request in self._requests if request.log is log]:
             self._requests.remove(request)
@@ -353,13 +361,13 @@ class LogCleaner:
 
     def _remove_leftovers(self, log: Log) -> None:
         files = log.context.files
-        with contextlib.suppress(OSError):  # the log may be gone; what stays goes with the next cleaning
+        with contextlib.suppress(OSError):  # the log may be gone; leftovers are removed at its next cleaning
             names = [name for name in files.list(log.directory) if name.endswith(CLEANED)]
             files.remove(f"{log.directory}/{name}" for name in names)
 
 
 def make_job(log: Log, cleanable: Cleanable, config: CleanerConfig, now_ms: int) -> CleanJob:
-    """Everything that a runner has to know, as it is now."""
+    """Return the job for a runner, with the sizes of the segments and the configs as they are now."""
     log_config = log.config
     files = log.context.files
     return CleanJob(

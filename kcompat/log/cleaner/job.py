@@ -1,4 +1,4 @@
-"""The job and the reports of a cleaning: plain values that travel between two processes as JSON."""
+"""The job and the reports of a cleaning, plain values that two processes exchange as JSON."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import msgspec
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """The rules of one round of cleaning; times in ms, offsets exclusive at the top.
+    """Rules of one cleaning; times in ms, offset bounds exclusive.
 
-    `producers` has the last data offset (-1: none) and the epoch of every producer that the log knows.
+    `producers` has the last data offset (-1 without data) and the epoch of every producer that the log knows.
     """
 
     now_ms: int
@@ -19,7 +19,9 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SegmentPart(msgspec.Struct, frozen=True):
-    """One segment as it was when the cleaning began; sizes in bytes, `modified_ms` of its log file."""
+    """One segment when the cleaning began; sizes in bytes, `modified_ms` is the time of the log file's last
+    change.
+    """
 
     base_offset: int
     size: int
@@ -29,9 +31,10 @@ class SegmentPart(msgspec.Struct, frozen=True):
 
 
 class CleanJob(msgspec.Struct, frozen=True, kw_only=True):
-    """Clean the segments `parts` of the log in `directory`: all of those below `rules.upper_offset`.
+    """Order to clean the segments `parts` of the log in `directory`, which are all those below
+    `rules.upper_offset`.
 
-    The map of keys is built from `first_dirty_offset` on and takes at most `map_bytes`, filled up to
+    The offset map is built from `first_dirty_offset` on and takes at most `map_bytes`, filled up to
     `load_factor`. `bytes_per_second` limits reads and writes together.
     """
 
@@ -48,7 +51,7 @@ class CleanJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tally(msgspec.Struct):
-    """Bytes that were read, and bytes that were kept."""
+    """Records and bytes that were read, and those that were kept."""
 
     bytes_read: int = 0
     bytes_kept: int = 0
@@ -58,33 +61,35 @@ class Tally(msgspec.Struct):
 
 
 class GroupCleaned(msgspec.Struct, frozen=True, tag=True):
-    """The segments at these base offsets are now `.cleaned` files at the first of them, synced."""
+    """Report that the segments at these base offsets were merged into synced `.cleaned` files named after the
+    first of them.
+    """
 
     base_offsets: tuple[int, ...]
     size: int
 
 
 class Finished(msgspec.Struct, frozen=True, tag=True):
-    """All groups are done; below `end_offset` the log is clean."""
+    """Report that all groups are done; the log is clean below `end_offset`."""
 
     end_offset: int
     tally: Tally
 
 
 class Damaged(msgspec.Struct, frozen=True, tag=True):
-    """The log cannot be cleaned, since what is in it is damaged."""
+    """Report that the log cannot be cleaned because its data is damaged."""
 
     message: str
 
 
 class Interrupted(msgspec.Struct, frozen=True, tag=True):
-    """The cleaning process was killed; nothing is wrong with the log."""
+    """Report that the cleaning process was killed; the log is not at fault."""
 
     message: str
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """A file operation failed."""
+    """Report that a file operation failed."""
 
     errno: int
     message: str
@@ -92,4 +97,4 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
 Report = GroupCleaned | Finished | Damaged | Interrupted | Failed
 LAST_WORDS = Finished, Damaged, Interrupted, Failed
-"""After one of these nothing more is heard."""
+"""Types of report that end a cleaning."""

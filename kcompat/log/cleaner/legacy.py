@@ -1,7 +1,7 @@
-"""Cleaning messages of the old formats (magic 0 and 1), which a log may hold that an old Kafka began.
+"""Cleaning messages of the old formats (magic 0 and 1), which a log that an old Kafka began may hold.
 
-They know no transactions and no delete horizon: a tombstone goes once its segment is older than
-`delete.retention.ms` before the newest clean segment. What is one batch here is one outer message.
+The old formats have no transactions and no delete horizon: a tombstone is removed once its segment is older
+than the newest clean segment by `delete.retention.ms`. Each outer message counts as one batch.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 
 def _open(data: bytes, max_message_bytes: int) -> tuple[LegacyMessage, list[LegacyMessage]]:
-    """The outer message, and the messages inside (itself, unless it is a wrapper). Raises RecordsDamaged."""
+    """Return the outer message and the messages inside it (itself, unless it is a wrapper).
+
+    Raises RecordsDamaged.
+    """
     try:
         return next(shallow_messages(data)), list(read_messages(data, max_message_bytes))
     except (MessageCorrupt, StopIteration) as damage:
@@ -37,14 +40,16 @@ def _open(data: bytes, max_message_bytes: int) -> tuple[LegacyMessage, list[Lega
 def keys_of_message(
     batch: memoryview, max_message_bytes: int, first_dirty: int
 ) -> tuple[int, list[tuple[bytes, int]]]:
-    """The last offset of an outer message, and the keys inside from the first dirty offset on."""
+    """Return the last offset of an outer message, and the keys and offsets inside from the first dirty offset
+    on.
+    """
     outer, messages = _open(bytes(batch), max_message_bytes)
     keys = [(m.key, m.offset) for m in messages if m.key is not None and m.offset >= first_dirty]
     return outer.offset, keys
 
 
 class LegacyCleaner:
-    """Judges the messages of one segment."""
+    """Filter for the messages of one segment."""
 
     __slots__ = ("_keeps_tombstones", "_max_message_bytes", "_newest")
 
@@ -56,7 +61,7 @@ class LegacyCleaner:
         self._keeps_tombstones = part.modified_ms > horizon
 
     def clean(self, batch: memoryview) -> tuple[Kept | None, int]:
-        """Return the part of an outer message that stays, or None, and the number of messages that it had.
+        """Return the part of an outer message to keep, or None if it is dropped, and its number of messages.
 
         Raises:
             RecordsDamaged: the messages inside cannot be read.
@@ -81,7 +86,7 @@ class LegacyCleaner:
 
 
 def _wrap(outer: LegacyMessage, kept: list[LegacyMessage], timestamp: int) -> bytes:
-    """A wrapper around the messages that stay; in magic 1 their offsets count from the first of them."""
+    """Return a wrapper around the kept messages; in magic 1 their offsets count from the first message."""
     base = kept[0].offset if outer.magic == MAGIC_V1 else 0
     inner = b"".join(encode_message(m.offset - base, m.magic, 0, m.timestamp, m.key, m.value) for m in kept)
     return encode_wrapper(

@@ -1,7 +1,7 @@
-"""The newest offset of every key, in 24 bytes an entry (Kafka's SkimpyOffsetMap).
+"""The newest offset of every key, in 24 bytes per entry (Kafka's SkimpyOffsetMap).
 
-Keys are not stored, only their MD5, 128 bits: two keys that share them are taken for one, in Kafka too. The
-table grows with what is put in, up to its bound.
+A key is represented by its 128-bit MD5: two keys with the same digest count as one, as in Kafka. The table
+grows with its content, up to its bound.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _COMFORTABLE: Final = 0.66
 class OffsetMap:
     """An open-addressing table of at most `max_bytes`, filled up to `load_factor`.
 
-    `latest` is the last offset that cleaning may judge by this map; whoever fills it keeps it up to date.
+    `latest` is the last offset that cleaning may judge by this map; the code that fills the map keeps it up
+    to date.
     """
 
     __slots__ = ("_limit", "_max_slots", "_slots", "latest", "size", "table")
@@ -41,13 +42,14 @@ class OffsetMap:
         self.latest = MISSING
         self._slots = min(_SMALLEST, self._max_slots)
         self.table = _empty(self._slots)
-        """The table for `sieve`; other code must not change it."""
+        """The table for the functions of `sieve`; no other code changes it."""
 
     def put_batch(self, body: Buffer, count: int, base_offset: int, first_offset: int) -> bool:
-        """Note the keys of the `count` records in a batch's uncompressed bytes, from `first_offset` on.
-        False, and nothing is noted, if they may not fit. Raises RecordsDamaged.
+        """Put the keys of the `count` records of a batch into the map, from `first_offset` on; `body` is
+        uncompressed.
 
-        One batch always fits into an empty map, whatever its bound, so that cleaning gets on.
+        Returns False and adds nothing if they may not fit. Raises RecordsDamaged. One batch always fits into
+        an empty map, whatever its bound, so that every cleaning makes progress.
         """
         if not 0 <= count <= len(body) // SMALLEST_RECORD:
             raise damage(base_offset, count)
@@ -60,8 +62,9 @@ class OffsetMap:
         return True
 
     def put_plain(self, chunk: memoryview, position: int, first_offset: int) -> int:
-        """Note the keys of the plain batches of a chunk from `position` on, as `sieve.put_plain` does, and
-        see to `latest`. Returns where it stopped.
+        """Put the keys of the plain batches of a chunk into the map, from `position` on, and update `latest`.
+
+        Returns the position of the first batch that `sieve.put_plain` does not handle.
         """
         room = self._capacity() - self.size
         position, added, last_offset = sieve.put_plain(
@@ -72,7 +75,7 @@ class OffsetMap:
         return position
 
     def put_all(self, entries: Sequence[tuple[bytes, int]]) -> bool:
-        """Note keys and offsets as they are. False, and nothing is noted, if they may not fit."""
+        """Put these keys and offsets into the map; return False and add nothing if they may not fit."""
         if not self._make_room(len(entries)):
             return False
         table = self.table
@@ -83,25 +86,25 @@ class OffsetMap:
         return True
 
     def get(self, key: bytes) -> int:
-        """The newest offset of the key, or -1."""
+        """Return the newest offset of a key, or -1."""
         table = self.table
         at, _, _ = locate(table, key)
         return table[at + 2] if table[at] or table[at + 1] else MISSING
 
     def _capacity(self) -> int:
-        """Number of keys that the table takes at its present size."""
+        """Return the number of keys that the table takes at its present size."""
         if self._slots == self._max_slots:
             return self._limit
         return int(self._slots * _COMFORTABLE)
 
     def _make_room(self, count: int) -> bool:
-        """Whether `count` more keys fit, after growing to twice as many as far as the bound allows."""
+        """Grow the table within its bound so that `count` more keys fit; return whether they fit."""
         needed = self.size + count
         if needed > self._limit and self.size:
             return False
         if needed <= self._capacity():
             return True
-        least = int(needed * 1.1) + 16  # primes are denser than that
+        least = int(needed * 1.1) + 16  # a prime lies between `needed` and this number
         slots = _prime_up_to(max(min(int(2 * needed / _COMFORTABLE), self._max_slots), least))
         if slots > self._slots:
             table = _empty(slots)
@@ -111,7 +114,7 @@ class OffsetMap:
 
 
 def damage(base_offset: int, count: int) -> RecordsDamaged:
-    """Return the exception for a batch that has not as many whole records as its header counts."""
+    """Return the exception for a batch that does not have as many whole records as its header says."""
     return RecordsDamaged(f"the batch at offset {base_offset} does not hold {count} whole records")
 
 
@@ -120,7 +123,7 @@ def _empty(slots: int) -> array[int]:
 
 
 def _prime_up_to(number: int) -> int:
-    """The largest prime that is not above `number`, so that any step reaches every slot."""
+    """Return the largest prime that is at most `number`: with a prime size any step reaches every slot."""
     while number > 2 and any(number % divisor == 0 for divisor in range(2, int(number**0.5) + 1)):
         number -= 1
     return number

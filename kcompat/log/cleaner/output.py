@@ -1,4 +1,4 @@
-"""Writing a cleaned segment: `.cleaned` files that are whole and synced before anyone hears of them."""
+"""Writing a cleaned segment as `.cleaned` files, which are complete and synced before they are reported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _BUFFER: Final = 1 << 20
 
 
 class CleanedSegment:
-    """One segment being written, with its indexes, beside those it will replace. OSError passes through."""
+    """A segment being written with its indexes, beside the segments that it will replace.
+
+    OSError passes through.
+    """
 
     def __init__(self, files: Files, job: CleanJob, base_offset: int) -> None:
         path = f"{job.directory}/{segment_name(base_offset, '')}"
@@ -41,12 +44,13 @@ class CleanedSegment:
 
     @property
     def size(self) -> int:
-        """Bytes of the log so far."""
+        """Bytes written to the log file so far."""
         return self._written + len(self._buffer)
 
     def append(self, data: Buffer, notes: Iterable[tuple[int, int, int]]) -> None:
-        """Add batches; the notes have the size, last offset and largest timestamp of each. The rules of
-        indexing are those of an append.
+        """Append batches; `notes` has the size, last offset and largest timestamp of each.
+
+        Index entries follow the rules of an append.
         """
         position = self.size
         for size, last_offset, timestamp in notes:
@@ -76,7 +80,7 @@ class CleanedSegment:
         self._buffer = bytearray()
 
     def finish(self, modified_ms: int) -> None:
-        """Write what is left and sync everything; the log file gets this modification time."""
+        """Write the remaining data, sync all files, and set the log file's modification time."""
         self._write()
         self._index_time()
         self._offset_index.flush()

@@ -1,8 +1,8 @@
-"""A cleaning in a process of its own: `python -m kcompat.log.cleaner.process LIFELINE`, run by the broker.
+"""A cleaning in its own process: `python -m kcompat.log.cleaner.process LIFELINE`, run by the broker.
 
-The job is standard input, reports are lines on standard output. LIFELINE is the number of a pipe that ends
-when the broker does, however it ends; then this process ends too, since another broker
-may take over the files.
+The job is read from standard input, reports are lines on standard output. LIFELINE is the descriptor of a
+pipe that closes when the broker ends, however it ends. This process then ends too, since another broker may
+take over the files.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kcompat.log.cleaner.run import run
 from kcompat.log.files import FILES
 
 _NICENESS = 10
-"""Clients come first."""
+"""Nice value of the cleaning process, so that the broker's clients get the processor first."""
 
 
 def main() -> None:
-    """Do the job that standard input holds."""
+    """Do the job given on standard input."""
     lifeline = int(sys.argv[1])
     threading.Thread(target=_die_with_broker, args=(lifeline,), daemon=True).start()
     with contextlib.suppress(OSError):
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def _die_with_broker(lifeline: int) -> None:
-    os.read(lifeline, 1)  # nobody writes: it returns when the other end is closed
+    os.read(lifeline, 1)  # nothing is ever written: the read returns when the broker's end is closed
     os._exit(1)
 
 

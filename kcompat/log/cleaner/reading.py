@@ -1,4 +1,4 @@
-"""Reading a segment that is to be cleaned: chunks of it, in which whole batches lie."""
+"""Reading a segment that is to be cleaned, in chunks that contain whole batches."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _SMALLEST_BATCH: Final = LOG_OVERHEAD + SMALLEST_MESSAGE
 
 
 class SegmentReader:
-    """Walks over the first `end` bytes of a log file called `name`, whose batches must be whole up to there.
+    """Reader of the first `end` bytes of a log file called `name`, which must consist of whole batches.
 
-    `chunk` is a piece of the file, and `at` the place in it where the next batch begins; whoever deals with
-    batches in the chunk moves `at` behind them. It has `chunk_bytes`, or one batch that is longer.
+    `chunk` is a piece of the file, and `at` the position in it where the next batch begins; a caller that
+    processes batches in the chunk moves `at` behind them. The chunk has `chunk_bytes`, or one batch that is
+    longer.
     """
 
     __slots__ = ("_chunk_bytes", "_chunk_start", "_end", "_file", "_name", "at", "chunk")
@@ -40,8 +41,9 @@ class SegmentReader:
         return self._chunk_start + self.at
 
     def more(self) -> bool:
-        """Whether a batch comes; if so, all of it is in the chunk. Raises RecordsDamaged where what
-        comes is not a batch; OSError passes through.
+        """Return whether another batch follows, and read it into the chunk as a whole.
+
+        Raises RecordsDamaged if the next bytes are not a batch; OSError passes through.
         """
         left = self._end - self.position
         if left == 0:
@@ -60,7 +62,7 @@ class SegmentReader:
         return True
 
     def take(self) -> memoryview:
-        """The batch that comes, checked by its CRC, and go on behind it. Raises RecordsDamaged."""
+        """Return the next batch after checking its CRC, and move behind it. Raises RecordsDamaged."""
         size = self._size()
         assert size is not None, "more() has said that there is one"
         batch = self.chunk[self.at : self.at + size]
@@ -70,7 +72,9 @@ class SegmentReader:
         return batch
 
     def _size(self) -> int | None:
-        """The size that the batch at `at` says it has; None if that is too small, or not in the chunk."""
+        """Return the size in the header of the batch at `at`; None if it is too small, or the header is not
+        in the chunk.
+        """
         field = self.chunk[self.at + LENGTH_AT : self.at + LOG_OVERHEAD]
         size = int.from_bytes(field, "big", signed=True) + LOG_OVERHEAD
         return size if len(field) == LOG_OVERHEAD - LENGTH_AT and size >= _SMALLEST_BATCH else None

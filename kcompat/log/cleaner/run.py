@@ -1,7 +1,7 @@
 """One cleaning of a log: find each key's newest offset, copy the records to keep (Kafka's Cleaner.doClean).
 
 The cleaning is a generator over the file port, so that it can run in another process, or in small steps in
-this one. It only reads the log and writes `.cleaned` files; its caller swaps them in for the old segments.
+this one. It only reads the log and writes `.cleaned` files; its caller replaces the old segments with them.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ class _Run:
         yield Finished(end_offset, self._tally)
 
     def _read_aborted(self) -> list[AbortedTransaction]:
-        """Return all aborted transactions of the log: one with data here may end in any later segment."""
+        """Return all aborted transactions of the log; the index of any later segment may name one with data
+        here.
+        """
         found: list[AbortedTransaction] = []
         for name in self._files.list(self._job.directory):
             if name.endswith(TXN_INDEX):
@@ -107,7 +109,7 @@ class _Run:
             newest.latest = max(newest.latest, end - 1)  # offsets may be missing at the end (KAFKA-8764)
 
     def _put(self, batch: memoryview, transactions: TransactionWalk) -> bool:
-        """Put the keys of a batch into the map of newest offsets; return False if they may not fit.
+        """Put the keys of a batch into the offset map; return False if they may not fit.
 
         Batches of aborted transactions and control batches are skipped.
         """
@@ -164,9 +166,8 @@ class _Run:
         return SegmentReader(self._files.open_existing(f"{self._job.directory}/{name}"), name, part.size)
 
     def _pay(self, size: int) -> Iterator[float]:
-        """Count `size` bytes read or written; after each `_STEP_BYTES` yield the seconds to wait.
-
-        The wait keeps to the rate limit of the job.
+        """Count `size` bytes read or written; after each `_STEP_BYTES` yield the seconds to wait for the
+        job's rate limit.
         """
         self._unpaid += size
         if self._unpaid >= _STEP_BYTES:

@@ -1,4 +1,4 @@
-"""Runners of a cleaning: in another process, or in this one in small steps."""
+"""Runners of a cleaning: in another process, or in small steps in this process."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ _READ = 1 << 16
 
 
 class Runner(Protocol):
-    """A cleaning under way."""
+    """A cleaning in progress."""
 
     def poll(self) -> list[Report]:
         """Return the reports since the last call; one of `LAST_WORDS` is the last report."""
 
     def stop(self) -> None:
-        """End the cleaning at once; the system call that it is in is the last."""
+        """End the cleaning at once; a system call in progress is completed."""
 
 
 class StepRunner:
-    """In this process: at each `poll` a step or a few, for about a millisecond.
+    """Runner in this process; each `poll` runs steps for about a millisecond.
 
-    One step may be a whole batch or chunk, which can take longer. For where no process can be started, and
-    for tests.
+    One step may process a whole batch or chunk, which can take longer. Used where no process can be started,
+    and in tests.
     """
 
     def __init__(self, job: CleanJob, files: Files, seconds: Callable[[], float] = time.monotonic) -> None:
-        """`seconds` is a clock that does not go back."""
+        """Take the job; `seconds` is a monotonic clock."""
         self._seconds = seconds
         self._steps = run(job, files, seconds)
         self._wait_until_s = 0.0
@@ -67,14 +67,14 @@ class StepRunner:
 
 
 class ProcessRunner:
-    """In a child process, so that the event loop goes on at full speed on another core.
+    """Runner in a child process, so that the event loop goes on at full speed on another core.
 
-    The job goes over in an unlinked file, which never blocks; reports come through a pipe that is polled.
+    The job is passed in an unlinked file, which never blocks; reports come through a pipe that is polled.
     """
 
     def __init__(self, job: CleanJob) -> None:
-        """Start it. OSError passes through."""
-        import subprocess  # most brokers compact nothing
+        """Start the process. OSError passes through."""
+        import subprocess  # imported here, as most brokers compact nothing
         import tempfile
 
         theirs, self._lifeline = os.pipe()
@@ -82,7 +82,7 @@ class ProcessRunner:
             with tempfile.TemporaryFile() as file:
                 file.write(msgspec.json.encode(job))
                 file.seek(0)
-                self._process = subprocess.Popen(  # noqa: S603 - ourselves
+                self._process = subprocess.Popen(  # noqa: S603 - the command is this program itself
                     child.command(f"{__package__}.process", str(theirs)),
                     stdin=file,
                     stdout=subprocess.PIPE,
@@ -104,8 +104,8 @@ class ProcessRunner:
     def poll(self) -> list[Report]:
         """Return the reports since the last call.
 
-        A process that ends without a last word counts as Damaged, because it would end so again; one that was
-        killed counts as Interrupted.
+        A process that ends without a final report counts as Damaged, because a second run would end the same
+        way; a killed process counts as Interrupted.
         """
         reports: list[Report] = []
         while not self._ended:
@@ -125,12 +125,13 @@ class ProcessRunner:
 
     def stop(self) -> None:
         self._process.kill()
-        threading.Thread(target=self._process.wait, daemon=True).start()  # a sync cannot be interrupted
+        # a process in a sync cannot be interrupted
+        threading.Thread(target=self._process.wait, daemon=True).start()
         self._output.close()
         os.close(self._lifeline)
         self._ended = True
 
 
 def start(job: CleanJob) -> Runner:
-    """Begin a cleaning, in a process of its own where this Python can start one. OSError passes through."""
+    """Start a cleaning, in its own process where this Python can start one. OSError passes through."""
     return ProcessRunner(job) if sys.executable else StepRunner(job, FILES)

@@ -1,4 +1,4 @@
-"""Which log to clean, and from where to where (Kafka's LogCleanerManager)."""
+"""The choice of the log to clean and of its offsets (Kafka's LogCleanerManager)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from kcompat.log.segment import Segment
 
 _MAX_SPAN = 2**31 - 1
-"""Number of offsets that one segment may span: its indexes hold offsets relative to the first as int32."""
+"""Number of offsets that one segment may span: its indexes hold offsets relative to the base offset as int32.
+"""
 
 
 class Cleanable(msgspec.Struct, frozen=True):
     """The part of one log that can be cleaned; `upper_offset` is the base offset of a segment.
 
-    `is_forced` where `max.compaction.lag.ms` is over for something in it.
+    `is_forced` is true when a record in it has waited longer than `max.compaction.lag.ms`.
     """
 
     first_dirty_offset: int
@@ -35,12 +36,12 @@ class Cleanable(msgspec.Struct, frozen=True):
 
     @property
     def ratio(self) -> float:
-        """The share of dirty bytes."""
+        """Share of dirty bytes."""
         total = self.clean_bytes + self.dirty_bytes
         return self.dirty_bytes / total if total else 0.0
 
     def is_due(self, min_ratio: float) -> bool:
-        """Whether cleaning is worth it (`min.cleanable.dirty.ratio`), or forced."""
+        """Return whether the dirty ratio reaches `min.cleanable.dirty.ratio`, or the cleaning is forced."""
         return self.ratio > min_ratio or (self.is_forced and self.dirty_bytes > 0)
 
 
@@ -56,8 +57,10 @@ def first_dirty(checkpoint: int | None, log_start_offset: int, log_end_offset: i
 def assess(
     segments: Sequence[Segment], config: LogConfig, first_dirty_offset: int, stable_offset: int, now_ms: int
 ) -> Cleanable:
-    """Return the part of a log that can be cleaned now: below the last stable offset and the active segment,
-    and old enough (`min.compaction.lag.ms`). OSError passes through.
+    """Return the part of a log that can be cleaned now.
+
+    The part ends at the last stable offset, the active segment, or the first segment that is younger than
+    `min.compaction.lag.ms`. OSError passes through.
     """
     bases = [segment.base_offset for segment in segments]
     limit = min(stable_offset, bases[-1])
@@ -77,7 +80,7 @@ def assess(
 
 
 def _is_overdue(dirty: Sequence[Segment], max_lag_ms: int, now_ms: int) -> bool:
-    """Whether a dirty segment began longer ago than records may stay uncompacted."""
+    """Return whether a dirty segment began more than `max_lag_ms` ago."""
     if max_lag_ms == MAX_LONG:
         return False
     times = (segment.first_batch_ms() for segment in dirty)
@@ -85,7 +88,7 @@ def _is_overdue(dirty: Sequence[Segment], max_lag_ms: int, now_ms: int) -> bool:
 
 
 def group(parts: tuple[SegmentPart, ...], job: CleanJob) -> list[list[SegmentPart]]:
-    """Group adjacent segments that become one when they are cleaned (Kafka's `Cleaner.groupSegmentsBySize`).
+    """Group adjacent segments that are merged into one by cleaning (Kafka's `Cleaner.groupSegmentsBySize`).
 
     The log and the indexes of a group fit into one segment, and its offsets lie within an int32 of the first.
     A cleaned segment is never larger than the segments it replaces.

@@ -1,6 +1,6 @@
-"""The log cleaner looks at records one by one: notes their keys in a table, keeps them or leaves them out.
+"""Functions that process records for the log cleaner: put their keys into a table, keep or drop them.
 
-Done by `_native` where it was built, else by the pure-Python implementation `_python`.
+`_native` provides them where it was built, else the pure-Python implementation `_python`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Which transactional batches and markers cleaning may drop (Kafka's CleanedTransactionMetadata).
+"""The transactional batches and markers that cleaning may drop (Kafka's CleanedTransactionMetadata).
 
-A pure machine, fed every batch of the segments in offset order. Data of aborted transactions goes. A marker
-may go when no batch of its transaction was seen before it, so that nothing is left which it decides.
+A state machine without I/O that is given every batch of the segments in offset order. Data of aborted
+transactions is dropped. A marker may be dropped when no batch of its transaction was seen before it, because
+then it decides nothing.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class TransactionWalk:
-    """The transactions that are open, committed or aborted at one point of the walk over the log.
+    """The open, committed and aborted transactions at one point of the walk over the log.
 
-    `kept` collects the index entries of aborted transactions that still have batches, which the cleaned
-    segment needs; whoever writes it empties the list.
+    `kept` collects the index entries of aborted transactions that still have batches. The cleaned segment
+    needs them; the code that writes them empties the list.
     """
 
     __slots__ = ("_aborted", "_committed", "_seen", "_waiting", "kept")
@@ -35,13 +36,14 @@ class TransactionWalk:
         self.kept: list[AbortedTransaction] = []
 
     def expect(self, aborted: Iterable[AbortedTransaction]) -> None:
-        """Learn of aborted transactions that overlap what comes next."""
+        """Add aborted transactions that overlap the next segments."""
         for entry in aborted:
             heapq.heappush(self._waiting, (entry.first_offset, entry.last_offset, entry))
 
     def is_discardable(self, batch: memoryview, header: BatchHeader) -> bool:
-        """Whether this batch, the next one in the walk, decides nothing any more: aborted data, a marker
-        without data. Raises RecordsDamaged.
+        """Return whether the next batch of the walk decides nothing: aborted data, or a marker without data.
+
+        Raises RecordsDamaged.
         """
         self._begin_up_to(header.last_offset)
         if header.is_control:
@@ -65,11 +67,11 @@ class TransactionWalk:
 
     def _is_marker_discardable(self, batch: memoryview, header: BatchHeader) -> bool:
         if header.record_count == 0:
-            return True  # cleaned before
+            return True  # a marker that an earlier cleaning emptied
         producer_id = header.producer_id
         marker = read_marker(batch)
         if marker is None:
-            return False  # a control record of another kind
+            return False  # a control record of another type
         if marker.type == ControlType.COMMIT:
             had_data = producer_id in self._committed
             self._committed.discard(producer_id)

@@ -1,4 +1,4 @@
-"""Compaction that somebody asked for and waits for: what becomes of it, as it goes on."""
+"""Compaction on request, with progress reports."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _INTERVAL_S: Final = 0.25
 
 
 class Progress(msgspec.Struct, frozen=True, tag=True):
-    """Progress of the cleaning: bytes of segments that are cleaned, of all bytes there were."""
+    """Progress of a cleaning: the bytes of segments cleaned so far, and the bytes to clean in total."""
 
     bytes_done: int
     bytes_total: int
 
 
 async def compact_now(cleaner: LogCleaner, logs: Sequence[Log]) -> AsyncIterator[Compacted | Progress]:
-    """Compact these logs now: one `Compacted` for each when it is done, and `Progress` in between.
+    """Compact these logs now; yield one `Compacted` for each log when it is done, and `Progress` in between.
 
-    It goes on when the caller stops iterating.
+    The compaction goes on when the caller stops iterating.
     """
     total = sum(log.size for log in logs)
     done = 0

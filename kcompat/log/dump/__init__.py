@@ -1,3 +1,3 @@
-"""Reading a log directory's files for people: what stands in them, and what is wrong with them
-(`kafka.tools.DumpLogSegments`).
+"""Dump of a log directory's files for people: their content, and what is wrong with it (Kafka's
+`kafka.tools.DumpLogSegments`).
 """

@@ -1,7 +1,7 @@
-"""The batches of a segment file one by one, whoever wrote them, in bounded memory.
+"""The batches of a segment file one by one, from any writer, in bounded memory.
 
-Unlike `kcompat.log.scan`, which serves a log that is known to be sound, this trusts nothing and says where
-and why it cannot go on.
+`kcompat.log.scan` serves logs that are known to be sound. The functions here trust nothing, and report where
+and why a file cannot be read further.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 _CHUNK = 64 * 1024
 _CRC_CHUNK = 1 << 20
 _SMALLEST = (26, 34, HEADER_SIZE)
-"""Bytes of the smallest batch of each magic: a message without key and value, or an emptied batch."""
+"""Bytes of the smallest batch of each magic: a message without key and value (0, 1), or a batch without
+records (2)."""
 
 _OLD = struct.Struct(">qiIbb").unpack_from
 _OLD_TIMESTAMP = struct.Struct(">18xq").unpack_from
@@ -36,7 +37,7 @@ _CRC_FROM = 21
 
 
 class DumpedBatch(msgspec.Struct, frozen=True):
-    """A batch as its header describes it; `header` is None for a message of an old format (magic 0, 1)."""
+    """A batch described by its header; `header` is None for a message of an old format (magic 0, 1)."""
 
     position: int
     size: int
@@ -50,14 +51,14 @@ class DumpedBatch(msgspec.Struct, frozen=True):
 
 
 class NoBatch(msgspec.Struct, frozen=True):
-    """The position where a file stops being a row of batches, and the reason."""
+    """The position from which a file is no longer a row of batches, and the reason."""
 
     position: int
     message: str
 
 
 def read_batches(file: OpenFile, end: int) -> Iterator[DumpedBatch | NoBatch]:
-    """The batches of a file of `end` bytes; a NoBatch, if any, is the last."""
+    """Yield the batches of a file of `end` bytes; a NoBatch, if any, is the last."""
     position = 0
     chunk, chunk_start = b"", 0
     while position < end:
@@ -75,7 +76,7 @@ def read_batches(file: OpenFile, end: int) -> Iterator[DumpedBatch | NoBatch]:
 
 
 def _why_no_batch(head: bytes, left: int) -> str | None:
-    """Return why no batch begins with these bytes, `left` bytes before the end of the file."""
+    """Return the reason why no batch begins with these bytes, `left` bytes before the end of the file."""
     if not any(head):
         return f"zeros where a batch should begin, up to {left} bytes: unwritten space"
     if left <= MAGIC_AT:
@@ -113,7 +114,7 @@ def _describe(position: int, head: bytes) -> DumpedBatch:
 
 
 def crc_is_right(file: OpenFile, batch: DumpedBatch) -> bool:
-    """Whether the batch's bytes have the CRC that stands in it; they are read in pieces of 1 MiB."""
+    """Return whether the batch's bytes match its stored CRC; they are read in pieces of 1 MiB."""
     checksum, start = (crc32c, _CRC_FROM) if batch.magic == MAGIC else (zlib.crc32, _OLD_CRC_FROM)
     crc = 0
     position, end = batch.position + start, batch.position + batch.size
@@ -127,10 +128,10 @@ def crc_is_right(file: OpenFile, batch: DumpedBatch) -> bool:
 
 
 class Order:
-    """Whether batches follow one another as they must (offsets and epochs lie outside the CRC).
+    """Check of the order of batches: offsets and epochs, which lie outside the CRC.
 
-    One for all segments of a log in their order, or for one segment alone. `known_epochs` is what the epoch
-    checkpoint holds, None where it is not known.
+    One object checks all segments of a log in their order, or one segment alone. `known_epochs` has the
+    epochs of the checkpoint; None where they are unknown.
     """
 
     def __init__(self, known_epochs: AbstractSet[int] | None = None) -> None:
@@ -141,7 +142,7 @@ class Order:
         self._segment_base = 0
 
     def begin_segment(self, base_offset: int) -> str | None:
-        """Go on in the segment of this base offset; return what is wrong with its start, or None."""
+        """Go on to the segment of this base offset; return the fault of its start, or None."""
         self._segment_base = base_offset
         needed, self._next_offset = self._next_offset, max(self._next_offset, base_offset)
         if base_offset < needed:
@@ -149,7 +150,7 @@ class Order:
         return None
 
     def follow(self, batch: DumpedBatch) -> list[str]:
-        """Go on with the next batch; return a sentence for each thing that is wrong with it."""
+        """Go on to the next batch; return a sentence for each fault of it."""
         faults = []
         if batch.last_offset < batch.base_offset:
             faults.append(f"last offset {batch.last_offset} is below base offset {batch.base_offset}")
@@ -168,6 +169,8 @@ class Order:
         return faults
 
     def _is_known(self, epoch: int) -> bool:
-        """Epochs that ended below the log start are forgotten by the checkpoint."""
+        """Return whether the epoch checkpoint has this epoch, or has forgotten it as it ended below the log
+        start.
+        """
         known = self._known_epochs
         return known is None or epoch in known or epoch < self._oldest_known

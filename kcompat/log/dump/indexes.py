@@ -1,7 +1,6 @@
-"""The indexes of a segment: their entries, and whether these say the truth about the segment file beside
-them.
+"""The indexes of a segment: their entries, and whether these agree with the segment file beside them.
 
-Entries and batches are walked side by side, so that neither a large index nor a large log is ever in memory.
+Entries and batches are read side by side, so that neither a large index nor a large log is ever in memory.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _TAIL_READ = 64 * 1024
 
 
 def dump_offset_index(file: OpenFile, end: int, base_offset: int, log: Batches | None) -> Iterator[Row]:
-    """The rows of an `.index`; checked against the log where that is given."""
+    """Yield the rows of an `.index`; its entries are checked against the log if one is given."""
 
     def fields(numbers: Numbers) -> dict[str, int]:
         return {"offset": base_offset + numbers[0], "position": numbers[1]}
@@ -46,7 +45,7 @@ def dump_offset_index(file: OpenFile, end: int, base_offset: int, log: Batches |
 
 
 def dump_time_index(file: OpenFile, end: int, base_offset: int, log: Batches | None) -> Iterator[Row]:
-    """The rows of a `.timeindex`; checked against the log where that is given."""
+    """Yield the rows of a `.timeindex`; its entries are checked against the log if one is given."""
 
     def fields(numbers: Numbers) -> dict[str, int]:
         return {"timestamp": numbers[0], "offset": base_offset + numbers[1]}
@@ -61,7 +60,7 @@ def dump_time_index(file: OpenFile, end: int, base_offset: int, log: Batches | N
 
 
 def dump_txn_index(file: OpenFile, end: int, log: Batches | None) -> Iterator[Row]:
-    """The rows of a `.txnindex`; checked against the log where that is given."""
+    """Yield the rows of a `.txnindex`; its entries are checked against the log if one is given."""
     names = ("version", "producerId", "firstOffset", "lastOffset", "lastStableOffset")
 
     def fields(numbers: Numbers) -> dict[str, int]:
@@ -114,21 +113,21 @@ def _dump(file: OpenFile, end: int, index: _Index, log: Batches | None) -> Itera
 
 
 def _misplaced(log: Batches, offset: int, position: int) -> str | None:
-    """Return why no append that ends with `offset` can begin at `position`; None if one can."""
+    """Return the reason why no append that ends with `offset` can begin at `position`; None if one can."""
     log.skip(lambda batch: batch.position < position)
     batch = log.current
     if batch is None or batch.position != position:
         return f"no batch begins at position {position} of the log"
     if offset < batch.last_offset or log.passed_offset >= offset:
         return f"the batch at position {position} of the log ends at offset {batch.last_offset}, not {offset}"
-    log.skip(lambda batch: batch.last_offset < offset)  # the last of those that were appended together
+    log.skip(lambda batch: batch.last_offset < offset)  # the last of the batches that were appended together
     if log.current is None or log.current.last_offset != offset:
         return f"no batch of the log ends at offset {offset}"
     return None
 
 
 def _untimely(log: Batches, timestamp: int, offset: int) -> str | None:
-    """Return why `timestamp` is not the largest up to `offset`; None if it is."""
+    """Return the reason why `timestamp` is not the largest up to `offset`; None if it is."""
     log.skip(lambda batch: batch.last_offset < offset)
     batch = log.current
     if batch is None:
@@ -140,9 +139,9 @@ def _untimely(log: Batches, timestamp: int, offset: int) -> str | None:
 
 
 def _newest(batch: DumpedBatch) -> int:
-    """The largest timestamp of the batch's records, -1 where compaction left none.
+    """Return the largest timestamp of the batch's records, -1 where compaction left none.
 
-    Kafka indexes the timestamp that such a batch still has in its header; we do not.
+    Kafka indexes the timestamp in the header of such an empty batch; kcompat does not.
     """
     return -1 if batch.header is not None and not batch.header.record_count else batch.max_timestamp
 
@@ -154,7 +153,7 @@ def _ends_transaction(log: Batches, producer_id: int, offset: int) -> bool:
 
 
 class Batches:
-    """The batches of the log beside an index, passed over from the first to the last."""
+    """The batches of the log beside an index, read from the first to the last."""
 
     def __init__(self, file: OpenFile, end: int) -> None:
         self._rest = read_batches(file, end)
@@ -168,7 +167,7 @@ class Batches:
         self._advance()
 
     def skip(self, wanted: Callable[[DumpedBatch], bool]) -> None:
-        """Pass over batches as long as `wanted` holds for the current one."""
+        """Skip batches as long as `wanted` is true for the current one."""
         while self.current is not None and wanted(self.current):
             self.passed_offset = self.current.last_offset
             self.passed_timestamp = max(self.passed_timestamp, _newest(self.current))
@@ -181,9 +180,9 @@ class Batches:
 
 
 def _entries(file: OpenFile, end: int, entry: struct.Struct) -> Iterator[tuple[int, Numbers]]:
-    """The byte at which each entry stands and its numbers, up to the zeros that Kafka preallocates.
+    """Yield the byte position of each entry and its numbers, up to the zeros that Kafka preallocates.
 
-    An entry of zeros counts if another follows it, or if the file holds nothing else.
+    An entry of zeros counts if another entry follows it, or if the file holds nothing else.
     """
     size = entry.size
     filled = _filled(file, end - end % size, size)
@@ -195,7 +194,7 @@ def _entries(file: OpenFile, end: int, entry: struct.Struct) -> Iterator[tuple[i
 
 
 def _filled(file: OpenFile, end: int, size: int) -> int:
-    """The first `end` bytes of a file of entries without the entries of zeros at their end."""
+    """Return the size in bytes of a file of entries without the entries of zeros at its end."""
     stop = end
     while stop > 0:
         start = max(stop - _TAIL_READ, 0)

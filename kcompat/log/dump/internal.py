@@ -19,16 +19,17 @@ if TYPE_CHECKING:
     from kcompat.records.record import Record
 
     Decode = Callable[[Record], tuple[Any, Any]]
-    """Key and value of a record, as JSON has them."""
+    """Function that returns the key and value of a record in their JSON form."""
 
 _PREFIX = struct.Struct(">h")
 _KEY_VERSION = 0
 
 
 def decoder_of(topic: str) -> Decode:
-    """Return the function that shows records of a topic: decoded for an internal topic, else as they are.
+    """Return the function that decodes the records of a topic; records of a topic that is not internal are
+    returned as bytes.
 
-    A record of an internal topic that does not fit its schema is shown as it is.
+    A record of an internal topic that does not fit its schema is also returned as bytes.
     """
     types = _types_of(topic)
     if not types:
@@ -64,7 +65,7 @@ def _decode(types: dict[int, tuple[type[Message], type[Message]]], record: Recor
 
 
 def _plain_value(value: Message) -> dict[str, Any]:
-    """The fields of a value; what the members of a classic consumer group say is decoded as well."""
+    """Return the fields of a value, decoding the metadata of a classic consumer group's members as well."""
     from kcompat.protocol.messages.consumer_protocol import (
         ConsumerProtocolAssignment,
         ConsumerProtocolSubscription,
@@ -81,9 +82,9 @@ def _plain_value(value: Message) -> dict[str, Any]:
 
 
 def _versioned(message: type[Message], data: bytes) -> Any:
-    """Decode the bytes of a client to a version and its fields.
+    """Decode bytes that a client wrote to their version and fields.
 
-    A version that is not known yet is read as the newest known, as versions only add fields.
+    An unknown version is read as the newest known one, as versions only add fields.
     """
     if not data:
         return None
@@ -101,7 +102,7 @@ def _prefix(data: bytes | None) -> int:
 
 @cache
 def _types_of(topic: str) -> dict[int, tuple[type[Message], type[Message]]]:
-    """Classes of key and value by record type; none for a topic that is not internal."""
+    """Return the classes of key and value by record type; empty for a topic that is not internal."""
     if topic == CONSUMER_OFFSETS:
         from kcompat.protocol.messages import (
             consumer_group_records,

@@ -1,4 +1,4 @@
-"""The rows of a dump: one for each thing found in a file, in the order of the file."""
+"""The rows of a dump, one for each item of a file, in the order of the file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNPRINTABLE = re.compile(r"[^\x20-\x7e\u00a0-\ud7ff\ue000-\U0010ffff]|\\")
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One thing found: what it is, the byte of the file at which it stands, and its fields."""
+    """One item of a file: its kind, its byte position, and its fields."""
 
     kind: str
     at: int
@@ -27,12 +27,14 @@ class Row(msgspec.Struct, frozen=True):
 
 
 def damage(at: int, message: str) -> Row:
-    """A row that says what is wrong at a byte of the file."""
+    """Return a row that reports a fault at a byte of the file."""
     return Row(DAMAGE, at, {"message": message})
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: structs as objects with Kafka's camelCase names, bytes as text or as base64."""
+    """Return a value in its JSON form: structs as objects with Kafka's camelCase names, bytes as text or as
+    base64.
+    """
     if isinstance(value, msgspec.Struct):
         return {_camel(name): _field(name, getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, (bytes, memoryview)):
@@ -45,13 +47,13 @@ def plain(value: Any) -> Any:
 
 
 def as_json(path: str, row: Row) -> str:
-    """The row as one line of JSON."""
+    """Return the row as one line of JSON."""
     content = {"file": path, "kind": row.kind, "at": row.at, **row.fields}
     return msgspec.json.encode(content).decode()
 
 
 def as_text(path: str, row: Row) -> str:
-    """The row as one line for people; nothing in it can control a terminal."""
+    """Return the row as one line of text, without characters that could control a terminal."""
     if row.kind == DAMAGE:
         return f"{row.at:>10}  DAMAGE  {path}: {_escaped(str(row.fields['message']))}"
     fields = " ".join(f"{name}: {_text(value)}" for name, value in row.fields.items())

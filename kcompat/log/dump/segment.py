@@ -1,4 +1,4 @@
-"""A segment file: its batches, on demand its records, and what is wrong with either."""
+"""The dump of a segment file: its batches, on demand its records, and the faults of both."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Depth(msgspec.Struct, frozen=True):
-    """The depth of a dump: headers alone, into every record (`deep`), and whether to check what can be."""
+    """Depth of a dump: headers alone, every record (`deep`), or every possible check."""
 
     deep: bool = False
     verify: bool = False
@@ -35,7 +35,7 @@ class Depth(msgspec.Struct, frozen=True):
 def dump_segment(
     file: OpenFile, end: int, base_offset: int, order: Order, decode: Decode, depth: Depth
 ) -> Iterator[Row]:
-    """The rows of a segment file of `end` bytes. At most one batch is in memory, if it is right."""
+    """Yield the rows of a segment file of `end` bytes. At most one sound batch is in memory."""
     misplaced = order.begin_segment(base_offset)
     if misplaced is not None:
         yield damage(0, misplaced)
@@ -57,7 +57,7 @@ def dump_segment(
 
 
 def _fields(batch: DumpedBatch) -> dict[str, Any]:
-    """Return the fields of a batch that DumpLogSegments shows, by the names that it gives them."""
+    """Return the fields of a batch that DumpLogSegments shows, under the names that it uses."""
     header = batch.header
     codec = batch.attributes & CODEC_MASK
     common = {
@@ -88,7 +88,7 @@ def _fields(batch: DumpedBatch) -> dict[str, Any]:
 
 
 def _records(file: OpenFile, batch: DumpedBatch, decode: Decode, depth: Depth) -> Iterator[Row]:
-    """The records of a batch whose CRC is right, and what is wrong with them."""
+    """Yield the records of a batch whose CRC is right, and their faults."""
     data = memoryview(pread_all(file, batch.size, batch.position))
     header = batch.header
     next_offset = 0 if header is None else header.base_offset
@@ -113,7 +113,7 @@ def _records(file: OpenFile, batch: DumpedBatch, decode: Decode, depth: Depth) -
 
 
 def _unpacked(data: memoryview, header: BatchHeader | None) -> Iterator[Record]:
-    """The records of a batch, or those of a message of an old format, which may have others in it."""
+    """Yield the records of a batch, or those in a message of an old format, which may be a wrapper."""
     if header is not None:
         yield from read_records(data)
         return

@@ -1,4 +1,4 @@
-"""The small files of a log directory: checkpoints, identities, producer snapshots."""
+"""Dump of the small files of a log directory: checkpoints, identities, producer snapshots."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def dump_small(name: str, data: bytes) -> Iterator[Row]:
-    """The rows of a file of one of the names in `SMALL_FILES`."""
+    """Yield the rows of a file with one of the names in `SMALL_FILES`."""
     try:
         yield from _DUMPS[name](data)
     except CheckpointDamaged as fault:
@@ -39,7 +39,7 @@ def dump_small(name: str, data: bytes) -> Iterator[Row]:
 
 
 def dump_snapshot(data: bytes, offset: int) -> Iterator[Row]:
-    """The rows of a producer snapshot for the records below `offset`."""
+    """Yield the rows of a producer snapshot for the records below `offset`."""
     try:
         entries = decode_snapshot(data)
     except CheckpointDamaged as fault:

@@ -1,6 +1,6 @@
-"""Which files a dump of some paths reads, and how each is read."""
+"""The files that a dump of some paths reads, and the reader of each."""
 
-# Plain paths, as everywhere below the log.
+# Paths are strings, as in all modules below `kcompat.log`.
 # ruff: noqa: PTH100, PTH118, PTH119
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class DumpFile(msgspec.Struct, frozen=True):
 
 
 def files_in(paths: Sequence[str]) -> list[DumpFile]:
-    """The files that a dump of these files and directories reads: those of a log directory or a partition
-    whose names are known, segments in the order of their offsets. A file named itself is always there.
+    """Return the files to dump for these files and directories.
 
-    Raises OSError.
+    A directory, of logs or of one partition, contributes its files with known names, segments in the order of
+    their offsets. A file that is named itself is always included. Raises OSError.
     """
     found: list[DumpFile] = []
     for path in paths:
@@ -71,7 +71,7 @@ def _files_below(directory: str) -> Iterator[DumpFile]:
         if FILES.is_directory(path):
             directories.append(name)
         elif name in SMALL_FILES or _suffix(name) is not None:
-            with suppress(FileNotFoundError):  # a broker is running, and has removed it
+            with suppress(FileNotFoundError):  # a running broker has removed the file
                 yield _dump_file(path)
     for name in sorted(directories, key=_in_order):
         yield from _files_below(os.path.join(directory, name))
@@ -85,12 +85,12 @@ def _dump_file(path: str) -> DumpFile:
 
 
 def _in_order(name: str) -> tuple[str, int]:
-    """Sorts partitions by their number."""
+    """Return the key that sorts partition directories by their number."""
     return parse_partition_directory(name) or (name, -1)
 
 
 def _suffix(name: str) -> str | None:
-    """Return the suffix that says which kind of segment file or snapshot this is; None for other files."""
+    """Return the suffix that tells the kind of segment file or snapshot; None for other files."""
     for temporary in _TEMPORARY:
         name = name.removesuffix(temporary)
     if offset_of(name) is None:
@@ -99,9 +99,9 @@ def _suffix(name: str) -> str | None:
 
 
 class Dumper:
-    """Dumps files one after another; segments of one partition are seen as one log.
+    """Dumper of files one after another; segments of one partition count as one log.
 
-    `topic` is whose records they are, where the name of the directory shall not say it.
+    `topic` names the topic of the records, where it is not to be taken from the name of the directory.
     """
 
     def __init__(self, depth: Depth, topic: str | None = None) -> None:
@@ -111,7 +111,10 @@ class Dumper:
         self._order = Order()
 
     def rows(self, file: DumpFile) -> Iterator[Row]:
-        """The rows of one file. Raises OSError, and ValueError for a file whose name says nothing."""
+        """Yield the rows of one file.
+
+        Raises OSError, and ValueError for a file whose name is of no known kind.
+        """
         directory, name = os.path.split(file.path)
         if name in SMALL_FILES:
             yield from dump_small(name, FILES.read_file(file.path))
@@ -155,7 +158,7 @@ class Dumper:
 
 
 def _known_epochs(directory: str) -> set[int] | None:
-    """The epochs in the leader-epoch-checkpoint; None if it cannot tell."""
+    """Return the epochs in the leader-epoch-checkpoint; None if the file is missing or damaged."""
     data = read_optional(FILES, os.path.join(directory, LEADER_EPOCH_CHECKPOINT))
     with suppress(CheckpointDamaged):
         return {epoch for epoch, _ in parse_epochs(data or b"")} or None
