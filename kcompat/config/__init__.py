@@ -1,1 +1,1 @@
-"""Kafka's own configuration keys in one declarative table: parsing, validation, dynamic changes."""
+"""Kafka's configuration keys in one declarative table: parsing, validation, dynamic changes."""

@@ -13,7 +13,7 @@ T = TypeVar("T", int, bool)
 
 
 class _Key(Generic[T]):
-    """Reads one key of the configuration it is an attribute of."""
+    """Attribute that gives the value of one key of its configuration."""
 
     __slots__ = ("name",)
 
@@ -37,7 +37,8 @@ def _bool(name: str) -> _Key[bool]:
 
 
 class BrokerKeys:
-    """Typed access by attribute and by name; times in ms, sizes in bytes, as the keys say.
+    """Typed access to keys by attribute and by name; times in ms, sizes in bytes, as Kafka's keys define
+    them.
 
     A test checks every attribute's type against the table.
     """
@@ -45,39 +46,39 @@ class BrokerKeys:
     __slots__ = ()
 
     def get(self, name: str) -> Value:
-        """The typed value of a key of the table; None where it is unset and has no default.
+        """Return the typed value of a key of the table; None if it is unset and has no default.
 
         Raises:
-            KeyError: no such key: a fault of the caller.
+            KeyError: the table has no such key, which is a fault of the caller.
         """
         raise NotImplementedError
 
     def integer(self, name: str) -> int:
-        """The value of an INT, SHORT or LONG key that has one."""
+        """Return the value of an INT, SHORT or LONG key that has one."""
         value = self.get(name)
         assert isinstance(value, int), name
         return value
 
     def boolean(self, name: str) -> bool:
-        """The value of a BOOLEAN key."""
+        """Return the value of a BOOLEAN key."""
         value = self.get(name)
         assert isinstance(value, bool), name
         return value
 
     def double(self, name: str) -> float:
-        """The value of a DOUBLE key."""
+        """Return the value of a DOUBLE key."""
         value = self.get(name)
         assert isinstance(value, float), name
         return value
 
     def string(self, name: str) -> str:
-        """The value of a STRING, CLASS or PASSWORD key; empty where it is unset."""
+        """Return the value of a STRING, CLASS or PASSWORD key; empty if it is unset."""
         value = self.get(name)
         assert value is None or isinstance(value, str), name
         return value or ""
 
     def strings(self, name: str) -> list[str]:
-        """The value of a LIST key; empty where it is unset."""
+        """Return the value of a LIST key; empty if it is unset."""
         value = self.get(name)
         assert value is None or isinstance(value, list), name
         return value or []

@@ -1,4 +1,4 @@
-"""The broker's configuration as immutable, typed snapshots, and the feed that has the current one."""
+"""The broker's configuration as immutable, typed snapshots, and the feed of the current snapshot."""
 
 from __future__ import annotations
 
@@ -27,27 +27,26 @@ logger = logging.getLogger(__name__)
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 BEST_SEND_BUFFER = 256 * 1024
-"""Default size of a send buffer in bytes. A bigger one, as systems grow it to, leaves the processor's cache
-before the peer reads it and halves the speed of big fetches.
-"""
+"""Default size of a send buffer in bytes. A larger one, as systems choose automatically, does not fit into
+the processor's cache and halves the speed of large fetches."""
 
 LONG_BACKLOG = 4096
-"""Default number of connections that may wait to be accepted. Where hundreds connect at once, a client that
-finds no room tries again a second later. What a system allows may be less.
-"""
+"""Default number of connections that may wait to be accepted. If hundreds of clients connect at once, one
+that finds no room tries again a second later. The system's limit may be lower."""
 
 
 class BrokerConfig(BrokerKeys):
-    """Every broker key's value: dynamic for this broker, else for all brokers, else static, else default.
+    """The value of every broker key: dynamic for this broker, else for all brokers, else static, else
+    default.
 
-    `static` are the texts the operator gave (file, environment, command line); `dynamic` and
-    `dynamic_default` what was stored for this broker and for all. A snapshot never changes: `with_dynamic`
-    makes the next one.
-    The keys the broker itself uses are attributes, see `BrokerKeys`; all others are reached by name.
+    `static` has the texts that the operator gave (file, environment, command line); `dynamic` and
+    `dynamic_default` those stored for this broker and for all brokers. A snapshot never changes:
+    `with_dynamic` makes the next one. The keys that the broker uses are attributes, see `BrokerKeys`; all
+    others are reached by name.
 
     Raises:
-        ConfigError: a value that is not allowed, alone or beside the others, or a static one whose promise is
-            not kept here. Dynamic values of that kind are refused where they are set.
+        ConfigError: a value is not allowed, alone or together with others, or a static value asks for a
+            feature that this broker does not have. Such dynamic values are refused where they are set.
     """
 
     __slots__ = ("_given", "_values", "advertised", "dynamic", "dynamic_default", "listeners", "static")
@@ -77,23 +76,23 @@ class BrokerConfig(BrokerKeys):
             self.string("controller.listener.names"),
         )
         self.advertised = MappingProxyType({endpoint.name: endpoint for endpoint in advertised})
-        """Advertised endpoint by the listener's name. Clients of a listener without one are told the address
-        that they connected to.
-        """
+        """Advertised endpoints by the name of the listener. Clients of a listener without one are told the
+        address that they connected to."""
         check_inter_broker_name(self.string("inter.broker.listener.name"), self.listeners)
 
     def with_dynamic(self, dynamic: Mapping[str, str], dynamic_default: Mapping[str, str]) -> BrokerConfig:
-        """This configuration with other dynamic values.
+        """Return this configuration with other dynamic values.
 
         Raises:
-            ConfigError: as the constructor.
+            ConfigError: as for the constructor.
         """
         return BrokerConfig(self.static, dynamic=dynamic, dynamic_default=dynamic_default)
 
     def with_stored(self, dynamic: Mapping[str, str], dynamic_default: Mapping[str, str]) -> BrokerConfig:
-        """As `with_dynamic`, but stored values that do not fit the static ones are all passed over.
+        """Return this configuration with other dynamic values, all ignored if they do not fit the static
+        ones.
 
-        They were checked when they were stored; the properties may have changed since.
+        The values were checked when they were stored; the static properties may have changed since.
         """
         try:
             return self.with_dynamic(dynamic, dynamic_default)
@@ -102,10 +101,10 @@ class BrokerConfig(BrokerKeys):
             return self.with_dynamic({}, {})
 
     def with_static(self, changes: Mapping[str, str]) -> BrokerConfig:
-        """This configuration with some static texts replaced, such as the broker id once it is known.
+        """Return this configuration with some static texts replaced, such as the broker id once it is known.
 
         Raises:
-            ConfigError: as the constructor.
+            ConfigError: as for the constructor.
         """
         static = {**self.static, **changes}
         for one, other in (("broker.id", "node.id"), ("node.id", "broker.id")):
@@ -114,10 +113,10 @@ class BrokerConfig(BrokerKeys):
         return BrokerConfig(static, dynamic=self.dynamic, dynamic_default=self.dynamic_default)
 
     def get(self, name: str) -> Value:
-        """The typed value of a key of the table; None where it is unset and has no default.
+        """Return the typed value of a key of the table; None if it is unset and has no default.
 
         Raises:
-            KeyError: no such key: a fault of the caller.
+            KeyError: the table has no such key, which is a fault of the caller.
         """
         try:
             return self._values[name]
@@ -128,7 +127,7 @@ class BrokerConfig(BrokerKeys):
 
     @property
     def socket_buffers(self) -> tuple[int, int]:
-        """Bytes of the receive and the send buffer of client sockets; -1 leaves one to the system."""
+        """Bytes of the receive and the send buffer of client sockets; with -1 the system chooses."""
         receive = self.socket_receive_buffer_bytes if "socket.receive.buffer.bytes" in self._given else -1
         is_set = "socket.send.buffer.bytes" in self._given
         return receive, self.socket_send_buffer_bytes if is_set else BEST_SEND_BUFFER
@@ -142,24 +141,28 @@ class BrokerConfig(BrokerKeys):
 
     @property
     def given(self) -> Mapping[str, str]:
-        """The texts in force that somebody set, unknown keys included."""
+        """The texts in effect that are not defaults, unknown keys included."""
         return self._given
 
     @property
     def unknown_keys(self) -> list[str]:
-        """Keys that were given but that no Kafka has, sorted: worth a warning."""
+        """Keys that were set but exist in no Kafka version, sorted; each deserves a warning."""
         return sorted(name for name in self.static if not is_known(name))
 
     @property
     def unenforced(self) -> list[str]:
-        """Sentences about stored dynamic values that are not obeyed: a Kafka may have stored them."""
+        """Sentences about stored dynamic values that this broker does not implement; a Kafka broker may have
+        stored them.
+        """
         stored = {**self.dynamic_default, **self.dynamic}
         refusals = (refusal_of(name, text) for name, text in sorted(stored.items()))
         return [refusal for refusal in refusals if refusal is not None]
 
     @property
     def ineffective_keys(self) -> list[ConfigKey]:
-        """Keys that were given other than by default but do nothing here, sorted: worth a line in the log."""
+        """Keys that were set other than to their default but have no effect here, sorted; each deserves a
+        line in the log.
+        """
         keys = (broker_key(name) for name in sorted(self.static))
         return [
             key for key in keys
@@ -168,22 +171,22 @@ class BrokerConfig(BrokerKeys):
 
     @property
     def broker_id(self) -> int:
-        """The configured number of this broker; -1 where none is."""
+        """The configured id of this broker; -1 if none is."""
         return self.integer("broker.id")
 
     @property
     def rack(self) -> str | None:
-        """`broker.rack`; None where unset."""
+        """The value of `broker.rack`; None if it is unset."""
         return self.string("broker.rack") or None
 
     @property
     def ip_overrides(self) -> dict[str, int]:
-        """`max.connections.per.ip.overrides` by host."""
+        """The value of `max.connections.per.ip.overrides` by host."""
         return checks.parse_ip_overrides(self.string("max.connections.per.ip.overrides"))
 
     @property
     def inter_broker_listener(self) -> str:
-        """The name of the listener that brokers use among themselves."""
+        """Name of the listener that brokers use for each other."""
         return (
             self.string("inter.broker.listener.name") or self.string("security.inter.broker.protocol")
         ).upper()
@@ -192,7 +195,7 @@ class BrokerConfig(BrokerKeys):
 class ConfigFeed:
     """The current configuration of a broker and its subscribers.
 
-    `current` is replaced as a whole when dynamic configs change, so a value is read from it at each use.
+    `current` is replaced as a whole when dynamic configs change, so callers read it at each use.
     """
 
     __slots__ = ("_listeners", "current")
@@ -213,10 +216,10 @@ class ConfigFeed:
 
 
 def as_log_dirs(directory: str | PathLike[str]) -> str:
-    """The value of `log.dirs` that names this directory and no other.
+    """Return the value of `log.dirs` that names this directory and no other.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: no value can name it.
     """
     text = str(directory)
     if not trim(text):
@@ -233,7 +236,7 @@ def as_log_dirs(directory: str | PathLike[str]) -> str:
 
 
 def _with_both_ids(static: Mapping[str, str]) -> dict[str, str]:
-    """`broker.id` and `node.id` name the same number: what sets one sets both."""
+    """Return the texts with `broker.id` and `node.id` set to the same number where one of them is set."""
     texts = dict(static)
     one, other = texts.get("broker.id"), texts.get("node.id")
     if one is not None and other is not None and _number_of("broker.id", one) != _number_of("node.id", other):
@@ -250,7 +253,9 @@ def _number_of(name: str, text: str) -> Value:
 
 
 def _overlay(static: Mapping[str, str], *layers: Mapping[str, str]) -> dict[str, str]:
-    """Layers over each other; what a layer sets hides its synonyms below (Kafka's `overrideProps`)."""
+    """Merge layers of texts; a key of a later layer hides its synonyms in earlier ones (Kafka's
+    `overrideProps`).
+    """
     texts = dict(static)
     for layer in layers:
         for name, text in layer.items():

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def check_broker(config: BrokerKeys) -> None:
-    """Check the values of a broker's keys by Kafka's own rules (`KafkaConfig.validateValues`).
+    """Check the values of a broker's keys by Kafka's rules (`KafkaConfig.validateValues`).
 
     Raises:
-        ConfigError: the first rule that is broken.
+        ConfigError: the first broken rule.
     """
     _require(config, "broker.id", -1)
     _check_log_dirs(config)
@@ -63,10 +63,10 @@ def _check_connections(config: BrokerKeys) -> None:
 
 
 def parse_ip_overrides(text: str) -> dict[str, int]:
-    """`max.connections.per.ip.overrides`: host:count pairs as a mapping.
+    """Parse the host:count pairs of `max.connections.per.ip.overrides`.
 
     Raises:
-        ConfigError: a pair that is none.
+        ConfigError: an element is no such pair.
     """
     try:
         pairs = split_pairs(text)
@@ -122,7 +122,7 @@ def _check_groups(config: BrokerKeys) -> None:
 
 
 def _check_bounds(config: BrokerKeys, name: str, least: str, most: str) -> None:
-    """A key must lie within what two others say."""
+    """Raise ConfigError unless the value of a key lies between the values of two other keys."""
     for larger, smaller in ((most, least), (name, least)):
         if config.integer(larger) < config.integer(smaller):
             raise ConfigError(f"{larger} must be greater than or equal to {smaller}")

@@ -21,7 +21,7 @@ DATA_DIRECTORY: Final = "/var/lib/kafka/data"
 """Default data directory of a container: a volume of the image."""
 
 CLUSTER_ID: Final = "CLUSTER_ID"
-"""The variable with the id of the cluster, which is no key of the configuration."""
+"""Environment variable with the id of the cluster, which is not a configuration key."""
 
 _SECRETS: Final = {
     "ssl.keystore.filename": "ssl.keystore.location",
@@ -38,26 +38,27 @@ _THIS_CONTAINER: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
 
 class Asked(Struct, frozen=True):
-    """The configuration that a container was started with."""
+    """The configuration with which a container was started."""
 
     values: dict[str, str]
     """The texts of the broker's configuration by key."""
     as_kraft: bool
-    """Whether the variables are those of a KRaft node, which logs other sentences when it has started."""
+    """Whether the variables are those of a KRaft node, whose log messages after the start differ."""
     cluster_id: str | None
     """The id for a new cluster; None where the variables give none."""
     remarks: tuple[str, ...]
-    """A line for the log for each setting that is not followed as it is written."""
+    """Log lines, one for each setting that has no effect or another than written."""
 
 
 def read_container(environment: Mapping[str, str], mounted: Path, secrets: Path) -> Asked:
     """Read the configuration from the variables and from a properties file that may be `mounted`.
 
-    `KAFKA_SSL_KEYSTORE_FILENAME` and the like name files below `secrets`. As in Kafka's image a variable
-    counts before the file, and `listeners` follow `KAFKA_ADVERTISED_LISTENERS` where only those are given.
+    `KAFKA_SSL_KEYSTORE_FILENAME` and similar variables name files below `secrets`. By the rules of Kafka's
+    image a variable overrides the file, and `listeners` follow `KAFKA_ADVERTISED_LISTENERS` if only those are
+    set.
 
     Raises:
-        ConfigError: something of it cannot be understood, or asks for more than a broker.
+        ConfigError: a setting cannot be understood, or requires more than a single broker.
     """
     ours = from_environment(environment)
     if "advertised.listeners" in ours and not ours.get("listeners"):
@@ -66,7 +67,7 @@ def read_container(environment: Mapping[str, str], mounted: Path, secrets: Path)
     values = resolve_variables(values | ours, environment)
     _place_secrets(values, secrets)
     if not values.get("listeners") and not values.get("advertised.listeners"):
-        # The address of the container is one that nobody outside can reach; a published port is.
+        # Outside clients cannot reach the container's own address, only a published port.
         values["advertised.listeners"] = "PLAINTEXT://localhost:9092"
     if not values.get("log.dirs") and not values.get("log.dir"):
         values["log.dirs"] = DATA_DIRECTORY
@@ -77,7 +78,7 @@ def read_container(environment: Mapping[str, str], mounted: Path, secrets: Path)
 
 
 def _place_secrets(values: dict[str, str], directory: Path) -> None:
-    """Put locations and passwords in place of names of files."""
+    """Replace the names of key store files by their locations and passwords."""
     for key, meant in _SECRETS.items():
         name = values.pop(key, None)
         if name is not None:
@@ -97,9 +98,9 @@ def _read_secret(path: Path, key: str) -> str:
 
 
 def _without_quorum(values: dict[str, str]) -> Iterator[str]:
-    """Take away what KRaft's settings say about controllers: for one node that is only that it is alone.
+    """Remove KRaft's settings about controllers, which for one node only say that it is alone; yield remarks.
 
-    The listeners of controllers stay: `BrokerConfig` knows that they are not opened.
+    The listeners of controllers stay: `BrokerConfig` does not open them.
     """
     insist_on_one_node(values)
     named = sorted(key for key in values if key == ROLES or key.startswith(_QUORUM))
@@ -110,7 +111,10 @@ def _without_quorum(values: dict[str, str]) -> Iterator[str]:
 
 
 def _without_own_zookeeper(values: dict[str, str]) -> Iterator[str]:
-    """Take away a ZooKeeper in the broker's own container: there is none, and a broker alone needs none."""
+    """Remove the address of a ZooKeeper in the broker's own container; yield remarks.
+
+    No ZooKeeper runs there, and a single broker needs none.
+    """
     connect = values.get("zookeeper.connect", "")
     hosts = [part.rpartition(":") for part in split_list(trim(connect.partition("/")[0])) if part]
     if hosts and all((host or port) in _THIS_CONTAINER for host, _, port in hosts):

@@ -1,4 +1,4 @@
-"""The answers of DescribeConfigs for topics, groups and brokers: values, and every place that gives them."""
+"""The answers of DescribeConfigs for topics, groups and brokers: values and their sources."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kcompat.config.keys import ConfigKey
 
 REMEMBERED = 8
-"""Configurations of which is known what topics are like under them: one for each broker of a process."""
+"""Number of configurations whose topic defaults are cached: one for each broker of a process."""
 
 
 class ConfigSource(IntEnum):
@@ -44,7 +44,9 @@ class ConfigSource(IntEnum):
 
 
 class Synonym(Struct, frozen=True):
-    """One place that gives a value, or would if the stronger ones were gone; `value` is None for secrets."""
+    """One source of a value, or one that would apply if the stronger ones were absent; `value` is None for
+    secrets.
+    """
 
     name: str
     value: str | None
@@ -52,7 +54,7 @@ class Synonym(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """One key of one resource as clients see it; `value` is None for secrets and for what is unset."""
+    """One key of a resource as clients see it; `value` is None for secrets and unset keys."""
 
     name: str
     value: str | None
@@ -65,7 +67,7 @@ class Entry(Struct, frozen=True):
 
 
 class _Everything:
-    """The filter that lets all names pass."""
+    """Filter that includes all names."""
 
     def __contains__(self, name: object) -> bool:
         return True
@@ -77,7 +79,7 @@ EVERYTHING: Container[str] = _Everything()
 def describe_topic(
     config: BrokerConfig, overrides: Mapping[str, str], names: Container[str] = EVERYTHING
 ) -> list[Entry]:
-    """Every topic key of a topic with these overrides, or those among `names`."""
+    """Return every topic key of a topic with these overrides, restricted to `names`."""
     return [
         _topic_entry(config, overrides, TOPIC_KEYS[name]) if name in overrides else entry
         for name, entry in _plain_topic(config).items()
@@ -87,7 +89,9 @@ def describe_topic(
 
 @lru_cache(REMEMBERED)
 def _plain_topic(config: BrokerConfig) -> Mapping[str, Entry]:
-    """Every topic key of a topic without overrides: whoever makes a topic is told all this."""
+    """Return every topic key of a topic without overrides; cached, as each CreateTopics response has all of
+    them.
+    """
     return {name: _topic_entry(config, {}, key) for name, key in TOPIC_KEYS.items()}
 
 
@@ -105,7 +109,7 @@ def _topic_entry(config: BrokerConfig, overrides: Mapping[str, str], key: Config
 def describe_group(
     config: BrokerConfig, overrides: Mapping[str, str], names: Container[str] = EVERYTHING
 ) -> list[Entry]:
-    """Every key of a group that sets these itself, or those among `names`."""
+    """Return every key of a group with these overrides, restricted to `names`."""
     return [_group_entry(config, overrides, key) for name, key in GROUP_KEYS.items() if name in names]
 
 
@@ -123,7 +127,7 @@ def _group_entry(config: BrokerConfig, overrides: Mapping[str, str], key: GroupK
 
 
 def describe_broker(config: BrokerConfig, names: Container[str] = EVERYTHING) -> list[Entry]:
-    """Every broker key but the hidden ones, and whatever else was given, or those among `names`."""
+    """Return every broker key except hidden ones, and every other key that was set, restricted to `names`."""
     visible = {name for name, key in BROKER_KEYS.items() if not key.internal}
     return [
         _broker_entry(config, name, _synonyms(config, name))
@@ -133,7 +137,7 @@ def describe_broker(config: BrokerConfig, names: Container[str] = EVERYTHING) ->
 
 
 def describe_cluster_default(config: BrokerConfig, names: Container[str] = EVERYTHING) -> list[Entry]:
-    """The dynamic values for all brokers (the resource with the empty name), or those among `names`."""
+    """Return the dynamic values for all brokers (the resource with the empty name), restricted to `names`."""
     entries = []
     for name, text in sorted(config.dynamic_default.items()):
         if name in names:
@@ -169,7 +173,9 @@ def _entry(
 
 
 def _is_read_only(name: str) -> bool:
-    """Kafka calls read-only what is not in its list of dynamic keys by that very name, prefixed keys too."""
+    """Return whether Kafka calls a key read-only: every name not in its list of dynamic keys, prefixed names
+    too.
+    """
     key = BROKER_KEYS.get(name)
     return key is None or not key.is_dynamic
 
@@ -177,7 +183,7 @@ def _is_read_only(name: str) -> bool:
 def _synonyms(config: BrokerConfig, name: str) -> list[Synonym]:
     """Return the sources of a key's value, strongest first.
 
-    Kafka leaves out what stands before the first appearance of the key's own name. So a topic whose broker
+    Kafka leaves out the sources before the first appearance of the key's own name. So a topic whose broker
     sets only `log.retention.hours` has no synonyms for `retention.ms` and calls its source a default.
     """
     found = [
@@ -206,7 +212,9 @@ def _secret_free(name: str, text: str) -> str | None:
 
 
 def _shown(key: ConfigKey, text: str) -> str | None:
-    """The value in its canonical form; as it is where it is not allowed (a newer broker may store such)."""
+    """Return the value in its canonical form; unchanged if it is not allowed (a newer broker may have stored
+    it).
+    """
     try:
         value: Value = key.parse(text)
     except ConfigError:

@@ -63,7 +63,7 @@ refused: at the start, with a listener's prefix too, and as a dynamic config.
 
 
 def reference_page() -> str:
-    """The page, in Markdown."""
+    """Return the page in Markdown."""
     parts = [_INTRODUCTION]
     for title, keys in SECTIONS:
         parts.append(f"\n## {title}\n\n{_broker_table(sorted(keys, key=lambda key: key.name))}")

@@ -1,6 +1,6 @@
-"""AlterConfigs and IncrementalAlterConfigs as pure functions: what is stored then, or a refusal.
+"""AlterConfigs and IncrementalAlterConfigs as pure functions that return the configs to store or a refusal.
 
-Codes and messages are those of Kafka 3.9; where its two metadata modes word them differently, KRaft's.
+Codes and messages are those of Kafka 3.9; where its two metadata modes differ, KRaft's.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Alteration(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """The outcome: what is to be stored, all of it; or why nothing is."""
+    """The result of a request: all configs to store, or the reason of a refusal."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
@@ -58,16 +58,17 @@ class Change(Struct, frozen=True):
 
 
 def replace_all(values: Iterable[tuple[str, str | None]]) -> list[Alteration]:
-    """The elements of an AlterConfigs request, which replaces whatever was set before."""
+    """Return the elements of an AlterConfigs request, which replaces all earlier overrides."""
     return [Alteration(name, ConfigOperation.SET, value) for name, value in values]
 
 
 def change_topic(
     config: BrokerConfig, name: str, current: Mapping[str, str], alterations: Sequence[Alteration]
 ) -> Change:
-    """New overrides of a topic. Whether the topic exists is for the caller to ask, after this.
+    """Return the new overrides of a topic, or a refusal.
 
-    `current` are its overrides now, or nothing if all of them are to be replaced.
+    The caller checks afterwards whether the topic exists. `current` has the present overrides, or none if all
+    of them are to be replaced.
     """
     return _change(current, alterations, TOPIC_KEYS.get, partial(_check_topic, config, name))
 
@@ -75,7 +76,7 @@ def change_topic(
 def change_group(
     config: BrokerConfig, group_id: str, current: Mapping[str, str], alterations: Sequence[Alteration]
 ) -> Change:
-    """New settings of a group, which need not exist. `current` as for `change_topic`."""
+    """Return the new configs of a group, which may be new, or a refusal. `current` as for `change_topic`."""
     return _change(current, alterations, group_row, partial(_check_group, config, group_id))
 
 
@@ -125,7 +126,10 @@ def change_broker(
     *,
     cluster_default: bool,
 ) -> Change:
-    """New dynamic values of this broker, or of all if `cluster_default`; `current` as for `change_topic`."""
+    """Return the new dynamic values of this broker, or with `cluster_default` of all brokers, or a refusal.
+
+    `current` as for `change_topic`.
+    """
     refusal = check_form(alterations)
     if refusal is not None:
         return refusal
@@ -149,7 +153,7 @@ def change_broker(
 
 
 def check_form(alterations: Sequence[Alteration]) -> Change | None:
-    """Refuse a key that stands twice, and a value that is missing where one is needed."""
+    """Refuse a key that appears twice, and a missing value where one is needed."""
     names = [alteration.name for alteration in alterations]
     if len(set(names)) < len(names):
         return Change(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
@@ -187,7 +191,7 @@ def _apply(
 
 
 def _changed_list(text: str | None, operation: ConfigOperation, argument: str) -> str:
-    """Elements added once, or taken away, from what is set or else from Kafka's default."""
+    """Return a list with elements added once, or removed; an unset list begins as Kafka's default."""
     items = split_list(trim(text or ""))
     changed = split_list(trim(argument))
     if operation is ConfigOperation.APPEND:
@@ -206,10 +210,10 @@ def _broker_list_refusal(operation: ConfigOperation, name: str) -> str:
 
 
 def _check_broker_values(config: BrokerConfig, configs: Mapping[str, str], *, cluster_default: bool) -> None:
-    """Kafka's `DynamicBrokerConfig.validate`: scopes, then each value, then all of them together.
+    """Check new dynamic values: scopes, then each value, then all together (`DynamicBrokerConfig.validate`).
 
     Raises:
-        ConfigError: the first rule that is broken.
+        ConfigError: the first broken rule.
     """
     _refuse("Cannot update these configs dynamically", [
         name for name in configs if name in BROKER_KEYS and not BROKER_KEYS[name].is_dynamic
@@ -246,7 +250,10 @@ def _is_per_broker(name: str) -> bool:
 
 
 def _refuse(message: str, names: Sequence[str], *, always_hash_set: bool = False) -> None:
-    """Refuse keys, if there are any. They are listed as Scala prints a set, since Kafka's messages are."""
+    """Raise ConfigError with the names of the refused keys, if any.
+
+    The names are listed in the order in which Scala prints a set, because Kafka's messages are.
+    """
     if names:
         kind = "HashSet" if always_hash_set or len(names) > _SMALL_SET else "Set"
         raise ConfigError(f"{message}: {kind}({', '.join(names)})")
@@ -265,7 +272,7 @@ _THREAD_COUNTS = (
 
 
 def _check_thread_counts(config: BrokerConfig, changed: BrokerConfig) -> None:
-    """A count may at most double or halve in one step."""
+    """Raise ConfigError if a thread count changes to more than double or less than half."""
     for name in _THREAD_COUNTS:
         old, new = config.integer(name), changed.integer(name)
         if new > 2 * old:

@@ -6,7 +6,7 @@ from kcompat.errors import ConfigError as ConfigError
 
 
 class InvalidValueError(ConfigError):
-    """One key's value is not allowed. The message is worded as Kafka words it, because clients see it too."""
+    """The value of a key is not allowed. The message is in Kafka's words, because clients see it too."""
 
     def __init__(self, name: str, value: object, reason: str) -> None:
         super().__init__(f"Invalid value {value} for configuration {name}: {reason}")
@@ -16,4 +16,7 @@ class InvalidValueError(ConfigError):
 
 
 class RequirementError(ConfigError):
-    """A rule between keys is broken. To clients Kafka says "requirement failed: " before the same words."""
+    """The values of several keys break a rule.
+
+    Kafka's message to clients has "requirement failed: " before the same words.
+    """

@@ -1,5 +1,5 @@
-"""The configs that a group may set for itself: the keys, their bounds on a broker, what is in force (KIP-848,
-KIP-932, KIP-1071).
+"""The configs that a group may override: keys, bounds on a broker, effective values (KIP-848, KIP-932,
+KIP-1071).
 
 Kafka's counterpart: `GroupConfig`.
 """
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 
 class GroupKey(Struct, frozen=True):
-    """Config key of groups. `broker_key` gives its default, and `least` and `most` those that
-    bound it; None where a broker has none.
+    """Config key of groups.
+
+    `broker_key` is the broker key of its default, `least` and `most` those of its bounds; None where there is
+    no such broker key.
     """
 
     row: ConfigKey
@@ -59,7 +61,7 @@ STREAMS_STANDBY_REPLICAS = "streams.num.standby.replicas"
 
 
 def _bounded(name: str, default: str, least: int, doc: str) -> GroupKey:
-    """A number that a broker gives for all groups of a kind, with bounds for what a group may set."""
+    """Return a numeric key whose default and bounds for groups are set by broker keys."""
     kind, _, what = name.partition(".")
     row = ConfigKey(name, ConfigType.INT, default, doc, validator=Range(least))
     return GroupKey(row, f"group.{kind}.{what}", f"group.{kind}.min.{what}", f"group.{kind}.max.{what}")
@@ -145,7 +147,7 @@ _KEYS = (
 )
 
 GROUP_KEYS: Mapping[str, GroupKey] = {key.name: key for key in _KEYS}
-"""Keys of groups by name, in the order in which Kafka judges their bounds."""
+"""Keys of groups by name, in the order in which Kafka checks their bounds."""
 
 _LONGER = (
     (SESSION_TIMEOUT, HEARTBEAT_INTERVAL),
@@ -156,17 +158,17 @@ _LONGER = (
 
 
 _JUDGED_WHERE_SET = frozenset({SHARE_ASSIGNMENT_INTERVAL, STREAMS_ASSIGNMENT_INTERVAL})
-"""Keys whose bounds do not matter while the group follows the broker."""
+"""Keys whose bounds are checked only if the group overrides them."""
 
 
 def group_row(name: str) -> ConfigKey | None:
-    """The row of a key; None for one that groups do not have."""
+    """Return the table row of a key; None for one that groups do not have."""
     key = GROUP_KEYS.get(name)
     return None if key is None else key.row
 
 
 def group_default(config: BrokerKeys, key: GroupKey) -> Value:
-    """Return the value of a key for a group that does not set it: the broker's, or the key's default."""
+    """Return the value of a key for a group that does not override it: the broker's, or the key's default."""
     return key.row.default_value if key.broker_key is None else config.get(key.broker_key)
 
 
@@ -187,11 +189,11 @@ def effective(name: str, overrides: Mapping[str, str], config: BrokerKeys) -> Va
 
 
 def check_group_overrides(overrides: Mapping[str, str], config: BrokerKeys) -> None:
-    """Check the configs that a client wants to set for a group, as Kafka does.
+    """Check the configs that a client wants to set for a group, by Kafka's rules.
 
     Raises:
         ConfigError: an unknown key, a value that is not allowed or not within the bounds of the broker, or
-            two that contradict each other; to be answered with INVALID_CONFIG(40).
+            two values that contradict each other; to be answered with INVALID_CONFIG(40).
     """
     for name in overrides:
         if name not in GROUP_KEYS:

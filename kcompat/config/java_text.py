@@ -16,7 +16,7 @@ _TRIMMED: Final = "".join(map(chr, range(ord(" ") + 1)))
 _AROUND_COMMAS: Final = " \t\n\v\f\r"
 _INTEGER: Final = re.compile(r"([+-]?)(\d+)")
 _LAST_CHAR: Final = "\uffff"
-"""The last character that Java has as one `char`: parseInt takes no digits beyond."""
+"""The largest Java `char`: parseInt accepts no digits beyond it."""
 
 _DECIMAL: Final = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?")
 _HEXADECIMAL: Final = re.compile(
@@ -24,7 +24,7 @@ _HEXADECIMAL: Final = re.compile(
 )
 _NOT_FINITE: Final = re.compile(r"[+-]?(?:NaN|Infinity)")
 _MOST_DIGITS: Final = 19
-"""Digits of the largest 64-bit number: more are refused before they cost time to convert."""
+"""Digits of the largest 64-bit number: longer texts are refused before their costly conversion."""
 
 
 def trim(text: str) -> str:
@@ -59,15 +59,15 @@ def split_pairs(text: str) -> list[tuple[str, str]]:
 
 
 def is_word(text: str, word: str) -> bool:
-    """Return whether `text` is `word` but for upper and lower case (`String.equalsIgnoreCase`)."""
+    """Return whether `text` equals `word` apart from case (`String.equalsIgnoreCase`)."""
     return len(text) == len(word) and text.upper() == word.upper()
 
 
 def parse_integer(text: str, bits: int) -> int:
-    """Return the number that `text` spells in decimal digits of any script, as a signed one of so many bits.
+    """Return the signed number of `bits` bits that `text` has in decimal digits of any script.
 
     Raises:
-        ValueError: it spells none, has space around it, or does not fit.
+        ValueError: it is no such number, has space around it, or does not fit.
     """
     match = _INTEGER.fullmatch(text)
     if match is None or max(match[2]) > _LAST_CHAR:
@@ -83,10 +83,10 @@ def parse_integer(text: str, bits: int) -> int:
 
 
 def parse_double(text: str) -> float:
-    """Return the number that `text` spells as `Double.parseDouble` takes it, hexadecimal ones included.
+    """Return the number that `Double.parseDouble` reads from `text`; hexadecimal numbers are included.
 
     Raises:
-        ValueError: it spells none, or has space around it.
+        ValueError: it is no such number, or has space around it.
     """
     if match := _DECIMAL.fullmatch(text):
         return float(match[1])

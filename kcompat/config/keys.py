@@ -30,7 +30,7 @@ class Scope(Enum):
     READ_ONLY = "read-only"
     PER_BROKER = "per-broker"
     PER_LISTENER = "per-listener"
-    """Per broker, and only with a listener's prefix: key and trust stores."""
+    """Per broker, and only with a listener's prefix (key and trust stores)."""
     CLUSTER = "cluster-wide"
 
 
@@ -43,7 +43,7 @@ class Effect(Enum):
 
 
 class ConfigKey(Struct, frozen=True):
-    """One key of Kafka 3.9: name, type, default in Kafka's own text form, and what it does here."""
+    """A key of Kafka 3.9: name, type, default in Kafka's text form, and its effect in kcompat."""
 
     name: str
     type: ConfigType
@@ -53,21 +53,21 @@ class ConfigKey(Struct, frozen=True):
     validator: Validator | None = None
     scope: Scope = Scope.READ_ONLY
     internal: bool = False
-    """Kafka hides such keys from DescribeConfigs unless they are set."""
+    """Whether Kafka hides the key from DescribeConfigs unless it is set."""
     effect: Effect = Effect.YES
     reason: str = ""
     """The reason why the key has no effect, or is refused."""
 
     @property
     def is_dynamic(self) -> bool:
-        """Whether it may change while the broker runs."""
+        """Whether the key may change while the broker runs."""
         return self.scope is not Scope.READ_ONLY
 
     def parse(self, text: str) -> Value:
-        """The typed value of `text`.
+        """Return the typed value of `text`.
 
         Raises:
-            InvalidValueError: wrong type, or not allowed.
+            InvalidValueError: the text is of another type, or its value is not allowed.
         """
         value = parse_value(self.name, self.type, text)
         problem = self.validator.problem(value) if self.validator is not None else None
@@ -82,15 +82,15 @@ class ConfigKey(Struct, frozen=True):
 
     @property
     def default_value(self) -> Value:
-        """The typed default; None where there is none."""
+        """The typed default; None if there is none."""
         return None if self.default is None else parse_value(self.name, self.type, self.default)
 
 
 def no_effect(reason: str, *keys: ConfigKey) -> tuple[ConfigKey, ...]:
-    """The keys, marked as accepted without effect."""
+    """Return the keys marked as accepted without effect."""
     return tuple(replace(key, effect=Effect.NONE, reason=reason) for key in keys)
 
 
 def refused(reason: str, *keys: ConfigKey) -> tuple[ConfigKey, ...]:
-    """The keys, marked so that a broker given another value than the default refuses to start."""
+    """Return the keys marked so that a broker refuses to start with another value than the default."""
     return tuple(replace(key, effect=Effect.REFUSED, reason=reason) for key in keys)

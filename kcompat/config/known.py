@@ -1,4 +1,4 @@
-"""Names of broker keys: which of them Kafka or its plug-ins know, and what a misspelt one may have meant."""
+"""Names of broker keys: those that Kafka or its plug-ins know, and suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ _PLUGIN_PREFIXES: Final = (
     "rsm.config.",
     "strimzi.",
 )
-"""Beginnings of keys that authorizers, reporters and other plug-ins of Kafka's brokers read."""
+"""Prefixes of keys that authorizers, reporters and other plug-ins of Kafka's brokers read."""
 
 _LIKENESS: Final = 0.8
-"""The ratio, as difflib has it, from which one name counts as another one misspelt."""
+"""Least ratio of difflib at which one name counts as a misspelling of another."""
 
 
 def is_known(name: str) -> bool:
@@ -71,16 +71,16 @@ def meant_key(name: str) -> str | None:
     """Return the broker key that a misspelt name or a topic key's name stands for; None if there is none."""
     if name in TOPIC_CONFIG_SYNONYMS:
         return TOPIC_CONFIG_SYNONYMS[name][0].name
-    import difflib  # only a misspelt key needs it
+    import difflib  # imported here because only a misspelt key needs it
 
     return next(iter(difflib.get_close_matches(name.lower(), BROKER_KEYS, 1, _LIKENESS)), None)
 
 
 def insist_on_known(names: Iterable[str]) -> None:
-    """Refuse keys that a program or a command line gives and that no Kafka has.
+    """Refuse keys of a program or a command line that exist in no Kafka version.
 
     Raises:
-        ConfigError: the first of them, with the key that was probably meant.
+        ConfigError: the first such key, with the key that was probably meant.
     """
     for name in names:
         if not is_known(name):

@@ -1,4 +1,4 @@
-"""The check that the settings of a KRaft node are those of a cluster of one node."""
+"""Check that a KRaft node's settings describe a cluster of one node."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ ROLES: Final = "process.roles"
 VOTERS: Final = "controller.quorum.voters"
 CONTROLLERS: Final = "controller.quorum.bootstrap.servers"
 QUORUM_KEYS: Final = (ROLES, VOTERS, CONTROLLERS)
-"""The keys that say which nodes a KRaft cluster has, and what this node is among them."""
+"""The keys with the nodes of a KRaft cluster and the roles of this one."""
 
 
 def insist_on_one_node(values: Mapping[str, str]) -> None:
-    """Refuse the settings of a node of a larger KRaft cluster, since there is no quorum that it could join.
+    """Refuse the settings of a node of a larger KRaft cluster, since kcompat has no quorum to join.
 
-    `values` are the texts of a configuration. With `zookeeper.connect` the brokers meet there, and nothing is
-    refused.
+    `values` are the texts of a configuration. With `zookeeper.connect` the brokers form a cluster there, and
+    nothing is refused.
 
     Raises:
-        ConfigError: the broker would be alone, without the others that its settings speak of.
+        ConfigError: the settings name other nodes, which this broker could not reach.
     """
     if values.get("zookeeper.connect"):
         return

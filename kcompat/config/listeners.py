@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SUPPORTED_PROTOCOL = "PLAINTEXT"
-"""The only security protocol that listeners have here."""
+"""The only security protocol of listeners that kcompat supports."""
 MAX_PORT = 65535
 
 _HOST = r"[0-9a-zA-Z\-%._:]"
 _ENDPOINT = re.compile(rf"([^/:,]+)://\[?({_HOST}*)\]?:(-?[0-9]{{1,9}})")
 THIS_MACHINE = "localhost"
-"""The host that clients and brokers of the same machine reach any listener at."""
-_WILDCARDS = ("0.0.0.0", "::", "0:0:0:0:0:0:0:0")  # noqa: S104 - compared, not bound
+"""The host at which clients and brokers of the same machine reach any listener."""
+_WILDCARDS = ("0.0.0.0", "::", "0:0:0:0:0:0:0:0")  # noqa: S104 - only compared, never bound
 
 
 class Endpoint(Struct, frozen=True):
@@ -44,7 +44,7 @@ def is_host(text: str) -> bool:
 
 
 def is_wildcard(host: str) -> bool:
-    """Whether this stands for every interface, and so for no address that a client could connect to."""
+    """Return whether a host means every interface, so that clients cannot connect to it."""
     return not host or host in _WILDCARDS
 
 
@@ -53,10 +53,10 @@ def read_listeners(
 ) -> tuple[tuple[Endpoint, ...], tuple[Endpoint, ...]]:
     """Return the endpoints to listen on and the advertised endpoints, from the texts of the four keys.
 
-    The listeners of a KRaft controller are left out of both, and need no protocol: they are not opened.
+    The listeners of a KRaft controller are not opened: they are left out of both, and need no protocol.
 
     Raises:
-        ConfigError: one of them cannot be understood, or they do not fit together.
+        ConfigError: a text cannot be understood, or the texts do not fit together.
     """
     protocols = parse_protocol_map(protocol_map)
     controllers = {name.upper() for name in split_list(controller_names)}
@@ -75,10 +75,10 @@ def _without(names: Container[str], endpoints: Sequence[Endpoint]) -> tuple[Endp
 
 
 def parse_protocol_map(text: str) -> dict[str, str]:
-    """NAME:PROTOCOL pairs as a mapping.
+    """Parse NAME:PROTOCOL pairs.
 
     Raises:
-        ConfigError: a pair that is none, a name twice, or a protocol that Kafka does not have.
+        ConfigError: an element is no such pair, a name appears twice, or Kafka has no such protocol.
     """
     try:
         pairs = split_pairs(text)
@@ -106,10 +106,11 @@ def _not_a_mapping(pair: str) -> ConfigError:
 def parse_endpoints(
     text: str, protocols: Mapping[str, str], *, unique_ports: bool = True
 ) -> tuple[Endpoint, ...]:
-    """The endpoints of `listeners` or `advertised.listeners`.
+    """Return the endpoints of `listeners` or `advertised.listeners`.
 
     Raises:
-        ConfigError: not endpoints, a name without protocol, a name or (if `unique_ports`) a port used twice.
+        ConfigError: an element is no endpoint, a name has no protocol, or a name or (if `unique_ports`) a
+            port is used twice.
     """
     endpoints = tuple(_parse_endpoint(part, text, protocols) for part in split_list(text) if part)
     names = [endpoint.name for endpoint in endpoints]
@@ -148,7 +149,9 @@ def _check_ports(endpoints: Sequence[Endpoint], text: str) -> None:
 
 
 def check_supported(endpoints: Sequence[Endpoint]) -> None:
-    """Refuse listeners whose protocol we cannot speak: opening them without it would be a false promise."""
+    """Raise ConfigError for a listener with an unsupported protocol; it must not be opened without that
+    protocol.
+    """
     for endpoint in endpoints:
         if endpoint.protocol != SUPPORTED_PROTOCOL:
             raise ConfigError(
@@ -159,7 +162,9 @@ def check_supported(endpoints: Sequence[Endpoint]) -> None:
 
 
 def check_advertised(advertised: Sequence[Endpoint], listeners: Sequence[Endpoint]) -> None:
-    """Every advertised listener exists, and its address is one that a client could go to."""
+    """Raise ConfigError unless every advertised listener exists and has an address that clients can connect
+    to.
+    """
     known = {endpoint.name for endpoint in listeners}
     for endpoint in advertised:
         if endpoint.name not in known:
@@ -175,7 +180,7 @@ def check_advertised(advertised: Sequence[Endpoint], listeners: Sequence[Endpoin
 
 
 def check_inter_broker_name(name: str, listeners: Sequence[Endpoint]) -> None:
-    """`inter.broker.listener.name`, where it is set, names a listener."""
+    """Raise ConfigError if `inter.broker.listener.name` is set and no listener has that name."""
     known = [endpoint.name for endpoint in listeners]
     if name and name.upper() not in known:
         raise ConfigError(

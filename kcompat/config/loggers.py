@@ -1,7 +1,7 @@
-"""The levels of this broker's loggers as the BROKER_LOGGER resource shows and sets them (KIP-412).
+"""The levels of this broker's loggers, which the BROKER_LOGGER resource shows and sets (KIP-412).
 
-Clients see the loggers of the package `kcompat` alone, and the package itself under Kafka's name `root`: a
-program that runs a broker inside it keeps its own logging to itself.
+Clients see only the loggers of the package `kcompat`, and the package itself under Kafka's name `root`: they
+cannot change the logging of a program that embeds a broker.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ LEVELS = {
     "TRACE": 5,
     "WARN": logging.WARNING,
 }
-"""Kafka's names of levels as Python's numbers."""
+"""Python's level numbers by Kafka's level names."""
 
 
 def level_name(number: int) -> str:
-    """Kafka's name of the strictest level that lets a record of this number through."""
+    """Return Kafka's name of the strictest level that a record of this number passes."""
     below = [(value, name) for name, value in LEVELS.items() if value <= number]
     return max(below)[1] if below else "TRACE"
 
 
 def find_logger(name: str) -> logging.Logger | None:
-    """One of this broker's loggers by the name clients use; None if there is none."""
+    """Return one of this broker's loggers by the name that clients use; None if there is none."""
     if name == ROOT:
         return logging.getLogger(PACKAGE)
     known = logging.Logger.manager.loggerDict.get(name)
@@ -45,7 +45,7 @@ def find_logger(name: str) -> logging.Logger | None:
 
 
 def describe_loggers(names: Container[str] = EVERYTHING) -> list[Entry]:
-    """Every logger with the level in force, or those among `names`."""
+    """Return every logger with its effective level, restricted to `names`."""
     found = [ROOT, *sorted(logging.Logger.manager.loggerDict)]
     return [
         Entry(
@@ -63,7 +63,7 @@ def describe_loggers(names: Container[str] = EVERYTHING) -> list[Entry]:
 
 
 def change_loggers(alterations: Sequence[Alteration], *, validate_only: bool) -> Change:
-    """Set levels, or delete them so that they follow the parent's. Levels last as long as the process."""
+    """Set levels, or delete them so that the parent's apply. Levels last as long as the process."""
     refusal = check_form(alterations) or _check_levels(alterations)
     if refusal is not None:
         return refusal

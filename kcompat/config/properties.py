@@ -32,7 +32,7 @@ _NOT_KEYS = frozenset(
         "KAFKA_VERSION",
     }
 )
-"""Variables that Kafka's image and scripts read for themselves."""
+"""Variables for Kafka's image and scripts, which are not configuration keys."""
 
 _UNDERSCORES = re.compile("_{1,3}")
 _FROM_UNDERSCORES = {"_": ".", "__": "_", "___": "-"}
@@ -40,7 +40,7 @@ MAX_FILE_BYTES = 1 << 20
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    """The keys and values of a .properties file.
+    """Read the keys and values of a .properties file.
 
     Raises:
         ConfigError: the file cannot be read, or is not a .properties file.
@@ -55,7 +55,7 @@ def read_properties(path: Path) -> dict[str, str]:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
-        text = content.decode("latin-1")  # what Java takes such files to be
+        text = content.decode("latin-1")  # Java's encoding of such files
     try:
         return parse_properties(text)
     except ConfigError as error:
@@ -63,12 +63,12 @@ def read_properties(path: Path) -> dict[str, str]:
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """The keys and values of the text of a .properties file; the last of equal keys counts.
+    """Parse the keys and values in the text of a .properties file; the last of equal keys counts.
 
     Raises:
-        ConfigError: an escape that Java does not have.
+        ConfigError: the text has an escape that Java does not know.
     """
-    # Imported here: it takes 40 ms, and a broker started without a file does not need it.
+    # Imported here: the import takes 40 ms, and a broker started without a file does not need it.
     import javaproperties
 
     try:
@@ -78,10 +78,10 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def parse_overrides(overrides: Iterable[str]) -> dict[str, str]:
-    """`--override key=value` arguments.
+    """Parse `--override key=value` arguments.
 
     Raises:
-        ConfigError: one without "=" or without a key.
+        ConfigError: an argument has no "=" or no key.
     """
     values: dict[str, str] = {}
     for override in overrides:
@@ -93,7 +93,7 @@ def parse_overrides(overrides: Iterable[str]) -> dict[str, str]:
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Keys from variables `KAFKA_...`, by the rule of Kafka's image.
+    """Return the keys set by variables `KAFKA_...`, by the rule of Kafka's image.
 
     After the prefix, `_` stands for a dot, `__` for an underscore and `___` for a dash; letters are lowered:
     `KAFKA_LOG_RETENTION_HOURS` is `log.retention.hours`.
@@ -108,7 +108,7 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def key_of_variable(name: str) -> str:
-    """The key that a variable `KAFKA_...` stands for."""
+    """Return the key of a variable `KAFKA_...`."""
     rest = name.removeprefix(ENVIRONMENT_PREFIX).lower()
     return _UNDERSCORES.sub(lambda match: _FROM_UNDERSCORES[match[0]], rest)
 
@@ -116,10 +116,12 @@ def key_of_variable(name: str) -> str:
 def load_static(
     path: Path | None, environment: Mapping[str, str], overrides: Iterable[str]
 ) -> dict[str, str]:
-    """The static configuration: the file, over it the environment, over it the command line.
+    """Return the static configuration: the file, overridden by the environment, overridden by the command
+    line.
 
     Raises:
-        ConfigError: something of it cannot be understood, or the command line has a key that no Kafka has.
+        ConfigError: a setting cannot be understood, or the command line has a key that exists in no Kafka
+            version.
     """
     values = {} if path is None else read_properties(path)
     values.update(from_environment(environment))

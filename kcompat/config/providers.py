@@ -35,14 +35,14 @@ class Provider(Protocol):
 
 
 def resolve_variables(values: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts with the values of the variables in them.
+    """Return the texts with their variables replaced by values.
 
-    A variable stays as it is where no provider has its name or where the provider has no such key. Values
-    that come in are not searched for further variables, nor are the settings of the providers themselves.
+    A variable stays as it is if no provider has its name or if the provider has no such key. Inserted values
+    are not searched for further variables, nor are the settings of the providers themselves.
 
     Raises:
-        ConfigError: a provider is of a class that is not supported, its settings cannot be, or it cannot read
-            what a variable asks for.
+        ConfigError: a provider's class is not supported, its settings are invalid, or it cannot read the
+            source of a variable.
     """
     providers = dict(_make_providers(values, environment))
 
@@ -55,14 +55,14 @@ def resolve_variables(values: Mapping[str, str], environment: Mapping[str, str])
 
 
 def has_variable(text: str) -> bool:
-    """Return whether the text has something of the form of a variable."""
+    """Return whether the text contains a variable."""
     return _VARIABLE.search(text) is not None
 
 
 def _make_providers(
     values: Mapping[str, str], environment: Mapping[str, str]
 ) -> Iterator[tuple[str, Provider]]:
-    """Make the providers that `config.providers` names and that have a class; names are not trimmed."""
+    """Make the providers that `config.providers` names and that have a class; spaces in names are kept."""
     for name in values.get(_PROVIDERS, "").split(","):
         settings = f"{_PROVIDERS}.{name}"
         class_name = values.get(f"{settings}.class")
@@ -84,10 +84,13 @@ def _make_providers(
 
 
 class EnvironmentProvider:
-    """Variables of the environment, those whose names match a pattern as a whole (`EnvVarConfigProvider`)."""
+    """Variables of the environment whose whole names match a pattern (`EnvVarConfigProvider`)."""
 
     def __init__(self, environment: Mapping[str, str], pattern: str | None) -> None:
-        """`pattern` None lets all of them through. Raises ConfigError."""
+        """Take the variables; without a `pattern` all are included.
+
+        Raises ConfigError for an invalid pattern.
+        """
         self._environment = environment
         try:
             self._pattern = re.compile(".*" if pattern is None else pattern, re.DOTALL)
@@ -111,7 +114,7 @@ class FileProvider:
 
 
 class DirectoryProvider:
-    """Files of directories, each as a whole and by its name (`DirectoryConfigProvider`)."""
+    """Whole files of directories, by file name (`DirectoryConfigProvider`)."""
 
     def __init__(self, allowed: AllowedPaths) -> None:
         self._allowed = allowed
@@ -127,10 +130,13 @@ class DirectoryProvider:
 
 
 class AllowedPaths:
-    """Directories and files that a provider may read in: those of a setting, every one where it is empty."""
+    """Directories and files that a provider may read: those of a setting, or all if it is empty."""
 
     def __init__(self, setting: str, values: Mapping[str, str]) -> None:
-        """`setting` is the key of the paths. Raises ConfigError: one of them is relative or is not there."""
+        """Read the paths from the key `setting`.
+
+        Raises ConfigError if one of them is relative or does not exist.
+        """
         text = values.get(setting)
         self._paths = [os.path.normpath(path) for path in text.split(",")] if text else None
         for path in self._paths or ():
@@ -140,6 +146,6 @@ class AllowedPaths:
                 raise ConfigError(f"{setting} has the path {path}, which does not exist")
 
     def have(self, path: str) -> bool:
-        """Return whether a path is one of them, or lies below one; links are not followed."""
+        """Return whether a path is one of the allowed ones, or lies below one; links are not followed."""
         wanted = Path(os.path.normpath(path))
         return self._paths is None or any(wanted.is_relative_to(allowed) for allowed in self._paths)

@@ -1,4 +1,4 @@
-"""Arguments of Redpanda's image translated to variables of Kafka's image: where its Kafka API listens."""
+"""Translation of the arguments of Redpanda's image to variables of Kafka's image."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ _LINE: Final = re.compile(r"( *)(- +)?(\w+): *(.*)")
 
 
 def variables_of_rpk(words: Sequence[str], described: Path) -> dict[str, str]:
-    """The variables that stand for `rpk redpanda start` and its options, or for redpanda.yaml (`described`).
+    """Return the variables that correspond to `rpk redpanda start` and its options, or to redpanda.yaml
+    (`described`).
 
-    Options count before the file. Of both only the addresses of the Kafka API are read: the rest is about
-    how much of the machine Redpanda may have, and about what this broker has not.
+    Options override the file. Only the addresses of the Kafka API are read: other settings concern Redpanda's
+    use of the machine, or features that this broker lacks.
 
     Raises:
-        ConfigError: it is another command, or its listeners cannot be had.
+        ConfigError: it is another command, or this broker cannot open its listeners.
     """
     if list(words[:2]) != ["redpanda", "start"]:
         raise ConfigError(
@@ -47,7 +48,7 @@ def variables_of_rpk(words: Sequence[str], described: Path) -> dict[str, str]:
 
 
 def _described(path: Path) -> tuple[str, str]:
-    """The listeners of a redpanda.yaml, and what is told to clients of them."""
+    """Return the listeners of a redpanda.yaml and their advertised addresses, as texts."""
     found = _endpoints(path.read_text(encoding="utf-8"))
     for endpoint in found["kafka_api"]:
         method = endpoint.get("authentication_method", "none")
@@ -61,7 +62,9 @@ def _described(path: Path) -> tuple[str, str]:
 
 
 def _endpoints(text: str) -> dict[str, list[dict[str, str]]]:
-    """The two lists of addresses below `redpanda:`, in YAML's block style, which is how it is written."""
+    """Return the two lists of addresses below `redpanda:`, read from YAML's block style, which Redpanda
+    writes.
+    """
     found: dict[str, list[dict[str, str]]] = {name: [] for name in _LISTS}
     section = key = ""
     for line in text.splitlines():

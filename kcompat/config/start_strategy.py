@@ -1,5 +1,7 @@
-"""The point at which a share group begins to read: `latest`, `earliest`, or how long ago, `by_duration:` and
-a duration as Java writes them, PnDTnHnMn.nS. Kafka's counterpart: `ShareGroupAutoOffsetResetStrategy`.
+"""The offset reset strategy of a share group: `latest`, `earliest`, or `by_duration:` and a duration.
+
+A duration is written as in Java, PnDTnHnMn.nS: the group begins with the records of that long ago. Kafka's
+counterpart: `ShareGroupAutoOffsetResetStrategy`.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ _DURATION: Final = re.compile(
 
 
 class StartStrategy(Struct, frozen=True):
-    """A validator of such values."""
+    """Validator of offset reset strategies."""
 
     allowed: str = "latest, earliest, or by_duration:PnDTnHnMn.nS"
 
@@ -40,7 +42,7 @@ class StartStrategy(Struct, frozen=True):
 def duration_of(strategy: str) -> int | None:
     """Return how long ago a group begins, in whole ms; None for `latest` and `earliest`.
 
-    ValueError for what is no strategy.
+    Raises ValueError for text that is no strategy.
     """
     lowered = strategy.lower()
     if lowered in (LATEST, EARLIEST):
@@ -51,7 +53,7 @@ def duration_of(strategy: str) -> int | None:
 
 
 def _duration_ms(text: str) -> int:
-    """A duration that is not negative, in whole milliseconds."""
+    """Return a duration that is not negative, in whole milliseconds."""
     match = _DURATION.fullmatch(text)
     if match is None or not any(part is not None for part in match.groups()[1:5]):
         raise ValueError(f"{text!r} is no duration")

@@ -1,5 +1,5 @@
-"""The table: every key of Kafka 3.9 for brokers and topics, those of 4.3 for consumer,
-share and streams groups and transactions, and how they stand in for each other.
+"""The table of configuration keys: every key of Kafka 3.9 for brokers and topics, those of 4.3 for consumer,
+share and streams groups and transactions, and the synonyms between them.
 
 Parsing, DescribeConfigs, AlterConfigs, the environment rule and the documentation all read it.
 """
@@ -158,7 +158,9 @@ _MECHANISM_KEYS = (
 
 
 def without_listener_prefix(name: str) -> str | None:
-    """The key behind `listener.name.NAME.` (and, for some, a SASL mechanism); None without such a prefix."""
+    """Return the key after `listener.name.NAME.` (and, for some, a SASL mechanism); None without such a
+    prefix.
+    """
     match = _LISTENER_PREFIX.fullmatch(name)
     if match is None:
         return None
@@ -167,12 +169,12 @@ def without_listener_prefix(name: str) -> str | None:
 
 
 def broker_synonyms(name: str) -> tuple[str, ...]:
-    """The keys a broker key's value may come from, strongest first (Kafka's `brokerConfigSynonyms`)."""
+    """Return the keys that may set a broker key's value, strongest first (Kafka's `brokerConfigSynonyms`)."""
     base = without_listener_prefix(name)
     return _FAMILIES.get(name, (name,)) if base is None else (name, base)
 
 
 def broker_key(name: str) -> ConfigKey | None:
-    """The row of a broker key, also under a listener's prefix; None for a name Kafka does not know."""
+    """Return the row of a broker key, also under a listener's prefix; None for an unknown name."""
     base = without_listener_prefix(name) or name
     return BROKER_KEYS.get(base) or DYNAMIC_ONLY_KEYS.get(name)

@@ -19,7 +19,9 @@ _UNLIMITED = 2**63 - 1
 
 
 class TopicConfig(Struct, frozen=True, kw_only=True):
-    """Every topic key in force, named like the key; times in ms, sizes in bytes, -1 for no limit."""
+    """The effective value of every topic key, named like the key; times in ms, sizes in bytes, -1 for no
+    limit.
+    """
 
     cleanup_policy: list[str]
     compression_gzip_level: int
@@ -60,9 +62,9 @@ class TopicConfig(Struct, frozen=True, kw_only=True):
 
 
 def topic_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> TopicConfig:
-    """The configuration of a topic with these overrides on this broker.
+    """Return the configuration of a topic with these overrides on this broker.
 
-    Overrides that Kafka 3.9 does not know are passed over: a newer broker may have stored them.
+    Overrides that Kafka 3.9 does not know are ignored: a newer broker may have stored them.
 
     Raises:
         ConfigError: an override's value is not allowed. Stored overrides were checked when they were set.
@@ -72,7 +74,7 @@ def topic_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> TopicCon
         for name, key in TOPIC_KEYS.items()
     }
     for side in ("before", "after"):
-        # The older key bounds both sides wherever the newer ones are not used (KIP-937).
+        # The older key sets both bounds unless the newer ones are used (KIP-937).
         name = f"message.timestamp.{side}.max.ms"
         if values[name] == _UNLIMITED:
             values[name] = values["message.timestamp.difference.max.ms"]
@@ -81,8 +83,9 @@ def topic_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> TopicCon
 
 
 def topic_default(broker: BrokerConfig, name: str) -> Value:
-    """Return the value of a key for a topic that does not set it: that of the first corresponding broker key
-    that has a value, or else the default.
+    """Return the value of a key for a topic that does not override it.
+
+    It is that of the first corresponding broker key that has a value, or else the default.
     """
     for synonym in TOPIC_CONFIG_SYNONYMS.get(name, ()):
         value = broker.get(synonym.name)
@@ -95,11 +98,11 @@ def topic_default(broker: BrokerConfig, name: str) -> Value:
 
 
 def check_topic_overrides(overrides: Mapping[str, str], broker: BrokerConfig) -> None:
-    """Check the configs that a client wants to set for a topic, as Kafka does (`LogConfig.validate`).
+    """Check the configs that a client wants to set for a topic, by Kafka's rules (`LogConfig.validate`).
 
     Raises:
-        ConfigError: an unknown key, a value that is not allowed, or two that contradict each other. The
-            message is Kafka's; the error code is INVALID_CONFIG(40).
+        ConfigError: an unknown key, a value that is not allowed, or two values that contradict each other.
+            The message is Kafka's; the error code is INVALID_CONFIG(40).
     """
     for name in overrides:
         if name not in TOPIC_KEYS:
@@ -118,7 +121,7 @@ def check_topic_overrides(overrides: Mapping[str, str], broker: BrokerConfig) ->
 
 
 def check_new_topic(configs: Mapping[str, str | None], broker: BrokerConfig) -> dict[str, str]:
-    """The overrides of a topic to be created, checked; null values are refused.
+    """Return the checked overrides of a topic to be created; null values are refused.
 
     Raises:
         ConfigError: see `check_topic_overrides`; to be answered with INVALID_CONFIG(40).

@@ -1,4 +1,4 @@
-"""The types of configuration values: text to value and back, as Kafka's `ConfigDef` does it."""
+"""The types of configuration values: conversion from text to value and back (Kafka's `ConfigDef`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ConfigType(IntEnum):
 
     @property
     def is_sensitive(self) -> bool:
-        """Whether values are never shown. As in Kafka, a value of unknown type counts as a secret."""
+        """Whether values are never shown. A value of unknown type counts as a secret, in Kafka too."""
         return self in (ConfigType.PASSWORD, ConfigType.UNKNOWN)
 
 

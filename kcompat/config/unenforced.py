@@ -1,7 +1,7 @@
-"""Settings whose promise is not kept here: a value other than Kafka's default is refused.
+"""Settings that kcompat cannot honour: a value other than Kafka's default is refused.
 
-Most are rows of the table with the effect `Effect.REFUSED`. This module adds keys that no row of Kafka 3.9 is
-for: those of its authorizers, and the SASL keys of Kafka 4.3.
+Most are rows of the table with the effect `Effect.REFUSED`. This module adds keys that have no row for Kafka
+3.9: those of its authorizers, and the SASL keys of Kafka 4.3.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ _DEFAULTS: Final[Mapping[str, str]] = {
     "sasl.oauthbearer.scope": "",
     "super.users": "",
 }
-"""Kafka's defaults of refused keys that have no row; empty for none."""
+"""Kafka's defaults of refused keys that have no row; empty for keys without default."""
 
 WITHOUT_ROW: Final = frozenset(_DEFAULTS)
 """Names of refused keys that have no row in the table."""
 
 
 def refusal_of(name: str, text: str) -> str | None:
-    """Return why a broker cannot keep what a setting promises, as a sentence; None if it can.
+    """Return the reason why a broker cannot honour a setting, as a sentence; None if it can.
 
-    A key may have a listener's prefix. An empty text stands for the default. Secrets are not repeated.
+    A key may have a listener's prefix. An empty text means the default. Secrets are not repeated.
 
     Raises:
         ConfigError: the text is not of the key's type.
@@ -69,7 +69,7 @@ def refusal_of(name: str, text: str) -> str | None:
 
 
 def refuse_unenforced(settings: Mapping[str, str]) -> None:
-    """Refuse settings that a broker cannot keep.
+    """Refuse settings that a broker cannot honour.
 
     Raises:
         ConfigError: the first of them.
@@ -81,5 +81,7 @@ def refuse_unenforced(settings: Mapping[str, str]) -> None:
 
 
 def _plain(value: Value) -> Value:
-    """Return a value as it is compared: Kafka does not tell `HTTPS` from `https`, for instance."""
+    """Return a value in the form for comparison: Kafka does not distinguish `HTTPS` from `https`, for
+    instance.
+    """
     return value.lower() if isinstance(value, str) else value

@@ -1,6 +1,7 @@
 """Conditions on a value beyond its type, in Kafka's words where clients can see them.
 
-A validator gives the reason why a value is not allowed, or None. `allowed` describes what is, for the reader.
+A validator returns the reason why a value is not allowed, or None. `allowed` describes the allowed values to
+readers of the documentation.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _REPLICA = re.compile(r"[0-9]+:[0-9]+")
 
 
 class Validator(Protocol):
-    """Judges one parsed value of one key."""
+    """Check of a parsed value of a key."""
 
     @property
     def allowed(self) -> str:
@@ -48,7 +49,7 @@ class Range(Struct, frozen=True):
 
 
 class OneOf(Struct, frozen=True):
-    """One of a few strings (`ConfigDef.ValidString` and its case-insensitive sibling)."""
+    """One of a few strings (`ConfigDef.ValidString` and its case-insensitive variant)."""
 
     choices: tuple[str, ...]
     ignore_case: bool = False
@@ -66,7 +67,7 @@ class OneOf(Struct, frozen=True):
 
 
 class EachOneOf(Struct, frozen=True):
-    """A list whose elements are all among a few strings (`ConfigDef.ValidList`). The empty list will do."""
+    """A list whose elements are all among a few strings (`ConfigDef.ValidList`). The list may be empty."""
 
     choices: tuple[str, ...]
 
@@ -81,13 +82,13 @@ class EachOneOf(Struct, frozen=True):
         return f"String must be one of: {', '.join(self.choices)}"
 
     def first_bad(self, value: Value) -> str | None:
-        """The first element that is not allowed: Kafka's message names it alone."""
+        """Return the first element that is not allowed, the only one that Kafka's message names."""
         assert isinstance(value, list)
         return next((item for item in value if item not in self.choices), None)
 
 
 class NotEmpty(Struct, frozen=True):
-    """A string with something in it (`ConfigDef.NonEmptyString`); null is left to the default."""
+    """A string that is not empty (`ConfigDef.NonEmptyString`); null means the default."""
 
     allowed: str = "not empty"
 
@@ -107,7 +108,7 @@ class GzipLevel(Struct, frozen=True):
 
 
 class PositiveOrDefault(Struct, frozen=True):
-    """A count of threads, or -1 for another key's value."""
+    """A number of threads, or -1 for another key's value."""
 
     allowed: str = "at least 1, or -1"
 
@@ -134,7 +135,7 @@ class ThrottledReplicas(Struct, frozen=True):
 
 
 class FormatVersion(Struct, frozen=True):
-    """A release of Kafka as `inter.broker.protocol.version` and `message.format.version` name it."""
+    """A Kafka version in the form of `inter.broker.protocol.version` and `message.format.version`."""
 
     allowed: str = "a Kafka version such as 2.8 or 3.9-IV0"
 
@@ -150,7 +151,7 @@ _REVISIONS = {
     "2.0": 2, "2.1": 3, "2.2": 2, "2.3": 2, "2.4": 2, "2.5": 1, "2.6": 1, "2.7": 3, "2.8": 2,
     "3.0": 2, "3.1": 1, "3.2": 1, "3.3": 4, "3.4": 1, "3.5": 3, "3.6": 3, "3.7": 5, "3.8": 1, "3.9": 1,
 }  # fmt: skip
-"""Releases that Kafka 3.9 knows, and how many protocol versions (IV0, IV1, ...) each had."""
+"""Kafka versions that Kafka 3.9 knows, with the number of protocol versions (IV0, IV1, ...) of each."""
 
 _VERSIONS = {*_REVISIONS, "4.0-IV0", "4.0-IV1"}.union(
     f"{release}-IV{number}" for release, count in _REVISIONS.items() for number in range(count)
@@ -158,7 +159,7 @@ _VERSIONS = {*_REVISIONS, "4.0-IV0", "4.0-IV1"}.union(
 
 
 def significant_version(text: str) -> str:
-    """Return the first segments of a version, which are those that Kafka reads: `3.9-IV0` of `3.9-IV0.3`."""
+    """Return the first segments of a version, the only ones that Kafka reads: `3.9-IV0` of `3.9-IV0.3`."""
     segments = text.rstrip(".").split(".")
     counted = 3 if text.startswith("0.") else 2
     return ".".join(segments[:counted]) if len(segments) > counted else text

@@ -1,1 +1,1 @@
-"""The wire: message declarations, compiled codecs, headers, error codes. Pure: bytes in, values out."""
+"""The wire protocol: message declarations, compiled codecs, headers, error codes. Pure functions."""

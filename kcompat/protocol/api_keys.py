@@ -1,4 +1,4 @@
-"""Every API of the protocol: its key, its versions, who serves it, and where its messages are declared."""
+"""Every API of the protocol: its key, versions, serving nodes, and the module of its messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ApiKey(IntEnum):
-    """The number that leads a request header. The name in lower case is the module of the messages."""
+    """API number at the start of a request header. The name in lower case is the module of the messages."""
 
     PRODUCE = 0
     FETCH = 1
@@ -120,12 +120,12 @@ _BOTH: Final = _BROKER | _CONTROLLER
 
 @dataclass(frozen=True, slots=True)
 class ApiFacts:
-    """Facts that Kafka's schema fixes for an API, whichever of its versions a broker serves.
+    """Facts about an API from Kafka's schema, independent of the versions that a broker serves.
 
-    `last` is the highest version there is (all begin at 0), `first_flexible` the first with KIP-482
-    encoding, or None. `listeners` are the kinds of Kafka node that answer it: `broker`, `controller`, or
-    `zkBroker` (a broker of a cluster with ZooKeeper). A `cluster_action` API is for brokers among
-    themselves. A broker hands a `forwardable` one on to the controller (KIP-590).
+    `last` is the highest existing version (all begin at 0), `first_flexible` the first with KIP-482 encoding,
+    or None. `listeners` are the kinds of Kafka node that answer the API: `broker`, `controller`, or
+    `zkBroker` (a broker of a cluster with ZooKeeper). A `cluster_action` API is used only between brokers. A
+    broker forwards a `forwardable` request to the controller (KIP-590).
     """
 
     key: ApiKey
@@ -142,21 +142,23 @@ class ApiFacts:
 
     @property
     def versions(self) -> range:
-        """Every version there is."""
+        """Every existing version."""
         return range(self.last + 1)
 
     def is_flexible(self, version: int) -> bool:
-        """Whether a version has compact lengths and tagged fields (KIP-482)."""
+        """Return whether a version has compact lengths and tagged fields (KIP-482)."""
         return self.first_flexible is not None and version >= self.first_flexible
 
     def request_header_version(self, version: int) -> int:
-        """The version of the request header that goes with a version of the API."""
+        """Return the version of the request header for a version of the API."""
         if self.key == ApiKey.CONTROLLED_SHUTDOWN and version == 0:
             return 0
         return 2 if self.is_flexible(version) else 1
 
     def response_header_version(self, version: int) -> int:
-        """The version of the response header; ApiVersions keeps 0 (KIP-511), to be read by any client."""
+        """Return the version of the response header; for ApiVersions it is always 0, so that any client can
+        read it (KIP-511).
+        """
         return int(self.key != ApiKey.API_VERSIONS and self.is_flexible(version))
 
 
@@ -263,13 +265,13 @@ API_FACTS: Final[dict[int, ApiFacts]] = {int(facts.key): facts for facts in _TAB
 
 @cache
 def request_class(key: int) -> type[Message]:
-    """The request class of an API, imported on first use; KeyError for an unknown key."""
+    """Return the request class of an API, imported on first use. Raises KeyError for an unknown key."""
     return _message_class(key, "Request")
 
 
 @cache
 def response_class(key: int) -> type[Message]:
-    """The response class of an API, imported on first use; KeyError for an unknown key."""
+    """Return the response class of an API, imported on first use. Raises KeyError for an unknown key."""
     return _message_class(key, "Response")
 
 

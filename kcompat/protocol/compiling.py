@@ -1,4 +1,4 @@
-"""The choice of the codec: the native one where it was built, else functions generated in Python."""
+"""The codec in use: the native one where it was built, else functions generated in Python."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Compiles (message class, version) into a function that reads it.
+"""Compiler of (message class, version) to a function that decodes it.
 
-The function holds everything inline: one `struct` call for each run of fixed-width fields (with the length
-that follows it), a loop for each array, a branch for each nullable field. No length is believed before it
-is compared with the bytes left, so what a message can make us allocate is bounded by what its sender sent.
+The function has everything inline: one `struct` call for each run of fixed-width fields (with the length that
+follows it), a loop for each array, a branch for each nullable field. Every length is compared with the bytes
+left before it is used, so the memory that a message can make us allocate is bounded by its size.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ SMALL_ARRAY: Final = 16
 
 
 def compile_decoder(cls: type[M], version: int) -> Decoder[M]:
-    """Make the reader of one version of a message; ValueError if there is no such version."""
+    """Compile the decoder of one version of a message. Raises ValueError if there is no such version."""
     decode: Decoder[M] = _DecoderSource(plan_message(cls, version), f"{cls.__name__} v{version}").compile()
     return decode
 
 
 def small_unpackers(code: str) -> list[Any]:
-    """The `unpack_from` of that many values, by length of a short array."""
+    """Return the `unpack_from` functions for short arrays, indexed by the number of values."""
     return [struct.Struct(f">{n}{code}").unpack_from for n in range(SMALL_ARRAY)]
 
 
@@ -66,7 +66,10 @@ _NAMES: Final = {
 
 
 class _DecoderSource:
-    """Writes the source of one decoder. `_run` holds fixed-width fields that await their `struct` call."""
+    """Generator of the source of one decoder.
+
+    `_run` has fixed-width fields that are not yet in a `struct` call.
+    """
 
     def __init__(self, plan: StructPlan, title: str) -> None:
         self._plan = plan
@@ -89,7 +92,7 @@ class _DecoderSource:
         return out.function("decode")
 
     def _struct(self, plan: StructPlan) -> str:
-        """Read the fields of a struct into locals; returns the expression that builds it."""
+        """Write the reading of a struct's fields into locals; return the expression that builds it."""
         values = {field.name: self._field(field) for field in plan.ordered}
         if plan.flexible:
             values |= self._tag_section(plan.tagged)
@@ -129,7 +132,7 @@ class _DecoderSource:
         return name
 
     def _uvarint(self, stem: str) -> str:
-        """Read an unsigned varint; its first byte goes with the pending run."""
+        """Write the reading of an unsigned varint, whose first byte belongs to the pending run."""
         name = self._fixed("B", stem)
         self._flush()
         with self._source.block(f"if {name} > 127:"):
@@ -137,7 +140,7 @@ class _DecoderSource:
         return name
 
     def _field(self, field: FieldPlan) -> str:
-        """Read one field; returns the expression of its value."""
+        """Write the reading of one field; return the expression of its value."""
         if field.array:
             return self._array(field)
         if field.element is not None:
@@ -163,7 +166,7 @@ class _DecoderSource:
         return value
 
     def _length(self, field: FieldPlan) -> tuple[str, str]:
-        """Read a length; returns its name, and the condition under which it means null."""
+        """Write the reading of a length; return its name, and the condition under which it means null."""
         if field.compact:
             length = self._uvarint("length")
             return length, f"not {length}"
@@ -172,7 +175,9 @@ class _DecoderSource:
         return length, f"{length} < 0"
 
     def _text(self, field: FieldPlan, nullable: bool) -> str:
-        """Read a string; a short one, as nearly all are, by a prepared `struct` call (it checks the end)."""
+        """Write the reading of a string; a short one is read by a prepared `struct` call, which checks the
+        end.
+        """
         out = self._source
         value = out.fresh(field.name)
         length = self._fixed("B" if field.compact else "h", "length")
@@ -194,7 +199,7 @@ class _DecoderSource:
         return value
 
     def _bytes(self, field: FieldPlan) -> str:
-        """Read bytes, which are copied, or records, which stay a slice of the frame."""
+        """Write the reading of bytes, which are copied, or of records, which stay a slice of the frame."""
         out = self._source
         value = out.fresh(field.name)
         length, is_null = self._length(field)
@@ -250,7 +255,7 @@ class _DecoderSource:
             out.line(f"{value}.append({element})")
 
     def _tag_section(self, tagged: list[FieldPlan]) -> dict[str, str]:
-        """Read the tag section of a struct; returns the locals of the tagged fields."""
+        """Write the reading of a struct's tag section; return the locals of the tagged fields."""
         out = self._source
         names = {field.name: out.fresh(field.name) for field in tagged}
         count = self._fixed("B", "tags")

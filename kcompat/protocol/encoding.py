@@ -1,8 +1,8 @@
-"""Compiles (message class, version) into a function that writes it.
+"""Compiler of (message class, version) to a function that encodes it.
 
 The function appends byte strings to a list and joins them at the end: one `struct` call for each run of
-fixed-width fields (with the length that follows it). A `records` value is not copied: it becomes an item of
-its own.
+fixed-width fields (with the length that follows it). A `records` value is not copied: it becomes a separate
+item.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ SMALL_ARRAY: Final = 16
 
 _TWO_BYTES: Final = struct.Struct("BB").pack
 _HEADS: Final = (struct.Struct(">ii"), struct.Struct(">iix"))
-"""Length and response header, by the header's version."""
+"""Formats of length and response header, by the header's version."""
 
 
 def compile_encoder(cls: type[M], version: int) -> Encoder[M]:
-    """Make the writer of one version of a message; ValueError if there is no such version."""
+    """Compile the encoder of one version of a message. Raises ValueError if there is no such version."""
     encode: Encoder[M] = _EncoderSource(plan_message(cls, version), f"{cls.__name__} v{version}").compile()
     return encode
 
 
 def compile_framer(cls: type[M], version: int) -> Framer[M]:
-    """Make the writer of whole response frames; ValueError if there is no such version."""
+    """Compile the encoder of whole response frames. Raises ValueError if there is no such version."""
     encode = compile_encoder(cls, version)
 
     def frame(response: M, correlation_id: int, header_version: int) -> list[Any]:
@@ -46,7 +46,7 @@ def compile_framer(cls: type[M], version: int) -> Framer[M]:
 
 
 def uvarint(value: int) -> bytes:
-    """An unsigned varint."""
+    """Encode an unsigned varint."""
     if 128 <= value < 16384:
         return _TWO_BYTES(value & 0x7F | 0x80, value >> 7)
     out = bytearray()
@@ -58,19 +58,22 @@ def uvarint(value: int) -> bytes:
 
 
 def lacks(struct_name: str, field: str) -> NoReturn:
-    """A field that must not be lost has a value, and this version has no place for it."""
+    """Raise ValueError: a field that must not be lost has a value, and this version has no place for it."""
     raise ValueError(f"no place for {struct_name}.{field}")
 
 
 def check_uuid(value: bytes) -> bytes:
-    """The 16 bytes of a uuid, for a `struct` call would fill up or cut off others."""
+    """Return the 16 bytes of a uuid.
+
+    Raises ValueError for other lengths, which a `struct` call would pad or cut.
+    """
     if len(value) != 16:
         raise ValueError(f"a uuid of {len(value)} bytes")
     return value
 
 
 def small_packers(code: str) -> list[Any]:
-    """The `pack` of that many values, by length of a short array."""
+    """Return the `pack` functions for short arrays, indexed by the number of values."""
     return [struct.Struct(f">{n}{code}").pack for n in range(SMALL_ARRAY)]
 
 
@@ -90,7 +93,10 @@ def _has_records(plan: StructPlan) -> bool:
 
 
 class _EncoderSource:
-    """Writes the source of one encoder. `_run` holds fixed-width values that await their `struct` call."""
+    """Generator of the source of one encoder.
+
+    `_run` has fixed-width values that are not yet in a `struct` call.
+    """
 
     def __init__(self, plan: StructPlan, title: str) -> None:
         self._plan = plan
@@ -131,7 +137,7 @@ class _EncoderSource:
             self._tag_section(plan.tagged, owner)
 
     def _differs(self, field: FieldPlan, owner: str) -> str:
-        """The condition that a field does not have its default."""
+        """Return the condition that a field does not have its default."""
         value = f"{owner}.{field.name}"
         default = field.default
         if default is None:
@@ -157,7 +163,7 @@ class _EncoderSource:
             self._source.line(f"add({self._source.codec(codes, 'pack')[0]}({values}))")
 
     def _length(self, length: str, compact: bool, code: str) -> None:
-        """Write a length with the pending run; `length` is a local, already one more in the compact form."""
+        """Write a length with the pending run; `length` is a local, one higher in the compact form."""
         out = self._source
         if not compact:
             self._run.append((code, length))
@@ -211,7 +217,7 @@ class _EncoderSource:
             self._flush()
 
     def _present(self, field: FieldPlan, name: str) -> None:
-        """Write a value that is not null and not of fixed width."""
+        """Write the encoding of a value that is not null and not of fixed width."""
         if field.array:
             self._array(field, name)
         elif field.element is not None:
@@ -223,7 +229,7 @@ class _EncoderSource:
             self._sized(field, name)
 
     def _sized(self, field: FieldPlan, name: str) -> None:
-        """Write a string or bytes."""
+        """Write the encoding of a string or bytes."""
         out = self._source
         if field.kind == "string":
             out.line(f"{name} = {name}.encode()")
@@ -267,7 +273,7 @@ class _EncoderSource:
                     self._sized(field, element)
 
     def _tag_section(self, tagged: list[FieldPlan], owner: str) -> None:
-        """Write the tag section of a struct: the fields that differ from their defaults."""
+        """Write the encoding of a struct's tag section: the fields that differ from their defaults."""
         out = self._source
         if not tagged:
             self._run.append(("x", ""))
@@ -291,5 +297,5 @@ class _EncoderSource:
 
 
 def pack_of(values: list[int], code: str) -> Any:
-    """The `pack` of a long array."""
+    """Return the `pack` function of a long array."""
     return struct.Struct(f">{len(values)}{code}").pack

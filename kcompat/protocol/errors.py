@@ -1,4 +1,4 @@
-"""Every error code of the protocol, what a client does about it, and a sentence that says what happened."""
+"""Every error code of the protocol, with the client's reaction and a sentence that describes the error."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _REFRESH: Final = 2
 
 
 class ErrorCode(IntEnum):
-    """An error code as it stands in responses.
+    """An error code of responses. `message` describes the error.
 
-    `message` says what happened. Clients send the request again after a `retriable` error; after one with
-    `refresh_metadata` they ask for new metadata first.
+    Clients send the request again after a `retriable` error; after one with `refresh_metadata` they ask for
+    new metadata first.
     """
 
     message: str
@@ -23,7 +23,7 @@ class ErrorCode(IntEnum):
     refresh_metadata: bool
 
     def __new__(cls, code: int, message: str, remedy: int = _FINAL) -> Self:
-        """Make one member of the enumeration."""
+        """Create one member of the enumeration."""
         member = int.__new__(cls, code)
         member._value_ = code
         member.message = message
@@ -184,9 +184,9 @@ _BY_NUMBER: Final = {int(member): member for member in ErrorCode}
 
 
 def error_of(number: int) -> ErrorCode:
-    """Return the error code with this number, UNKNOWN_SERVER_ERROR for a number that no error has."""
+    """Return the error code with this number; UNKNOWN_SERVER_ERROR for an unknown number."""
     return _BY_NUMBER.get(number, ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 NO_ERROR: Final = ErrorCode.NONE
-"""`ErrorCode.NONE` for hot paths: to read a name of a module takes an eighth of the time of a member."""
+"""`ErrorCode.NONE` for hot paths: reading a module's name takes an eighth of the time of an enum member."""

@@ -1,4 +1,4 @@
-"""The base of all messages, and the functions that read and write them, compiled on first use."""
+"""The base of all messages, and their encoders and decoders, compiled on first use."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Message(Declaration):
         return decoder(cls, version)(view, offset, max_values)[0]
 
     def encode(self, version: int) -> list[Any]:
-        """Write the message: byte strings, and between them `records` values as they were given.
+        """Encode the message to byte strings, with `records` values between them as they were given.
 
-        Raises ValueError for a value the version cannot carry.
+        Raises ValueError for a value that the version cannot carry.
         """
         return encoder(type(self), version)(self)
 
@@ -34,7 +34,10 @@ _ENCODERS: Final[dict[tuple[type[Declaration], int], Encoder[Any]]] = {}
 
 
 def decoder(cls: type[M], version: int) -> Decoder[M]:
-    """The function that reads a version of a message, compiled on first use; ValueError if there is none."""
+    """Return the decoder of a version of a message, compiled on first use.
+
+    Raises ValueError if there is none.
+    """
     compiled = _DECODERS.get((cls, version))
     if compiled is None:
         compiled = _DECODERS[cls, version] = compile_decoder(cls, version)
@@ -42,7 +45,10 @@ def decoder(cls: type[M], version: int) -> Decoder[M]:
 
 
 def encoder(cls: type[M], version: int) -> Encoder[M]:
-    """The function that writes a version of a message, compiled on first use; ValueError if there is none."""
+    """Return the encoder of a version of a message, compiled on first use.
+
+    Raises ValueError if there is none.
+    """
     compiled = _ENCODERS.get((cls, version))
     if compiled is None:
         compiled = _ENCODERS[cls, version] = compile_encoder(cls, version)
@@ -57,7 +63,7 @@ def message(
     api_key: int = -1,
     record_type: int = -1,
 ) -> Callable[[type[M]], type[M]]:
-    """Class decorator that gives a message its key and versions."""
+    """Return a class decorator that gives a message its key and versions."""
 
     def declare(cls: type[M]) -> type[M]:
         cls.versions = version_range(versions)

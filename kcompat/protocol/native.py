@@ -1,4 +1,4 @@
-"""Has messages read and written by the native codec. An ImportError where it was not built."""
+"""Encoders and decoders by the native codec. The import raises ImportError where it was not built."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ __all__ = ["compile_decoder", "compile_encoder", "compile_framer", "read_request
 
 
 def compile_decoder(cls: type[M], version: int) -> Decoder[M]:
-    """The reader of one version of a message; ValueError if there is no such version."""
+    """Return the decoder of one version of a message. Raises ValueError if there is no such version."""
     return _codec(cls, version).decode
 
 
 def compile_encoder(cls: type[M], version: int) -> Encoder[M]:
-    """The writer of one version of a message; ValueError if there is no such version."""
+    """Return the encoder of one version of a message. Raises ValueError if there is no such version."""
     return _codec(cls, version).encode
 
 
 def compile_framer(cls: type[M], version: int) -> Framer[M]:
-    """The writer of whole response frames; ValueError if there is no such version."""
+    """Return the encoder of whole response frames. Raises ValueError if there is no such version."""
     return _codec(cls, version).frame
 
 
@@ -36,7 +36,9 @@ def _codec(cls: type[Any], version: int) -> Codec:
 
 
 def _program(plan: StructPlan) -> tuple[Any, ...]:
-    """A plan as `_program.h` takes it: class, flexible or not, fields, which of them are tagged (by tag)."""
+    """Return a plan in the form of `_program.h`: class, whether it is flexible, fields, and the tagged fields
+    by tag.
+    """
     tagged = tuple(plan.fields.index(field) for field in plan.tagged)
     return plan.cls, plan.flexible, tuple(map(_field, plan.fields)), tagged
 

@@ -1,4 +1,4 @@
-"""A message class at one version: the declaration resolved into what the code generators need."""
+"""A message class at one version: its declaration resolved for the code generators."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ FIXED: Final = {
     "float64": ("d", 8),
     "uuid": ("16s", 16),
 }
-"""Types of one size: their `struct` code and that size in bytes."""
+"""Types of fixed size: their `struct` code and size in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldPlan:
-    """One field at one version. `compact` is the KIP-482 form of lengths; `present` means on the wire."""
+    """One field at one version. `compact` is the KIP-482 form of lengths; `present` fields are sent."""
 
     name: str
     kind: str
@@ -53,7 +53,9 @@ class FieldPlan:
 
     @property
     def min_size(self) -> int:
-        """The fewest bytes that the field takes; of an array, a string or bytes, only the length prefix."""
+        """Fewest bytes that the field takes; for an array, a string or bytes, those of the length prefix
+        alone.
+        """
         if self.array or (self.kind in ("bytes", "records")):
             return 1 if self.compact else 4
         if self.kind == "string":
@@ -62,7 +64,7 @@ class FieldPlan:
 
     @property
     def element_min_size(self) -> int:
-        """The fewest bytes that one element takes: of the array, or the field itself if it is no array."""
+        """Fewest bytes that one element of the array takes, or the field itself if it is no array."""
         if self.element is not None:
             return self.element.min_size
         if self.kind == "string":
@@ -91,12 +93,12 @@ class StructPlan:
 
     @property
     def absent(self) -> list[FieldPlan]:
-        """The fields this version does not know."""
+        """The fields that this version does not have."""
         return [field for field in self.fields if not field.present]
 
     @property
     def min_size(self) -> int:
-        """The fewest bytes that the struct takes; never 0, so that the bytes left bound an array's length."""
+        """Fewest bytes that the struct takes; never 0, so that the bytes left bound an array's length."""
         return max(1, sum(field.min_size for field in self.ordered) + self.flexible)
 
 

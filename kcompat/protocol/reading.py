@@ -1,4 +1,4 @@
-"""Reading what messages are made of, for the functions that `decoding` generates, and the request header."""
+"""Reading the request header, and parts of messages for the decoders that `decoding` generates."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from typing import Final, NoReturn
 from kcompat.protocol.schema import MAX_UNKNOWN_TAGS, ProtocolViolation
 
 SHORT_BYTES: Final = [struct.Struct(f"{n}s").unpack_from for n in range(128)]
-"""Functions that take a number of bytes, by that number, below 128: faster than a slice, and they check the
-end.
-"""
+"""Functions that read n bytes, by n below 128: faster than a slice, and they check the end."""
 
 _CORRELATION_ID_AT: Final = struct.Struct(">i").unpack_from
 _CORRELATION_ID_AND_LENGTH: Final = struct.Struct(">ih").unpack_from
 
 
 def read_request_header(view: memoryview, header_version: int) -> tuple[int, str | None, int]:
-    """Correlation id, client id and where the body begins, in a header whose version is known.
+    """Return correlation id, client id and the position of the body, from a header of a known version.
 
     Raises ProtocolViolation for a header that is cut short.
     """
@@ -41,7 +39,7 @@ def read_request_header(view: memoryview, header_version: int) -> tuple[int, str
 
 
 def read_uvarint(view: memoryview, pos: int) -> tuple[int, int]:
-    """Read an unsigned varint of at most five bytes; returns the value and the position after it."""
+    """Read an unsigned varint of at most five bytes; return the value and the position after it."""
     first = view[pos]
     if first < 128:
         return first, pos + 1
@@ -60,7 +58,7 @@ def read_uvarint(view: memoryview, pos: int) -> tuple[int, int]:
 
 
 def read_compact_text(view: memoryview, pos: int, nullable: bool) -> tuple[str | None, int]:
-    """Read a compact string from its length on; returns it and the position after it."""
+    """Read a compact string with its length; return it and the position after it."""
     length, pos = read_uvarint(view, pos)
     if nullable and not length:
         return None, pos
@@ -68,7 +66,10 @@ def read_compact_text(view: memoryview, pos: int, nullable: bool) -> tuple[str |
 
 
 def read_text(view: memoryview, pos: int, length: int) -> tuple[str, int]:
-    """Read a string of `length` bytes; returns it and the position after it. Null is a violation."""
+    """Read a string of `length` bytes; return it and the position after it.
+
+    Raises ProtocolViolation for null.
+    """
     end = pos + length
     if not pos <= end <= len(view):
         bad_length(length)
@@ -76,7 +77,7 @@ def read_text(view: memoryview, pos: int, length: int) -> tuple[str, int]:
 
 
 def skip_tags(view: memoryview, pos: int) -> int:
-    """Skip a tag section of which no tag is known; returns the position after it."""
+    """Skip a tag section whose tags are all unknown; return the position after it."""
     count, pos = read_uvarint(view, pos)
     if count > MAX_UNKNOWN_TAGS or count * 2 > len(view) - pos:
         too_many_tags(count)
@@ -90,25 +91,25 @@ def skip_tags(view: memoryview, pos: int) -> int:
 
 
 def bad_length(length: int) -> NoReturn:
-    """A length that is null where it must not be, or past the end."""
+    """Raise ProtocolViolation for a length that is null where it must not be, or past the end."""
     raise ProtocolViolation(f"length {length} is null or more than there is")
 
 
 def bad_count(count: int) -> NoReturn:
-    """An array length that is null where it must not be, or that the bytes left cannot hold."""
+    """Raise ProtocolViolation for an array length that is null or more than the bytes left can hold."""
     raise ProtocolViolation(f"array of {count} elements is null or more than there is")
 
 
 def too_many_values() -> NoReturn:
-    """More values in arrays than one message may hold."""
+    """Raise ProtocolViolation for more array elements than one message may have."""
     raise ProtocolViolation("too many values in one message")
 
 
 def too_many_tags(count: int) -> NoReturn:
-    """More tagged fields than the bytes left can hold, or more unknown ones than we skip."""
+    """Raise ProtocolViolation for more tagged fields than fit into the bytes left, or too many unknown."""
     raise ProtocolViolation(f"{count} tagged fields")
 
 
 def bad_tag(tag: int) -> NoReturn:
-    """A tagged field that is longer or shorter than its size says."""
+    """Raise ProtocolViolation for a tagged field that is longer or shorter than its size says."""
     raise ProtocolViolation(f"tagged field {tag} does not have its size")

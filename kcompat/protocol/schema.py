@@ -15,24 +15,25 @@ import msgspec
 
 ZERO_UUID: Final = bytes(16)
 MAX_VALUES: Final = 1_000_000
-"""Most values one message may decode to (an array of small elements is cheap to send and dear to hold)."""
+"""Most values that one message may decode to: small array elements take far more memory than bytes on the
+wire."""
 MAX_UNKNOWN_TAGS: Final = 64
-"""Most tagged fields of one struct that its version does not know."""
+"""Most unknown tagged fields in one struct."""
 
 OPEN_END: Final = 1 << 15
-"""The end of a version range written `n+`: past every int16 version."""
+"""End of a version range written `n+`: above every int16 version."""
 
 
 Payload: TypeAlias = Sized
-"""Value of a `records` field when a message is written: bytes, a memoryview, or a range of a file."""
+"""Value of a `records` field when a message is encoded: bytes, a memoryview, or a range of a file."""
 
 
 class ProtocolViolation(Exception):  # noqa: N818 - it is what happened
-    """Bytes that are not what the protocol allows; the connection they came from is closed."""
+    """Bytes violate the protocol; the connection that they came from is closed."""
 
 
 def version_range(text: str | None) -> range:
-    """Read Kafka's notation: `3+`, `2-5`, `4`, or None for no version at all."""
+    """Parse Kafka's notation of version ranges: `3+`, `2-5`, `4`, or None for no version."""
     if text is None:
         return range(0)
     if text.endswith("+"):
@@ -46,7 +47,7 @@ class Wire(NamedTuple):
 
     `kind` is Kafka's primitive type, or `struct`. The version ranges are in Kafka's notation. A field with a
     `tag` is tagged in all its versions. An `ignorable` field is dropped silently when a version lacks it; any
-    other must have its default then. `flexible=False` keeps the old form in flexible versions.
+    other must have its default then. `flexible=False` keeps the old form of lengths in flexible versions.
     """
 
     kind: str
@@ -73,8 +74,10 @@ struct = partial(Wire, "struct")
 
 
 class Part(msgspec.Struct, gc=False):
-    """A struct in a message. Messages are trees of lists and these, so there is no circle in them that the
-    cyclic collector would have to find; it took half of the time of answers about thousands of partitions.
+    """A struct in a message.
+
+    Messages are trees of lists and structs without cycles, so the cyclic garbage collector need not visit
+    them (`gc=False`); it took half of the time of responses about thousands of partitions.
     """
 
 
@@ -97,11 +100,11 @@ M = TypeVar("M", bound=Declaration)
 M_co = TypeVar("M_co", bound=Declaration, covariant=True)
 Encoder: TypeAlias = Callable[[M], list[Any]]
 Framer: TypeAlias = Callable[[M, int, int], list[Any]]
-"""Writes a response as it goes over the wire, given its correlation id and the version of its header."""
+"""Function that encodes a response frame, given its correlation id and the version of its header."""
 
 
 class Decoder(Protocol[M_co]):
-    """Reads one message at `offset`; returns it with the offset of the byte after it."""
+    """Function that decodes the message at `offset`; returns it with the offset of the byte after it."""
 
     def __call__(self, view: memoryview, offset: int, max_values: int = MAX_VALUES, /) -> tuple[M_co, int]:
-        """Raises ProtocolViolation on damage, or when the message holds more than `max_values` values."""
+        """Decode one message. Raises ProtocolViolation on damage or for more than `max_values` values."""

@@ -1,7 +1,7 @@
-"""Finding the only batch of a Produce request without reading the fields around it.
+"""Finding the only batch of a Produce request without decoding the fields around it.
 
-A producer sends requests that differ in nothing but their batch. Who knows what the rest of one means needs
-only to see that it is the same again.
+A producer's requests often differ in nothing but their batch. A caller that has decoded one needs only to see
+that the bytes before the batch are the same again.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from kcompat.protocol.schema import ProtocolViolation
 
 FIRST_FLEXIBLE: Final = 9
 FIRST_WITH_IDS: Final = 13
-"""Versions of Produce: the first with compact lengths and tagged fields, and with topic ids."""
+"""First Produce version with topic ids, and its first with compact lengths and tagged fields."""
 
 HEAD_AT: Final = 8
-"""Bytes of API key, version and correlation id; the rest up to the batch is the head."""
+"""Bytes of API key, version and correlation id; the head is everything from there to the batch."""
 ACKS_AND_TIMEOUT: Final = 6
 _INDEX: Final = 4
 _UUID: Final = 16
@@ -25,11 +25,11 @@ _WIDTHS: Final = {2: struct.Struct(">h").unpack_from, 4: struct.Struct(">i").unp
 
 
 def find_single_batch(frame: memoryview, version: int) -> tuple[bytes, int, int] | None:
-    """The head of a Produce, from the client id up to the partition's index, and the bounds of its batch.
+    """Return the head of a Produce request (client id to partition index) and the bounds of its batch.
 
-    `version` is at least 3, the first with a transactional id. None where the request has not exactly one
-    partition with a batch, or has a transactional id, a tagged field, or bytes behind it. Two frames of one
-    version with the same head say the same but for their correlation ids and batches.
+    `version` is at least 3, the first with a transactional id. Returns None unless the request has exactly
+    one partition with a batch, and no transactional id, tagged field, or bytes behind it. Two frames of one
+    version with the same head differ only in their correlation ids and batches.
     """
     try:
         return _Places(frame, version).find()
@@ -38,7 +38,7 @@ def find_single_batch(frame: memoryview, version: int) -> tuple[bytes, int, int]
 
 
 class _Places:
-    """A frame, and how far it was looked at."""
+    """A frame and the position up to which it was read."""
 
     def __init__(self, frame: memoryview, version: int) -> None:
         self._frame = frame
@@ -70,7 +70,7 @@ class _Places:
         return bytes(frame[HEAD_AT:head_end]), start, end
 
     def _length(self, width: int) -> int:
-        """The next length or count, -1 for null. `width` is that of the form that is not compact."""
+        """Read the next length or count, -1 for null. `width` is the size of the form that is not compact."""
         if self._version >= FIRST_FLEXIBLE:
             value, self._at = read_uvarint(self._frame, self._at)
             return value - 1
@@ -79,7 +79,7 @@ class _Places:
         return int(length)
 
     def _has_tags(self) -> bool:
-        """Pass a section of tagged fields, where the version has such sections; whether it has any."""
+        """Skip a tag section, if the version has them; return whether it has any tagged fields."""
         if self._version < FIRST_FLEXIBLE:
             return False
         self._at += 1

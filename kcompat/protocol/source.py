@@ -1,4 +1,4 @@
-"""Python source that is written by the code generators: lines, indentation, names, `struct` calls."""
+"""Python source under construction by the code generators: lines, indentation, names, `struct` calls."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ class Source:
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """A compound statement: `head` and what is written inside the `with`."""
+        """Write a compound statement: `head` and the lines written inside the `with`."""
         self.line(head)
         self._depth += 1
         yield
         self._depth -= 1
 
     def fresh(self, stem: str) -> str:
-        """A local name nobody else uses."""
+        """Return an unused local name."""
         self._serial += 1
         return f"{stem}{self._serial}"
 
     def constant(self, value: Any, stem: str) -> str:
-        """The name under which the function sees `value`."""
+        """Return the name under which the function can use `value`."""
         name = self._constants.get(id(value))
         if name is None:
             name = self._constants[id(value)] = self.fresh(stem)
-            self.names[name] = value  # holds the value, so its id stays its own
+            self.names[name] = value  # keeps a reference to the value, so that its id stays unique
         return name
 
     def codec(self, codes: str, method: str) -> tuple[str, int]:
-        """The name of a big-endian `struct.Struct` method for `codes`, and the size in bytes."""
+        """Return the name of a big-endian `struct.Struct` method for `codes`, and the size in bytes."""
         name = f"{method}_{codes.replace('?', 'o')}"
         packer = struct.Struct(">" + codes)
         if name not in self.names:
@@ -54,17 +54,17 @@ class Source:
         return name, packer.size
 
     def function(self, name: str) -> Any:
-        """Compile what was written and return its function `name`, which keeps its `source`."""
+        """Compile the source and return its function `name`, which has the text as its `source`."""
         text = "\n".join(self._lines) + "\n"
         namespace = self.names
-        exec(compile(text, f"<{name}>", "exec"), namespace)  # noqa: S102 - source is made from our declarations alone
+        exec(compile(text, f"<{name}>", "exec"), namespace)  # noqa: S102 - the source is from our declarations alone
         function = namespace[name]
         function.source = text
         return function
 
 
 def literal(value: Any) -> str | None:
-    """The source of a constant, or None for a value that needs a name or a new object each time."""
+    """Return the source of a constant; None for a value that needs a name or a new object each time."""
     if value is None or isinstance(value, bool | int | float | str | bytes):
         return repr(value)
     return None

@@ -15,13 +15,13 @@ __all__ = ["ZERO_UUID", "differ", "random_uuid", "uuid_from_text", "uuid_to_text
 
 
 def uuid_to_text(value: bytes) -> str:
-    """The 22 characters Kafka shows for a uuid."""
+    """Return the 22 characters that Kafka shows for a uuid."""
     assert len(value) == 16, "a uuid has 16 bytes"
     return base64.urlsafe_b64encode(value)[:22].decode()
 
 
 def uuid_from_text(text: str) -> bytes:
-    """Read the form of `uuid_to_text`; ValueError if it is not one."""
+    """Parse the text form of a uuid. Raises ValueError for other text."""
     try:
         value = base64.b64decode(text.rstrip("=") + "==", altchars=b"-_", validate=True)
     except ValueError as fault:
@@ -32,7 +32,8 @@ def uuid_from_text(text: str) -> bytes:
 
 
 def random_uuid(random: Random) -> bytes:
-    """A version 4 uuid whose text does not begin with a dash, as Kafka draws them for topics and clusters.
+    """Return a version 4 uuid whose text does not begin with a dash, as Kafka draws them for topics and
+    clusters.
 
     Text that begins with a dash would look like an option on a command line.
     """
@@ -43,5 +44,5 @@ def random_uuid(random: Random) -> bytes:
 
 
 def differ(one: bytes, other: bytes) -> bool:
-    """Whether both ids are known and not the same."""
+    """Return whether both ids are known and not the same."""
     return one != other and ZERO_UUID not in (one, other)

@@ -1,5 +1,7 @@
-"""Records v2 as messages of magic 0 or 1, and back, in Python: what `_conversion.c` does, where that was not
-built. Used through `conversion` alone.
+"""Conversion between records v2 and messages of magic 0 or 1: the pure-Python implementation of
+`_conversion.c`.
+
+Used through `conversion` alone.
 """
 
 from __future__ import annotations
@@ -22,16 +24,16 @@ _NEVER = _SIGN - 1
 
 
 class Flag(IntFlag):
-    """Facts for `write_records` about the topic, and about the wrapper of the messages."""
+    """Facts about the topic and about the wrapper of the messages, for `write_records`."""
 
     KEYS_WANTED = 1
-    """The topic takes no message without a key."""
+    """The topic accepts no message without a key."""
     BROKERS_TIME = 2
-    """The topic stamps what it takes, and asks nothing of timestamps."""
+    """The topic stamps messages with the broker's time and accepts any timestamp."""
     INSIDE = 4
-    """The messages come from a wrapper: their own LogAppendTime marks count for nothing."""
+    """The messages come from a wrapper; their own LogAppendTime marks are ignored."""
     MARKED = 8
-    """The wrapper is marked LogAppendTime: its time is that of all."""
+    """The wrapper is marked LogAppendTime: its timestamp is that of all its messages."""
 
 
 def write_messages(
@@ -46,14 +48,13 @@ def write_messages(
     origin: int,
     /,
 ) -> tuple[bytes, int, int, int, int, int, int]:
-    """The records v2 from `position` on as plain messages, until these have at least `room` bytes.
+    """Convert the records v2 from `position` on to plain messages, until these have at least `room` bytes.
 
-    Those below `first_offset` are left out. Offsets are counted from `origin`, or where that is negative from
-    the first record. Where `attributes` say LogAppendTime, `base_timestamp` is the time of all.
-
+    Records below `first_offset` are left out. Offsets count from `origin`, or from the first record if
+    `origin` is negative. If `attributes` include LogAppendTime, `base_timestamp` is the time of all messages.
     Returns, up to the first fault: the messages; the position of the next record; the `Fault`; the number of
-    records; the origin; the last offset (-1 without any); the largest timestamp (-1 at least). Raises
-    `ValueError` for a position outside.
+    records; the origin; the last offset (-1 without any); the largest timestamp (at least -1). Raises
+    `ValueError` for a position outside the buffer.
     """
     data, out = bytes(records), bytearray()
     count, last, newest = 0, -1, NO_TIMESTAMP
@@ -72,7 +73,7 @@ def write_messages(
         position = after
         found, after, fault = read(data, position, 1, base_offset, base_timestamp)
     if len(out) >= room:
-        fault = Fault.WHOLE  # nothing behind this was looked at
+        fault = Fault.WHOLE  # bytes after the requested records were not examined
     return bytes(out), position, fault, count, origin, last, newest
 
 
@@ -89,16 +90,15 @@ def write_records(
     latest: int,
     /,
 ) -> tuple[bytes, int, int, int, int, int]:
-    """The messages from `position` on as records v2 with the offset deltas `index`, `index` + 1, ...
+    """Convert the messages from `position` on to records v2 with the offset deltas `index`, `index` + 1, ...
 
-    It ends where no whole, sound, plain message of `magic` and at most `largest` bytes stands, at one that
-    the topic does not take (`Flag`; or a timestamp other than -1 before `earliest` or after `latest`), and
-    when the records have more than `room` bytes. `base_timestamp` is that of the batch, which message 0 sets;
-    or the time of all (`Flag.MARKED`).
-
+    The conversion ends at the first place without a whole, sound, plain message of `magic` and at most
+    `largest` bytes. It also ends at a message that the topic does not accept (`Flag`; or a timestamp other
+    than -1 before `earliest` or after `latest`), and when the records have more than `room` bytes.
+    `base_timestamp` is that of the batch, which message 0 sets, or the time of all messages (`Flag.MARKED`).
     Returns the records; the position after the last message; the number of messages; the base timestamp; the
-    largest timestamp (-1 at least); the last message's offset as it stands (-1 without any). Raises
-    `ValueError` for a position outside.
+    largest timestamp (at least -1); the last message's offset as stored (-1 without any). Raises `ValueError`
+    for a position outside the buffer.
     """
     if not 0 <= position <= len(messages):
         raise ValueError("a position outside the messages")
@@ -134,12 +134,12 @@ def write_records(
 
 
 def write_wrapper(packed: Buffer, offset: int, magic: int, attributes: int, timestamp: int, /) -> bytes:
-    """The message without a key whose value is `packed`; the timestamp is left out in magic 0."""
+    """Return the message without a key whose value is `packed`; magic 0 has no timestamp."""
     return encode_message(offset, magic, attributes, timestamp, None, bytes(packed))
 
 
 def _offends(message: LegacyMessage, timestamp: int, flags: int, earliest: int, latest: int) -> bool:
-    """Whether a topic does not take such a message."""
+    """Return whether a topic does not accept a message with this timestamp and key."""
     if (message.key is None and flags & Flag.KEYS_WANTED) or timestamp < NO_TIMESTAMP:
         return True
     if timestamp == NO_TIMESTAMP or flags & Flag.BROKERS_TIME:
@@ -148,7 +148,7 @@ def _offends(message: LegacyMessage, timestamp: int, flags: int, earliest: int, 
 
 
 def _difference(value: int, base: int) -> int:
-    """The number as a Java `long`, which wraps around at 64 bits."""
+    """Return the difference as a Java `long`, which wraps around at 64 bits."""
     difference = value - base
     if -_SIGN <= difference < _SIGN:
         return difference

@@ -1,7 +1,7 @@
-"""The scanner of records v2 in Python: what `_native.c` does, where that was not built.
+"""The scanner of records v2: the pure-Python implementation of `_native.c`.
 
-Both look at whole, uncompressed records and report the first fault as a value. Who has them in pieces
-goes on after a `Fault.CUT`. Used through `scanning` alone.
+Both examine whole, uncompressed records and report the first fault as a value. A caller that has the records
+in pieces continues after a `Fault.CUT`. Used through `scanning` alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HeaderFields = tuple[int, int, int, int, int, int, int, int, int, int, int, int,
 """Fields of a `BatchHeader`, in its order."""
 
 NEVER = 2**63 - 1
-"""Stands for the oldest timestamp where no record has one."""
+"""The oldest timestamp of records that have none."""
 
 _SIGN = 1 << 63
 
@@ -35,7 +35,7 @@ _UNUSUAL = CODEC_MASK | LOG_APPEND_TIME_FLAG | CONTROL_FLAG
 
 
 class Fault(IntEnum):
-    """Faults of a record; `WHOLE` is none."""
+    """Faults of a record; `WHOLE` means that it has no fault."""
 
     WHOLE = 0
     CUT = 1
@@ -54,20 +54,19 @@ class _Faulty(Exception):  # noqa: N818 - never leaves this module
 
 
 def checks_crc() -> bool:
-    """Whether `inspect` compares the CRC with the bytes: the extension does where the processor helps."""
+    """Return whether `inspect` checks the CRC; the extension does on processors with CRC instructions."""
     return False
 
 
 def inspect(
     batch: Buffer, most_bytes: int, now_ms: int, before_ms: int, after_ms: int, /
 ) -> tuple[HeaderFields, int] | None:
-    """Check a produced batch in one pass; None if anything about it is wrong or unusual. The CRC is looked at
-    where `checks_crc` says so.
+    """Check a produced batch in one pass; return None if anything about it is wrong or unusual.
 
-    Unusual are compression, LogAppendTime, control records, bytes before or behind the batch, more than
-    `most_bytes`, a max timestamp that is not that of the records, and timestamps more than `before_ms`
-    before `now_ms` or `after_ms` after it (neither negative). Returns the header's fields and the number
-    of null keys.
+    The CRC is checked if `checks_crc` is true. Unusual are compression, LogAppendTime, control records, bytes
+    before or behind the batch, more than `most_bytes`, a max timestamp that is not that of the records, and
+    timestamps more than `before_ms` before `now_ms` or `after_ms` after it (neither negative). Returns the
+    header's fields and the number of null keys.
     """
     size = len(batch)
     if not HEADER_SIZE <= size <= most_bytes:
@@ -95,8 +94,8 @@ def inspect(
 def scan(body: Buffer, first_index: int, base_timestamp: int, /) -> tuple[int, int, int, int, int, int]:
     """Check each record: lengths, varints, headers, and offset deltas that count up from `first_index`.
 
-    Returns, up to the first fault: the number of records; the bytes they take; the `Fault`; the largest
-    timestamp (-1 at least); the smallest of those that are not -1 (or `NEVER`); the number of null keys.
+    Returns, up to the first fault: the number of records; their size in bytes; the `Fault`; the largest
+    timestamp (at least -1); the smallest of those that are not -1 (or `NEVER`); the number of null keys.
     """
     data, size = _indexed(body), len(body)
     count = end = keyless = 0
@@ -129,9 +128,10 @@ def scan(body: Buffer, first_index: int, base_timestamp: int, /) -> tuple[int, i
 def read(
     body: Buffer, position: int, limit: int, base_offset: int, base_timestamp: int, /
 ) -> tuple[list[Fields], int, int]:
-    """At most `limit` records from `position` on, where the next one begins, and the `Fault` that came first.
+    """Return at most `limit` records from `position` on, the position of the next one, and the first `Fault`.
 
-    Offset deltas may be anything: compaction leaves gaps. Raises `ValueError` for a position outside.
+    Offset deltas may have gaps, which compaction leaves. Raises `ValueError` for a position outside the
+    buffer.
     """
     data, size = _indexed(body), len(body)
     if not 0 <= position <= size:
@@ -165,18 +165,19 @@ def _indexed(body: Buffer) -> bytes | bytearray:
 
 
 def _wrap(value: int) -> int:
-    """The number as a Java `long`, which wraps around at 64 bits."""
+    """Wrap a number around at 64 bits, like a Java `long`."""
     return (value + _SIGN) % (2 * _SIGN) - _SIGN
 
 
 def read_varint(data: bytes | bytearray, position: int, end: int, longest: int = 5) -> tuple[int, int]:
-    """A zigzag varint and the position after it; bits beyond 32 (or 64, of 10 bytes) are dropped.
+    """Read a zigzag varint; return it and the position after it.
 
-    Outside this module: for records that were found whole, so that it has an end.
+    Bits beyond 32 (or 64, for 10 bytes) are dropped. Other modules call this only for records that were found
+    whole, so that the varint has an end.
     """
-    if position < end and (byte := data[position]) < 0x80:  # most of them
+    if position < end and (byte := data[position]) < 0x80:  # most varints have one byte
         return (byte >> 1) ^ -(byte & 1), position + 1
-    if position + 1 < end and (high := data[position + 1]) < 0x80:  # nearly all others
+    if position + 1 < end and (high := data[position + 1]) < 0x80:  # nearly all others have two bytes
         raw = byte & 0x7F | high << 7
         return (raw >> 1) ^ -(raw & 1), position + 2
     raw = shift = 0
@@ -191,7 +192,7 @@ def read_varint(data: bytes | bytearray, position: int, end: int, longest: int =
 
 
 def _open(data: bytes | bytearray, position: int) -> tuple[int, int]:
-    """Return the start, after its length, and the end of the record at `position`."""
+    """Return the start (after the length) and the end of the record at `position`."""
     try:
         length, start = read_varint(data, position, len(data))
     except _Faulty:
@@ -206,7 +207,7 @@ def _open(data: bytes | bytearray, position: int) -> tuple[int, int]:
 
 
 def _span(data: bytes | bytearray, position: int, end: int) -> tuple[int, int, int]:
-    """Return the start and the end of a field (an end before the start: null), and the start of the next."""
+    """Return the start and end of a field and the start of the next; an end before the start means null."""
     length, start = read_varint(data, position, end)
     if length < 0:
         return start, -1, start
@@ -216,10 +217,12 @@ def _span(data: bytes | bytearray, position: int, end: int) -> tuple[int, int, i
 
 
 def _read(data: bytes | bytearray, position: int, end: int) -> tuple[int, int, int, int, int, int, int, int]:
-    """Timestamp delta, offset delta, spans of key and value, header count, where the headers begin."""
+    """Read a record's timestamp delta, offset delta, spans of key and value, header count, and the position
+    of the headers.
+    """
     if position == end:
         raise _Faulty(Fault.FIELD)
-    position += 1  # the unused attributes
+    position += 1  # skip the unused attributes
     timestamp_delta, position = read_varint(data, position, end, longest=10)
     offset_delta, position = read_varint(data, position, end)
     key_start, key_end, position = _span(data, position, end)

@@ -1,4 +1,4 @@
-"""Limits on the work on compressed data that a caller has time for."""
+"""Limits on the work on compressed data in one call."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from msgspec import Struct
 
 
 class AllowanceSpent(Exception):  # noqa: N818 - says that there is more to do, not that anything is wrong
-    """More would have to be unpacked or packed than the caller has time for."""
+    """The remaining work exceeds the allowance of the caller."""
 
 
 class Allowance(Struct):
-    """Bytes that may be decompressed and compressed in a `with` block, by all calls together; those of a slow
-    codec count more than once.
+    """Bytes that all calls in a `with` block together may decompress and compress.
 
-    Codecs find the allowance in a context variable. The functions between the block and the codecs let
-    `AllowanceSpent` pass, and can be called again with the same batch.
+    Bytes of a slow codec count more than once. Codecs find the allowance in a context variable. The functions
+    between the block and the codecs let `AllowanceSpent` pass, and can be called again with the same batch.
     """
 
     left: int
@@ -35,7 +34,7 @@ class Allowance(Struct):
             raise AllowanceSpent
 
     def spend(self, cost: int) -> None:
-        """Count what was done; raises `AllowanceSpent` when nothing is left for more."""
+        """Subtract the cost of finished work. Raises `AllowanceSpent` if nothing is left for more."""
         self.left -= cost
         if self.left <= 0:
             raise AllowanceSpent
@@ -44,18 +43,18 @@ class Allowance(Struct):
 _current: ContextVar[Allowance | None] = ContextVar("allowance", default=None)
 
 current = _current.get
-"""The allowance in which this is called, if any."""
+"""Function that returns the allowance of the surrounding block, or None."""
 
 
 def expect(cost: int) -> None:
-    """Raise `AllowanceSpent` unless `cost` bytes are left to those who have an allowance at all."""
+    """Raise `AllowanceSpent` if there is an allowance and less than `cost` bytes of it are left."""
     allowance = current()
     if allowance is not None:
         allowance.expect(cost)
 
 
 def take(cost: int) -> None:
-    """Count what is about to be done; raises `AllowanceSpent` instead where less is left."""
+    """Subtract the cost of work about to be done. Raises `AllowanceSpent` instead if less is left."""
     allowance = current()
     if allowance is not None:
         allowance.expect(cost)

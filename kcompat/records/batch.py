@@ -1,7 +1,8 @@
-"""Record batches v2 (magic 2, KIP-98): the 61-byte header, what a leader writes into it, building one.
+"""Record batches v2 (magic 2, KIP-98): the 61-byte header, the fields that a leader sets, and building a
+batch.
 
-Base offset, leader epoch and magic lie outside the CRC: a leader patches the first two in place, and
-recovery must not trust the CRC for them. Kafka's counterpart: `DefaultRecordBatch`.
+Base offset, leader epoch and magic lie outside the CRC: a leader sets the first two in place, and recovery
+must not trust the CRC for them. Kafka's counterpart: `DefaultRecordBatch`.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ _MAX_TIMESTAMP_AT = HEADER_PLACES["max_timestamp"].at
 
 
 class BatchHeader(msgspec.Struct, frozen=True, gc=False):
-    """The fields of one batch header, as they stand in the bytes: nothing is checked."""
+    """The unchecked fields of one batch header."""
 
     base_offset: int
     batch_length: int
@@ -94,7 +95,7 @@ class BatchHeader(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def codec(self) -> int:
-        """The compression bits, 0 to 7: a `Codec`, unless the producer lied."""
+        """The compression bits, 0 to 7; a number that is no `Codec` comes from a faulty producer."""
         return self.attributes & CODEC_MASK
 
     @property
@@ -114,17 +115,19 @@ class BatchHeader(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def has_delete_horizon(self) -> bool:
-        """Whether `base_timestamp` is the time at which tombstones may go (KIP-534)."""
+        """Whether `base_timestamp` is the time from which tombstones may be removed (KIP-534)."""
         return self.attributes & DELETE_HORIZON_FLAG != 0
 
 
 def read_header(view: bytes | bytearray | memoryview, position: int = 0) -> BatchHeader:
-    """The header at `position`; the caller has seen that 61 bytes are there (`struct.error` if not)."""
+    """Read the header at `position`. Raises `struct.error` if fewer than 61 bytes are there."""
     return BatchHeader(*_unpack_header(view, position))
 
 
 def iter_headers(view: memoryview) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each whole batch, in order; ends at the first that is cut short or too small."""
+    """Yield position and header of each whole batch, in order, up to the first that is cut short or too
+    small.
+    """
     position, end = 0, len(view)
     while end - position >= HEADER_SIZE:
         header = read_header(view, position)
@@ -135,18 +138,20 @@ def iter_headers(view: memoryview) -> Iterator[tuple[int, BatchHeader]]:
 
 
 def crc_matches(view: memoryview, position: int, size: int) -> bool:
-    """Whether the stored CRC-32C is that of the batch of `size` bytes at `position`."""
+    """Return whether the CRC-32C of the batch of `size` bytes at `position` is right."""
     stored: int = _unpack_crc(view, position + _CRC_AT)[0]
     return stored == crc32c(view[position + _ATTRIBUTES_AT : position + size])
 
 
 def assign(batch: bytearray | memoryview, base_offset: int, leader_epoch: int) -> None:
-    """Write the leader's base offset and epoch into a whole batch; the CRC stays right."""
+    """Write the leader's base offset and epoch into a whole batch; the CRC does not cover them."""
     _pack_start(batch, 0, base_offset, len(batch) - LOG_OVERHEAD, leader_epoch)
 
 
 def set_log_append_time(view: memoryview, position: int, now_ms: int) -> None:
-    """Make `now_ms` the time of every record of the batch at `position`, and its CRC right again."""
+    """Set the time of every record of the batch at `position` to `now_ms` (LogAppendTime), and update its
+    CRC.
+    """
     header = read_header(view, position)
     _pack_attributes(view, position + _ATTRIBUTES_AT, header.attributes | LOG_APPEND_TIME_FLAG)
     _pack_long(view, position + _MAX_TIMESTAMP_AT, now_ms)
@@ -154,13 +159,13 @@ def set_log_append_time(view: memoryview, position: int, now_ms: int) -> None:
 
 
 def set_max_timestamp(view: memoryview, position: int, timestamp: int) -> None:
-    """Make `timestamp` (ms) the largest of the batch at `position`, and its CRC right again."""
+    """Set the largest timestamp (ms) of the batch at `position`, and update its CRC."""
     _pack_long(view, position + _MAX_TIMESTAMP_AT, timestamp)
     _write_crc(view, position, read_header(view, position).size)
 
 
 def set_create_time(view: memoryview, position: int) -> None:
-    """Undo a producer's own LogAppendTime mark on the batch at `position`; its max timestamp stays."""
+    """Remove a producer's own LogAppendTime mark from the batch at `position`; its max timestamp stays."""
     header = read_header(view, position)
     _pack_attributes(view, position + _ATTRIBUTES_AT, header.attributes & ~LOG_APPEND_TIME_FLAG)
     _write_crc(view, position, header.size)
@@ -174,9 +179,10 @@ def seal(batch: bytearray, attributes: int) -> None:
 
 
 def read_records(batch: memoryview, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES) -> Iterator[Record]:
-    """The records of one whole batch at absolute offsets, decompressed piece by piece within `output_bound`.
+    """Yield the records of one whole batch at absolute offsets.
 
-    Raises `RecordsDamaged` where the bytes are no records, or are more or fewer than the header counts.
+    They are decompressed piece by piece within `output_bound`. Raises `RecordsDamaged` if the bytes are no
+    records, or more or fewer than the header counts.
     """
     header = read_header(batch)
     chunks = decompress(header.codec, batch[HEADER_SIZE : header.size], max_message_bytes)
@@ -206,7 +212,8 @@ def build_batch(
     control: bool = False,
     log_append_time: int | None = None,
 ) -> bytearray:
-    """A batch of at least one record, at consecutive offsets from `base_offset` (their own are ignored).
+    """Build a batch of at least one record, at consecutive offsets from `base_offset`; the records' own are
+    ignored.
 
     `log_append_time` (ms) marks the batch LogAppendTime and becomes its max timestamp.
     """
@@ -245,7 +252,7 @@ def frame_body(
     producer: tuple[int, int, int] = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH, NO_SEQUENCE),
     level: int | None = None,
 ) -> bytearray:
-    """A batch around `count` encoded records, compressed as `attributes` and `level` say.
+    """Build a batch around `count` encoded records, compressed by the codec in `attributes` at `level`.
 
     `producer` is id, epoch and base sequence.
     """

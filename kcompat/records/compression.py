@@ -1,15 +1,18 @@
-"""The codecs of record batches, bounded on the way out.
+"""The codecs of record batches, with bounded decompression.
 
-Decompression yields chunks and stops as soon as the output passes `output_bound`: memory follows the
-bytes that were really unpacked, never a declared size. Libraries are imported on first use, so a broker
-that only stores what its clients compressed never loads them.
+Decompression yields chunks and stops as soon as the output exceeds `output_bound`: memory use depends on the
+bytes really unpacked, never on a declared size. Libraries are imported on first use, so a broker that only
+stores batches as its clients compressed them never loads one.
 
-- gzip: any number of members; through isal when it is installed (several times faster than zlib).
-- snappy: written in the xerial container that Java clients expect, in blocks of 64 KiB; read with or
-  without it.
-- lz4: frames of independent blocks, 64 KiB, as Kafka's Java client writes them.
-- zstd: any frames, with or without a content size. One that is cut short yields what it holds; whoever
-  reads records from it finds them missing.
+gzip: any number of members; through isal when it is installed (several times faster than zlib).
+
+snappy: written in the xerial container that Java clients expect, in blocks of 64 KiB; read with or without
+it.
+
+lz4: frames of independent blocks, 64 KiB, as Kafka's Java client writes them.
+
+zstd: any frames, with or without a content size. A frame that is cut short yields its content up to there;
+the reader of the records finds the missing ones.
 """
 
 from __future__ import annotations
@@ -29,19 +32,20 @@ if TYPE_CHECKING:
     Buffer = bytes | bytearray | memoryview
 
 CHUNK = 256 * 1024
-"""Most bytes that one step of decompression hands out, except a snappy block, which is one piece."""
+"""Largest output in bytes of one decompression step, except for a snappy block, which is one piece."""
 
 _FEED = 64 * 1024
 _GZIP = 31  # zlib's window bits for a gzip header and trailer
-_SWIFT = 4  # the quickest of zlib's levels that look whether a better match begins one byte later
+_SWIFT = 4  # zlib level 4: the fastest level with lazy matching
 
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
-_XERIAL_BLOCK = 64 * 1024  # as far as snappy looks back; Java clients write 32 KiB, which comes out larger
+# the range of snappy's back references; Java clients write 32 KiB, which compresses less
+_XERIAL_BLOCK = 64 * 1024
 _GATHERED_BLOCKS = 8
-_SNAPPY_MAX_RATIO = 22  # three bytes of a copy element stand for at most 64
+_SNAPPY_MAX_RATIO = 22  # three bytes of a copy element expand to at most 64
 
-_STEP_COST = 2 * 1024  # in bytes unpacked, for some steps have no output
+_STEP_COST = 2 * 1024  # in unpacked bytes, for steps without output
 
 DEFAULT_MAX_MESSAGE_BYTES = 1048588
 _BOUND_FLOOR = 64 << 20
@@ -60,7 +64,7 @@ class Codec(IntEnum):
 
 
 class Compression(NamedTuple):
-    """A codec and the level to compress at; None is the codec's default (Kafka's class of this name)."""
+    """A codec and a compression level, None for the codec's default (Kafka's class of this name)."""
 
     codec: Codec
     level: int | None = None
@@ -71,9 +75,9 @@ DEFAULT_LEVELS: Mapping[int, int] = MappingProxyType(
 )
 """Kafka's defaults of `compression.*.level` (KIP-390); none and snappy have no levels."""
 
-# How long a byte takes, compared to one of a quick codec that is unpacked and looked at: 2 ms for 1 MB.
+# Time to unpack and check a byte, relative to one of a fast codec, which takes 2 ms per MB.
 _UNPACKING_WEIGHT: dict[int, int] = {Codec.GZIP: 4}
-# The same for packing: up to which level, and how long.
+# Time to compress a byte by the same measure: pairs of the highest level and the factor.
 _PACKING_WEIGHTS: dict[int, tuple[tuple[int, int], ...]] = {
     Codec.GZIP: ((-1, 16), (3, 8), (6, 16), (7, 24), (9, 48)),
     Codec.SNAPPY: ((0, 2),),
@@ -83,15 +87,18 @@ _PACKING_WEIGHTS: dict[int, tuple[tuple[int, int], ...]] = {
 
 
 def output_bound(compressed_size: int, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES) -> int:
-    """Most bytes that one batch may unpack to: 64 MiB or 100 largest batches, and 1000 to 1 beyond what the
-    topic would take uncompressed (1 MiB at least).
+    """Return the largest size in bytes that one batch may unpack to.
+
+    It is the smaller of two bounds: the larger of 64 MiB and 100 * `max_message_bytes`; and the largest of 1
+    MiB, `max_message_bytes` and 1000 * `compressed_size`.
     """
     ratio_bound = max(_RATIO_FLOOR, max_message_bytes, _RATIO * compressed_size)
     return min(max(_BOUND_FLOOR, 100 * max_message_bytes), ratio_bound)
 
 
 def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
-    """The records of a batch, compressed at a level that Kafka's configs allow, or at the codec's default.
+    """Compress the records of a batch at a level that Kafka's configs allow, or at the codec's default.
+
     May raise `AllowanceSpent`.
     """
     if codec == Codec.NONE:
@@ -104,18 +111,21 @@ def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
 
 
 def quick_level(codec: Codec) -> int | None:
-    """The level for bytes that are sent once: gzip in half the time and some 5 % larger; None elsewhere."""
-    is_slow = codec == Codec.GZIP and _zlib().Z_BEST_COMPRESSION > _SWIFT  # isal's is 3, and not slow
+    """Return the level for bytes that are sent only once: for gzip half the time and about 5 % larger; else
+    None.
+    """
+    # isal's best level is 3, and fast
+    is_slow = codec == Codec.GZIP and _zlib().Z_BEST_COMPRESSION > _SWIFT
     return _SWIFT if is_slow else None
 
 
 def decompress(
     codec: int, data: Buffer, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
 ) -> Iterator[bytes]:
-    """The uncompressed bytes in chunks.
+    """Yield the uncompressed bytes in chunks.
 
-    Raises `RecordsDamaged` on damage, unknown codecs, past the bound; `AllowanceSpent` instead of going on in
-    an `Allowance` that is spent.
+    Raises `RecordsDamaged` on damage, unknown codecs and output beyond the bound, and `AllowanceSpent` if the
+    `Allowance` is spent.
     """
     if codec == Codec.NONE:
         yield bytes(data)
@@ -152,7 +162,7 @@ def _gzip_compress(data: Buffer, level: int) -> bytes:
     if level == DEFAULT_LEVELS[Codec.GZIP]:
         zlib = _zlib()
         level = zlib.Z_DEFAULT_COMPRESSION
-    else:  # a level that somebody chose is zlib's: all of isal come out about as large as its first
+    else:  # a configured level is zlib's: every level of isal compresses about as much as zlib's first
         import zlib
     packer = zlib.compressobj(level, wbits=_GZIP)
     packed: bytes = packer.compress(data) + packer.flush()
@@ -194,7 +204,7 @@ def _lz4_chunks(data: memoryview, _bound: int) -> Iterator[bytes]:
 
 
 def _lz4_step(unpacker: Any, piece: Buffer) -> tuple[bytes, Buffer]:
-    return unpacker.decompress(piece, CHUNK), b""  # it keeps what it did not come to itself
+    return unpacker.decompress(piece, CHUNK), b""  # the decompressor keeps its unused input itself
 
 
 def _stream(
@@ -203,13 +213,13 @@ def _stream(
     step: Callable[[Any, Buffer], tuple[bytes, Buffer]],
     failure: type[Exception],
 ) -> Iterator[bytes]:
-    """Frames one after another through decompressors shaped like zlib's, fed and emptied in small pieces.
+    """Decompress frames one after another, with decompressors shaped like zlib's, in small pieces.
 
-    `step` gives the output of one call, and the input that the call gave back.
+    `step` returns the output of one call and the input that it did not use.
     """
     unpacker, started, position = new_unpacker(), False, 0
     piece: Buffer = b""
-    full = False  # the last step filled its chunk, so more may wait inside
+    full = False  # the last step filled its chunk, so more output may be waiting
     while True:
         if not piece and not full:
             piece = data[position : position + _FEED]
@@ -256,7 +266,7 @@ def _zstd_chunks(data: memoryview, _bound: int) -> Iterator[bytes]:
 
 
 _idle_zstd: list[Any] = []
-"""A decompressor that nobody uses at the moment, if any: a new one costs more than a small batch."""
+"""An unused decompressor kept for the next batch: creating one costs more than a small batch."""
 
 
 def _snappy_compress(data: Buffer, _level: int) -> bytes:
@@ -274,7 +284,7 @@ def _snappy_chunks(data: memoryview, bound: int) -> Iterator[bytes]:
     if data[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
         yield bytes(_snappy_block(data, bound))
         return
-    gathered: list[Any] = []  # one block after another would cut records in two
+    gathered: list[Any] = []  # separate blocks would split records
     unpacked = 0
     position = len(_XERIAL_HEADER)
     while position < len(data):
@@ -293,7 +303,7 @@ def _snappy_chunks(data: memoryview, bound: int) -> Iterator[bytes]:
 
 
 def _snappy_block(block: memoryview, bound: int) -> Any:
-    """One raw block; its declared size is believed only as far as the format could reach it."""
+    """Decompress one raw block; its declared size is used only up to what the format can produce."""
     import cramjam
 
     declared = shift = 0

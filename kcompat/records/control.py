@@ -26,7 +26,7 @@ _VERSION = 0
 
 
 class ControlType(IntEnum):
-    """The types of control record that end a transaction; a log may hold others, which only Raft reads."""
+    """The types of control record that end a transaction; a log may hold others, which only KRaft reads."""
 
     ABORT = 0
     COMMIT = 1
@@ -42,7 +42,7 @@ class EndTransactionMarker(msgspec.Struct, frozen=True):
 def build_marker(
     marker: EndTransactionMarker, *, producer_id: int, producer_epoch: int, timestamp: int, leader_epoch: int
 ) -> bytearray:
-    """The control batch of one marker, at base offset 0 for the log to assign; `timestamp` in ms."""
+    """Build the control batch of one marker, at base offset 0, which the log replaces; `timestamp` in ms."""
     key = _KEY.pack(_VERSION, marker.type)
     value = _VALUE.pack(_VERSION, marker.coordinator_epoch)
     return build_batch(
@@ -56,9 +56,10 @@ def build_marker(
 
 
 def read_marker(batch: memoryview) -> EndTransactionMarker | None:
-    """The marker in a control batch, None for another type of control record (and for an emptied batch).
+    """Return the marker in a control batch; None for another type of control record or an emptied batch.
 
-    Newer versions may add fields at the end, which are ignored. Raises `RecordsDamaged` when it is too short.
+    Newer versions may add fields at the end, which are ignored. Raises `RecordsDamaged` if the record is too
+    short.
     """
     records: Iterator[Record] = read_records(batch)
     record = next(records, None)

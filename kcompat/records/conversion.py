@@ -1,7 +1,7 @@
-"""Records v2 as messages of magic 0 or 1, and back, as long as they are plain and sound.
+"""Conversion between plain, sound records v2 and messages of magic 0 or 1.
 
-Done by `_conversion` where it was built, else by the pure-Python implementation `_conversion_python`.
-What stands where they end, `down_convert` and `up_convert` find out.
+`_conversion` does it where it was built, else the pure-Python implementation `_conversion_python`. At the
+first record or message that they do not convert, `down_convert` and `up_convert` find out why.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ else:
     from kcompat.records._conversion_python import write_messages, write_records, write_wrapper
 
 FIRST = -1
-"""The origin of `write_messages` that stands for the first record's offset."""
+"""The `origin` for `write_messages` that means the first record's offset."""
 
 
 def encode_wrapper(
     inner: Buffer, codec: Codec, magic: int, *, last_offset: int, attributes: int, timestamp: int
 ) -> bytes:
-    """Return a wrapper around `inner`, messages that are compressed together in its value (`message_set`).
+    """Return a wrapper, whose value is the compressed messages `inner` (`message_set`).
 
     `attributes` are those of the wrapper without the codec, `timestamp` is the largest of the messages.
     """

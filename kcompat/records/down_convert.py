@@ -1,7 +1,7 @@
-"""Stored batches as messages of magic 0 or 1, for clients that know nothing newer (Kafka's `RecordsUtil`).
+"""Conversion of stored batches to messages of magic 0 or 1, for old clients (Kafka's `RecordsUtil`).
 
 A compressed batch becomes one wrapper under the same codec, an uncompressed one plain messages. Headers,
-producer ids and leader epochs have no place there, and timestamps none in magic 0. Control batches vanish.
+producer ids, leader epochs, and for magic 0 timestamps are dropped, and so are control batches.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ if TYPE_CHECKING:
     from kcompat.records.batch import BatchHeader
 
 PIECE = 128 * 1024
-"""About the bytes of one piece of an uncompressed batch, and of filling."""
+"""Approximate size in bytes of one piece of an uncompressed batch, and of filling."""
 
 _OVERFLOW = struct.Struct(">qi")
 
 
-class UnsupportedCodec(Exception):  # noqa: N818 - says what is the matter
-    """A batch under a codec that the old formats do not have. On the wire: UNSUPPORTED_COMPRESSION_TYPE."""
+class UnsupportedCodec(Exception):  # noqa: N818 - the state of a batch, not an error of the program
+    """The batch has a codec that the old formats lack. On the wire: UNSUPPORTED_COMPRESSION_TYPE."""
 
 
 def down_convert(
     batch: memoryview, magic: int, first_offset: int, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
 ) -> Iterator[bytes]:
-    """The messages of one whole batch, in pieces; none for a control batch or an empty one.
+    """Yield the messages of one whole batch in pieces; none for a control batch or an empty one.
 
-    What an old Kafka stored in that format, or an older one, stays as it is. Of the rest, messages below
-    `first_offset` are left out, unless they are compressed. Raises `UnsupportedCodec` (zstd) and
+    Messages that an old Kafka stored in that format, or an older one, are not changed. Of others, messages
+    below `first_offset` are left out, unless they are compressed. Raises `UnsupportedCodec` (zstd) and
     `RecordsDamaged`.
     """
     if len(batch) < LOG_OVERHEAD + SMALLEST_MESSAGE:
@@ -80,7 +80,7 @@ def down_convert(
 
 
 def _without_timestamps(batch: memoryview, first_offset: int, max_message_bytes: int) -> Iterator[bytes]:
-    """A message of magic 1, which an old Kafka stored, as one of magic 0."""
+    """Convert a stored message of magic 1 to magic 0."""
     outer = next(shallow_messages(batch))
     messages = list(read_messages(batch, max_message_bytes))
     plain = b"".join(
@@ -98,7 +98,7 @@ def _without_timestamps(batch: memoryview, first_offset: int, max_message_bytes:
 
 
 def _wrap(header: BatchHeader, magic: int, chunks: Iterable[bytes]) -> bytes | None:
-    """The wrapper of all messages; none of an empty batch."""
+    """Return the wrapper of all messages; None for an empty batch."""
     messages = _Messages(header, magic, 0, origin=FIRST if magic == MAGIC_V1 else 0)
     inner = b"".join(messages.pieces(chunks))
     if not inner:
@@ -114,16 +114,17 @@ def _wrap(header: BatchHeader, magic: int, chunks: Iterable[bytes]) -> bytes | N
 
 
 class _Messages:
-    """The records of one batch as plain messages, their offsets counted from `origin` (which may be `FIRST`).
+    """Converter of one batch's records to plain messages, with offsets relative to `origin` (which may be
+    `FIRST`).
 
-    Those below `first_offset` are left out where that is not 0.
+    Records below `first_offset` are left out, if that is not 0.
     """
 
     def __init__(self, header: BatchHeader, magic: int, first_offset: int, origin: int) -> None:
         self.attributes = 0
         """Attributes of each message, without a codec."""
         self.last_offset = self.newest = -1
-        """The last of the offsets, and the largest of the timestamps, so far."""
+        """Last offset and largest timestamp of the messages so far."""
         self._magic = magic
         self._base_offset, self._base_timestamp = header.base_offset, header.base_timestamp
         if header.uses_log_append_time:
@@ -174,8 +175,9 @@ class _Messages:
 
 
 def overflow_message(room: int) -> bytes:
-    """The beginning of a message that `room` bytes cannot hold, or the first 128 KiB of that.
+    """Return the beginning of a message that does not fit into `room` bytes, at most 128 KiB of it.
 
-    It fills up the rest of an answer: an old client sees that there is more, and that it was not empty.
+    It fills up the rest of a response: an old client learns that there is more to fetch, although no whole
+    message was sent.
     """
     return _OVERFLOW.pack(-1, max(room + 1, HEADER_SIZE)).ljust(min(room, PIECE), b"\0")[:room]

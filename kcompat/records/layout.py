@@ -1,7 +1,7 @@
-"""Positions of fields in batches and messages, and names of their flags.
+"""Positions of fields in batches and messages, and names of their flags, in one place.
 
-The one place for these numbers. Kafka's `DefaultRecordBatch` (KIP-98) and `LegacyRecord` (KIP-32) have the
-same. Positions and sizes are in bytes.
+Kafka's `DefaultRecordBatch` (KIP-98) and `LegacyRecord` (KIP-32) have the same. Positions and sizes are in
+bytes.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import struct
 from typing import Final, NamedTuple
 
-# -- what batches and messages have in common ----------------------------------------------------------------
+# -- common to batches and messages --------------------------------------------------------------------------
 
 MAGIC: Final = 2
 """Magic of a record batch; messages have 0 or 1."""
 LOG_OVERHEAD: Final = 12
-"""Bytes of the offset and the length that all begin with, which the length does not count."""
+"""Size of the offset and length at the start of every batch or message; the length does not include it."""
 LENGTH_AT: Final = 8
 MAGIC_AT: Final = 16
 
@@ -47,17 +47,19 @@ _HEADER_CODES: Final = {
     "base_sequence": "i",
     "record_count": "i",
 }
-"""The fields of a batch header in their order, as `struct` calls their types, big-endian. `batch_length`
-counts the bytes behind it, and `crc` (CRC-32C) covers those behind it."""
+"""The fields of a batch header in order, with their `struct` codes, big-endian.
+
+`batch_length` and `crc` (CRC-32C) cover the bytes after them.
+"""
 
 HEADER: Final = struct.Struct(">" + "".join(_HEADER_CODES.values()))
 HEADER_SIZE: Final = HEADER.size
 SMALLEST_RECORD: Final = 7
-"""Bytes of a record without key, value and headers."""
+"""Size in bytes of a record without key, value and headers."""
 
 
 class Place(NamedTuple):
-    """The position, size and sign of a field of a header."""
+    """Position, size and sign of a header field."""
 
     at: int
     size: int
@@ -78,7 +80,7 @@ HEADER_PLACES: Final = _places()
 # -- messages of magic 0 and 1 -------------------------------------------------------------------------------
 
 MESSAGE_CRC_AT: Final = 12
-"""The CRC covers what follows it, from the magic on."""
+"""Position of the CRC, which covers everything after it, from the magic on."""
 MESSAGE_ATTRIBUTES_AT: Final = 17
 SMALLEST_MESSAGE: Final = 14
-"""The length of a message of magic 0 without key and value."""
+"""Length of a message of magic 0 without key and value."""

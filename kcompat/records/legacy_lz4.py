@@ -1,7 +1,7 @@
-"""The LZ4 frames of message format v0: their header checksum covers four bytes too many (KAFKA-3160).
+"""LZ4 frames of message format v0, whose header checksum covers four bytes too many (KAFKA-3160).
 
 The first Kafka clients with LZ4 hashed the magic number of the frame along with its descriptor. Readers of
-format v0 take either checksum; writers must produce the wrong one, which the oldest clients check.
+format v0 accept either checksum; writers must produce the wrong one, which the oldest clients check.
 """
 
 from __future__ import annotations
@@ -24,13 +24,16 @@ _WORD = 0xFFFFFFFF
 
 
 def with_right_checksum(frame: bytes | memoryview) -> bytes:
-    """The frame with the header checksum of LZ4's specification. Raises `RecordsDamaged` without a header."""
+    """Return the frame with the header checksum of LZ4's specification.
+
+    Raises `RecordsDamaged` for bytes without a header.
+    """
     at = _checksum_position(frame)
     return _with_checksum(frame, at, _checksum(bytes(frame[_MAGIC_SIZE:at])))
 
 
 def with_old_checksum(frame: bytes | memoryview) -> bytes:
-    """The frame with the header checksum of message format v0."""
+    """Return the frame with the header checksum of message format v0."""
     at = _checksum_position(frame)
     return _with_checksum(frame, at, _checksum(bytes(frame[:at])))
 
@@ -55,7 +58,7 @@ def _checksum(data: bytes) -> bytes:
 
 
 def _xxh32(data: bytes) -> int:
-    """The 32-bit xxHash of at most 31 bytes, with seed 0."""
+    """Return the 32-bit xxHash of at most 31 bytes, with seed 0."""
     value = (_PRIME_5 + len(data)) & _WORD
     position = 0
     if len(data) >= 16:

@@ -47,11 +47,13 @@ _INT = struct.Struct(">i")
 _LONG = struct.Struct(">q")
 _NULL = _INT.pack(-1)
 NO_LIMIT = 2**31
-"""More bytes than a message can have."""
+"""A size in bytes that no message exceeds."""
 
 
 class LegacyMessage(NamedTuple):
-    """One message: offset as it stands or is meant, timestamp in ms (-1 in magic 0), key and value."""
+    """One message: offset (absolute or relative, see the module), timestamp in ms (-1 in magic 0), key and
+    value.
+    """
 
     offset: int
     magic: int
@@ -62,7 +64,7 @@ class LegacyMessage(NamedTuple):
 
     @property
     def codec(self) -> int:
-        """The compression bits; not 0 in a wrapper."""
+        """The compression bits; they are not 0 in a wrapper."""
         return self.attributes & CODEC_MASK
 
     @property
@@ -74,7 +76,7 @@ class LegacyMessage(NamedTuple):
 def encode_message(
     offset: int, magic: int, attributes: int, timestamp: int, key: bytes | None, value: bytes | None
 ) -> bytes:
-    """One message; the timestamp is left out in magic 0."""
+    """Return one message; magic 0 has no timestamp."""
     key_size = -1 if key is None else len(key)
     if magic == MAGIC_V0:
         fields = _FIELDS_V0.pack(magic, attributes, key_size)
@@ -87,9 +89,9 @@ def encode_message(
 
 
 def shallow_messages(data: Buffer, max_size: int = NO_LIMIT) -> Generator[LegacyMessage, None, int]:
-    """The messages of a set as they stand, wrappers closed; ends at one that is cut short, and returns where.
+    """Yield the messages of a set without unpacking wrappers; return the position of one that is cut short.
 
-    Raises as `message_at` does.
+    Raises the exceptions of `message_at`.
     """
     start = 0
     while (found := message_at(data, start, max_size)) is not None:
@@ -99,10 +101,10 @@ def shallow_messages(data: Buffer, max_size: int = NO_LIMIT) -> Generator[Legacy
 
 
 def message_at(data: Buffer, start: int, max_size: int = NO_LIMIT) -> tuple[LegacyMessage, int] | None:
-    """The message at a position and where the next one begins, None where it is cut short.
+    """Return the message at a position and the position of the next one; None if it is cut short.
 
-    Raises `MessageTooLarge` past `max_size` bytes, `MessageCorrupt` where no message begins and at a wrong
-    CRC, `RecordsDamaged` at a batch v2 and at lengths that lie.
+    Raises `MessageTooLarge` for more than `max_size` bytes, `MessageCorrupt` if no message begins here and
+    for a wrong CRC, `RecordsDamaged` for a batch v2 and for wrong lengths.
     """
     left = len(data) - start
     if left < LOG_OVERHEAD:
@@ -125,7 +127,7 @@ def message_at(data: Buffer, start: int, max_size: int = NO_LIMIT) -> tuple[Lega
 
 
 def _decode(data: Buffer, start: int, end: int) -> LegacyMessage:
-    """The message between two positions."""
+    """Return the message between two positions."""
     offset, _, crc = _LOG_PREFIX.unpack_from(data, start)
     content = bytes(data[start + MAGIC_AT : end])
     if crc32(content) != crc:
@@ -157,10 +159,12 @@ def _field(content: bytes, position: int) -> tuple[bytes | None, int]:
 def inner_messages(
     wrapper: LegacyMessage, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
 ) -> Iterator[LegacyMessage]:
-    """The messages inside, at offsets as they stand there, with the timestamps (and their kind) that count.
+    """Yield the messages in a wrapper, at the offsets stored there, with their effective timestamps and
+    timestamp type.
 
-    They are unpacked piece by piece, within `compression.output_bound`. Raises `MessageCorrupt` at a wrong
-    CRC inside and `RecordsDamaged` at all else that is no set of plain messages, maybe not before the end.
+    They are unpacked piece by piece, within `compression.output_bound`. Raises `MessageCorrupt` for a wrong
+    CRC inside and `RecordsDamaged` for anything else that is no set of plain messages, perhaps only at the
+    end.
     """
     last = None
     for pending in unpacked(wrapper, max_message_bytes):
@@ -172,7 +176,7 @@ def inner_messages(
             if wrapper.uses_log_append_time:
                 yield message._replace(timestamp=wrapper.timestamp, attributes=LOG_APPEND_TIME_FLAG)
             elif message.attributes:
-                yield message._replace(attributes=0)  # a mark inside counts for nothing
+                yield message._replace(attributes=0)  # a LogAppendTime mark of an inner message is ignored
             else:
                 yield message
         del pending[:position]
@@ -203,7 +207,7 @@ def unpacked(wrapper: LegacyMessage, max_message_bytes: int) -> Iterator[bytearr
 
 
 def check_inner(wrapper: LegacyMessage, message: LegacyMessage) -> None:
-    """Raise `RecordsDamaged` unless the message may stand in the wrapper."""
+    """Raise `RecordsDamaged` unless the message is valid inside the wrapper."""
     if message.magic != wrapper.magic:
         raise RecordsDamaged(f"a message of magic {message.magic} inside one of magic {wrapper.magic}")
     if message.codec:
@@ -211,7 +215,7 @@ def check_inner(wrapper: LegacyMessage, message: LegacyMessage) -> None:
 
 
 def check_last(wrapper: LegacyMessage, last_offset: int | None) -> None:
-    """Raise `RecordsDamaged` if nothing is inside, or the wrapper comes before the last message there."""
+    """Raise `RecordsDamaged` if the wrapper is empty, or its offset is below the last inner message's."""
     if last_offset is None:
         raise RecordsDamaged("a compressed message with nothing inside")
     if wrapper.magic == MAGIC_V1 and 0 != wrapper.offset < last_offset:
@@ -221,16 +225,16 @@ def check_last(wrapper: LegacyMessage, last_offset: int | None) -> None:
 def read_messages(
     data: Buffer, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
 ) -> Iterator[LegacyMessage]:
-    """Every message of a set at absolute offsets; holds all that is in a wrapper at once.
+    """Yield every message of a set at absolute offsets; the content of a wrapper is in memory as a whole.
 
-    Raises as `shallow_messages` and `inner_messages` do.
+    Raises the exceptions of `shallow_messages` and `inner_messages`.
     """
     for outer in shallow_messages(data):
         if not outer.codec:
             yield outer
             continue
         inner = list(inner_messages(outer, max_message_bytes))
-        # Some releases of librdkafka leave the wrapper's offset 0.
+        # Some releases of librdkafka set the wrapper's offset to 0.
         relative = outer.magic == MAGIC_V1 and outer.offset != 0
         base = outer.offset - inner[-1].offset if relative else 0
         yield from (message._replace(offset=base + message.offset) for message in inner)

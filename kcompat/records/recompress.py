@@ -1,4 +1,4 @@
-"""Another codec for a produced batch, where the topic's `compression.type` names one (`LogValidator`)."""
+"""Recompression of a produced batch with the codec of the topic's `compression.type` (`LogValidator`)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 def conform(
     batch: memoryview, header: BatchHeader, target: Compression | None, max_message_bytes: int
 ) -> tuple[memoryview, BatchHeader] | Refusal:
-    """The checked batch as the topic stores it, without what followed it: itself, or a copy under `target`.
+    """Return the checked batch as the topic stores it, without the bytes after it: unchanged, or
+    recompressed.
 
-    A batch that has the codec already stays, whatever its level. No target: the producer's choice stays.
-    A batch that its producer marked LogAppendTime loses the mark; the log marks what it stamps itself.
-    The copy may have become too large for the topic.
+    A batch that has the codec of `target` already is not recompressed, whatever its level. Without a target
+    the producer's codec stays. A LogAppendTime mark of the producer is removed; the log marks batches that it
+    stamps itself. A refusal means that the recompressed batch is too large for the topic.
     """
     if header.attributes & LOG_APPEND_TIME_FLAG:
         set_create_time(batch, 0)
@@ -43,7 +44,9 @@ def conform(
 def recompress(
     batch: memoryview, target: Compression, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
 ) -> bytearray:
-    """A copy of one checked batch, its records under `target`; the header stays but codec, length and CRC."""
+    """Return a copy of one checked batch with its records under `target`; of the header only codec, length
+    and CRC change.
+    """
     header = read_header(batch)
     body = b"".join(decompress(header.codec, batch[HEADER_SIZE : header.size], max_message_bytes))
     copy = bytearray(batch[:HEADER_SIZE])

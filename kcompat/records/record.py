@@ -1,11 +1,10 @@
-"""The records inside a batch v2: what one is, and writing them. Reading them is `scanning`'s.
+"""The records inside a batch v2: their structure, and writing them; `scanning` reads them.
 
 Never on the hot path: coordinators writing to their own topics, tools and tests.
 
-A record: varint length, int8 attributes, varlong timestamp delta, varint offset delta, varint key length
-(-1 is null), key, varint value length, value, varint header count, and per header varint key length, key,
-varint value length, value. Varints are zigzag, at most 5 bytes (a varlong 10). Kafka's counterpart:
-`DefaultRecord`.
+A record: varint length, int8 attributes, varlong timestamp delta, varint offset delta, varint key length (-1
+is null), key, varint value length, value, varint header count, and per header varint key length, key, varint
+value length, value. Varints are zigzag, at most 5 bytes (a varlong 10). Kafka's counterpart: `DefaultRecord`.
 """
 
 from __future__ import annotations
@@ -52,11 +51,11 @@ def _encoded(value: int) -> bytes:
 
 
 _SHORT: Final = [_encoded(value) for value in range(1024)]
-"""Most lengths and deltas there are."""
+"""Encoded forms of most lengths and deltas."""
 
 
 def encode_records(records: Sequence[Record], base_timestamp: int) -> bytearray:
-    """The records as a batch's body, uncompressed, at offset deltas 0, 1, 2, ..."""
+    """Encode the records as an uncompressed batch body, at offset deltas 0, 1, 2, ..."""
     out = bytearray()
     for delta, record in enumerate(records):
         append_record(out, record.timestamp - base_timestamp, delta, record.key, record.value, record.headers)
@@ -83,7 +82,7 @@ def append_record(
 
 
 def _sized(value: bytes | None) -> tuple[bytes, bytes]:
-    """A field with its length in front."""
+    """Return the encoded length of a field, and its bytes."""
     return (_NULL, b"") if value is None else (_varint(len(value)), value)
 
 

@@ -1,6 +1,6 @@
-"""The records of a batch one by one, whatever their codec: checking them all, reading them.
+"""Checking and reading the records of a batch one by one, under any codec.
 
-Done by `_native` where it was built, else by the pure-Python implementation `_python`.
+`_native` does it where it was built, else the pure-Python implementation `_python`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ else:
     from kcompat.records._python import checks_crc, inspect, read, scan
 
 INSPECTS_CRC = checks_crc()
-"""Whether what `inspect` finds good has the right CRC."""
+"""Whether `inspect` checks the CRC; if not, its caller has to."""
 
-_SLICE = 500  # records that a reader holds at a time
+_SLICE = 500  # number of records that a reader holds in memory
 
 _COMPLAINTS = {
     Fault.CUT: "is cut short",
@@ -43,9 +43,9 @@ _COMPLAINTS = {
 
 
 def check_records(header: BatchHeader, payload: memoryview, max_message_bytes: int) -> tuple[int, int, int]:
-    """Check every record of a produced batch; `payload` is what follows the header.
+    """Check every record of a produced batch; `payload` is the part after the header.
 
-    Returns the largest timestamp (-1 at least), the smallest other than -1 (2^63 - 1 without any), and the
+    Returns the largest timestamp (at least -1), the smallest other than -1 (2^63 - 1 without any), and the
     number of records without key. Raises `RecordsDamaged` at the first bad record, or unless there are as
     many as the header counts, at offset deltas 0, 1, 2, ...; no more are unpacked than that.
     """
@@ -64,7 +64,9 @@ def check_records(header: BatchHeader, payload: memoryview, max_message_bytes: i
 
 
 def _scan_chunks(chunks: Iterable[bytes], base_timestamp: int, most: int) -> tuple[int, int, int, int, int]:
-    """Count, fault and the rest as `scan` has them, of all chunks; ends after a fault or `most` records."""
+    """Scan the records of all chunks and return the sums of the results of `scan`; stop after a fault or
+    `most` records.
+    """
     count = keyless = 0
     newest, oldest, fault = -1, NEVER, int(Fault.WHOLE)
     pending = bytearray()
@@ -81,9 +83,10 @@ def _scan_chunks(chunks: Iterable[bytes], base_timestamp: int, most: int) -> tup
 
 
 def read_records(chunks: Iterable[Buffer], base_offset: int, base_timestamp: int) -> Iterator[Fields]:
-    """The fields of each record in a batch's uncompressed bytes, which may be in any pieces.
+    """Yield the fields of each record in a batch's uncompressed bytes, which may come in any pieces.
 
-    Holds one piece, one record and 500 results at a time. Raises `RecordsDamaged` at the first bad record.
+    At most one piece, one record and 500 results are in memory. Raises `RecordsDamaged` at the first bad
+    record.
     """
     count = 0
     pending = bytearray()
@@ -103,5 +106,5 @@ def read_records(chunks: Iterable[Buffer], base_offset: int, base_timestamp: int
 
 
 def damage(index: int, fault: int) -> RecordsDamaged:
-    """Return the exception for a record with a fault, which names its index and the fault."""
+    """Return the exception for a faulty record; its text has the record's index and the fault."""
     return RecordsDamaged(f"the record at index {index} {_COMPLAINTS[Fault(fault)]}")

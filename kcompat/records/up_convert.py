@@ -1,8 +1,8 @@
 """Checking the records of Produce versions 0 to 2, and converting them to the one batch v2 that is stored.
 
-Kafka's counterpart: `UnifiedLog.analyzeAndValidateRecords` and the converting half of `LogValidator`. Plain
-messages, any number of them, or one wrapper, all of one magic. A batch v2 is taken there too. Nothing is held
-but the bytes that came and the body that grows.
+Kafka's counterpart: `UnifiedLog.analyzeAndValidateRecords` and the converting half of `LogValidator`. The
+records are any number of plain messages, or one wrapper, all of one magic; a batch v2 is accepted as well.
+Only the received bytes and the growing body are in memory.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ _NO_LIMIT = 2**63 - 1
 def accept_old(
     view: memoryview, rules: ProduceRules, target: Compression | None, now_ms: int
 ) -> tuple[memoryview, BatchHeader] | Refusal | None:
-    """The batch to append, or why there is none. None where no message is whole: then nothing is stored, and
-    nothing is wrong. No `target`: the producer's codec stays.
+    """Return the batch to append, or its refusal.
+
+    None means that no message is whole: then nothing is stored, and the request succeeds. Without `target`
+    the producer's codec stays.
     """
     if len(view) > MAGIC_AT and view[MAGIC_AT] == MAGIC:
         return _accept_batch(view, rules, target, now_ms)
@@ -57,7 +59,7 @@ def _accept_batch(
 ) -> tuple[memoryview, BatchHeader] | Refusal | None:
     if int.from_bytes(view[8:LOG_OVERHEAD], "big", signed=True) > len(view) - LOG_OVERHEAD:
         return None
-    # zstd passes: Kafka refuses it only in the versions that were made for batches v2.
+    # zstd passes: Kafka refuses it only in the Produce versions that were made for batches v2.
     header = check_produced(view, FIRST_VERSION_WITH_ZSTD, rules, now_ms)
     if isinstance(header, Refusal):
         return header
@@ -87,9 +89,10 @@ def _mixed() -> Refusal:
 
 
 class _Builder:
-    """The batch v2 that grows, of plain messages or of those in one wrapper: `first` says which.
+    """Builder of the batch v2 from plain messages or from those in one wrapper, depending on the message
+    `first`.
 
-    `room` bytes of records are more than the topic takes.
+    More than `room` bytes of records are too large for the topic.
     """
 
     def __init__(self, first: LegacyMessage, rules: ProduceRules, now_ms: int, room: int) -> None:
@@ -107,7 +110,10 @@ class _Builder:
         self._last_offset: int | None = None
 
     def open_wrapper(self) -> Refusal | None:
-        """Add what is in the wrapper; why it is refused. Raises as `inner_messages` does."""
+        """Add the messages of the wrapper; return the refusal, or None.
+
+        Raises the exceptions of `inner_messages`.
+        """
         for pending in unpacked(self._first, self._rules.max_message_bytes):
             end, refusal = self.add(pending, NO_LIMIT)
             if refusal:
@@ -117,8 +123,10 @@ class _Builder:
         return None
 
     def add(self, messages: Buffer, largest: int) -> tuple[int, Refusal | None]:
-        """Add messages of at most `largest` bytes: where the one begins that is cut short, or why they are
-        refused. Raises as `message_at` does.
+        """Add messages of at most `largest` bytes; return the position of one that is cut short, and a
+        refusal or None.
+
+        Raises the exceptions of `message_at`.
         """
         records, end, count, self._base_timestamp, newest, last_offset = write_records(
             messages,
@@ -161,7 +169,7 @@ class _Builder:
         return Refusal(ErrorCode.INVALID_TIMESTAMP, complaint)
 
     def finish(self, target: Compression) -> tuple[memoryview, BatchHeader] | Refusal:
-        """The whole batch, unless it is too large after all."""
+        """Return the whole batch, or a refusal if it is too large."""
         batch = frame_body(
             self._body,
             target.codec,

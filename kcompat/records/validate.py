@@ -1,11 +1,9 @@
-"""The checks of a leader on the records of one partition of a produce request, version 3 and later.
+"""The leader's checks of the records for one partition in a Produce request, version 3 and later.
 
-Header, CRC and every record are checked for every batch, compressed or not; see `scanning` for who does that
-fast. Where the header lies about the largest timestamp of the records, it is set right in place.
-
-Kafka's counterpart: `ProduceRequest.validateRecords`, `UnifiedLog.analyzeAndValidateRecords` and
-`LogValidator`, in their order. Message sets (magic 0 and 1), which only versions 0 to 2 may carry, are
-not read here.
+Header, CRC and every record are checked for every batch, compressed or not; `scanning` does it fast. A wrong
+max timestamp in the header is corrected in place. Kafka's counterpart: `ProduceRequest.validateRecords`,
+`UnifiedLog.analyzeAndValidateRecords` and `LogValidator`, in their order. Message sets (magic 0 and 1), which
+only versions 0 to 2 may carry, are not read here.
 """
 
 from __future__ import annotations
@@ -31,9 +29,9 @@ from kcompat.records.layout import (
 )
 from kcompat.records.scanning import INSPECTS_CRC, check_records, inspect
 
-FIRST_VERSION_WITH_ZSTD = 7  # KIP-110
+FIRST_VERSION_WITH_ZSTD = 7  # zstd needs this version (KIP-110)
 KEY_MISSING = "a compacted topic takes no record without a key"
-_MOST_BLAMED = 1000  # records that one refusal lists
+_MOST_BLAMED = 1000  # most records that one refusal lists
 
 _UP_TO_MAGIC = 17
 _length_at = struct.Struct(">i").unpack_from
@@ -44,15 +42,15 @@ class ProduceRules(Protocol):
 
     @property
     def max_message_bytes(self) -> int:
-        """The largest batch, header included."""
+        """Largest size of a batch, header included."""
 
     @property
     def compacts(self) -> bool:
-        """Whether every record needs a key."""
+        """Whether the topic is compacted, so that every record needs a key."""
 
     @property
     def stamps_append_time(self) -> bool:
-        """Whether the broker sets the time; no timestamp is out of bounds then."""
+        """Whether the broker sets the timestamps, so that any timestamp is accepted."""
 
     @property
     def message_timestamp_before_max_ms(self) -> int:
@@ -70,24 +68,25 @@ class Refusal(msgspec.Struct, frozen=True):
     message: str
     record_errors: tuple[tuple[int, str], ...] = ()
     is_by_log: bool = True
-    """Whether Kafka asks the log of the partition first; False for what `ProduceRequest.validateRecords`
-    refuses.
-    """
+    """Whether Kafka makes this check after it has found the partition's log; False for those of
+    `ProduceRequest.validateRecords`."""
 
 
 def check_produced(
     view: memoryview, api_version: int, rules: ProduceRules, now_ms: int
 ) -> BatchHeader | Refusal:
-    """The header of the one batch that the leader takes, `view[:header.size]`, or why it takes none.
+    """Return the header of the one valid batch, `view[:header.size]`, or its refusal.
 
-    `view` has to be writable where the header's max timestamp is not that of the records: it is corrected.
-    Bytes after the batch that are no whole batch are ignored, as Kafka does.
+    `view` has to be writable if the header's max timestamp is not that of the records: it is corrected. Bytes
+    after the batch that are no whole batch are ignored, as in Kafka.
     """
     return check_plain(view, rules, now_ms) or _check_closely(view, api_version, rules, now_ms)
 
 
 def check_plain(view: memoryview, rules: ProduceRules, now_ms: int) -> BatchHeader | None:
-    """The header of a batch that is good and needs no closer look: not compressed, and alone in `view`."""
+    """Return the header of a batch that is uncompressed, valid and alone in `view`; None if it needs
+    `_check_closely`.
+    """
     seen = inspect(
         view,
         rules.max_message_bytes,
@@ -106,7 +105,7 @@ def check_plain(view: memoryview, rules: ProduceRules, now_ms: int) -> BatchHead
 def _check_closely(
     view: memoryview, api_version: int, rules: ProduceRules, now_ms: int
 ) -> BatchHeader | Refusal:
-    """Every check of its own, in Kafka's order: for what is unusual, and to say what is wrong."""
+    """Run all checks one by one, in Kafka's order, for unusual batches and for the reason of a refusal."""
     available = len(view)
     if available < HEADER_SIZE:
         return _refuse_frame(view)
@@ -154,7 +153,9 @@ def _invalid(message: str, *, is_by_log: bool = True) -> Refusal:
 
 
 def _next_size(view: memoryview) -> int | None:
-    """Bytes of the whole batch or message that `view` begins with, 0 if cut short, None if it is none."""
+    """Return the size of the batch or message at the start of `view`, 0 if it is cut short, None if there is
+    none.
+    """
     if len(view) < LOG_OVERHEAD:
         return 0
     length: int = _length_at(view, 8)[0]
@@ -229,7 +230,10 @@ def _check_times(
 
 
 def _blame(view: memoryview, header: BatchHeader, rules: ProduceRules, now_ms: int) -> Refusal | None:
-    """Which records the topic does not take, 1000 of each kind at most; a bad timestamp names the error."""
+    """Return the refusal that lists the records that the topic does not accept, 1000 of each kind at most.
+
+    A bad timestamp decides the error code. None if all records are accepted.
+    """
     keyless: list[tuple[int, str]] = []
     untimely: list[tuple[int, str]] = []
     for index, record in enumerate(read_records(view, rules.max_message_bytes)):
@@ -250,7 +254,7 @@ def _blame(view: memoryview, header: BatchHeader, rules: ProduceRules, now_ms: i
 
 
 def complain_of_time(timestamp: int, marked: bool, rules: ProduceRules, now_ms: int) -> str | None:
-    """Return what is wrong with a record's time, or None. `marked`: the producer set LogAppendTime."""
+    """Return the fault of a record's timestamp, or None. `marked`: the producer set LogAppendTime."""
     if not rules.stamps_append_time and timestamp != NO_TIMESTAMP:
         oldest = now_ms - rules.message_timestamp_before_max_ms
         newest = now_ms + rules.message_timestamp_after_max_ms

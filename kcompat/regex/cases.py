@@ -1,4 +1,4 @@
-"""The cases of letters beyond ASCII."""
+"""Upper and lower case of letters beyond ASCII."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def cases(character: str) -> set[str]:
-    """A letter and its other cases."""
+    """Return a letter and its other cases."""
     found, todo = {character}, [character]
     while todo:
         each = todo.pop()
@@ -22,14 +22,14 @@ def cases(character: str) -> set[str]:
 
 
 class Cases:
-    """Which letters have a case in a span: a class of them is found in two steps, however many there are.
+    """Index of letters that have another case, which finds the class of those in a span in two steps.
 
-    A pattern can have a thousand spans, and each can have all letters in it. So the classes of each 1, 2, 4
-    and so on neighbours are made once; any span is covered by two of these, which may overlap.
+    A pattern can have a thousand spans with all letters in each. So the classes of each 1, 2, 4 and so on
+    neighbours are computed once; any span is covered by two of these, which may overlap.
     """
 
     def __init__(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """The code of each case of each letter, with the class of that letter alone."""
+        """Take pairs: the code of a case of a letter, and the class of that letter alone."""
         ordered = sorted(pairs)
         self._codes = [code for code, _ in ordered]
         self._of_neighbours = [[mask for _, mask in ordered]]
@@ -41,7 +41,7 @@ class Cases:
             width *= 2
 
     def those_in(self, low: int, high: int) -> int:
-        """The class of the letters with a case from `low` to `high`."""
+        """Return the class of the letters that have a case from `low` to `high`."""
         first, end = bisect_left(self._codes, low), bisect_left(self._codes, high + 1)
         if first >= end:
             return 0

@@ -1,4 +1,4 @@
-"""Classes in brackets and what begins with a backslash."""
+"""Parsing of bracketed character classes and of backslash escapes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HEX = re.compile(r"x(?:\{([0-9A-Fa-f]+)\}|([0-9A-Fa-f]{2}))")
 
 
 class Reader:
-    """A pattern and how far it has been read; `alphabet` has the characters of its classes."""
+    """A pattern and the position of the next character; `alphabet` has the characters of its classes."""
 
     def __init__(self, text: str, alphabet: Alphabet = ASCII) -> None:
         self.text = text
@@ -26,25 +26,25 @@ class Reader:
 
     @property
     def has_more(self) -> bool:
-        """Whether anything is left."""
+        """Whether characters are left."""
         return self.at < len(self.text)
 
     def take(self) -> str:
-        """The next character."""
+        """Return the next character and move behind it."""
         self.at += 1
         return self.text[self.at - 1]
 
     def is_at(self, text: str) -> bool:
-        """Whether this comes next."""
+        """Return whether `text` comes next."""
         return self.text.startswith(text, self.at)
 
     def end_of_name(self) -> int:
-        """Return the position of the next `:]`, or -1, without a search of all the rest."""
+        """Return the position of the next `:]`, or -1, without searching the whole rest."""
         return self.text.find(":]", self.at) if self.at <= self._last else -1
 
 
 def read_class(reader: Reader, folds: bool) -> int:
-    """A class in brackets."""
+    """Read a bracketed class; return its mask."""
     reader.at += 1
     negated = reader.is_at("^")
     reader.at += negated
@@ -74,7 +74,7 @@ def _class_character(reader: Reader) -> int:
 
 
 def _named_class(reader: Reader, folds: bool) -> int | None:
-    """`[:name:]` or `[:^name:]`; None if it is not ended, and so just two characters."""
+    """Read `[:name:]` or `[:^name:]`; return None without an end: then it is two plain characters."""
     end = reader.end_of_name()
     if end < 0:
         return None
@@ -87,7 +87,7 @@ def _named_class(reader: Reader, folds: bool) -> int | None:
 
 
 def class_escape(reader: Reader, folds: bool) -> int | None:
-    """`\\d`, `\\W`, `\\pL`, `\\P{Greek}` and their like; None if nothing of that kind comes next."""
+    r"""Read a class such as `\d`, `\W`, `\pL` or `\P{Greek}`; return None if none comes next."""
     if not reader.is_at("\\"):
         return None
     letter = reader.text[reader.at + 1 : reader.at + 2]
@@ -123,7 +123,7 @@ def _signed(alphabet: Alphabet, mask: int, folds: bool, negated: bool) -> int:
 
 
 def read_escape(reader: Reader) -> int:
-    """One character behind a backslash, by its code."""
+    """Read one escaped character after a backslash; return its code."""
     reader.at += 1
     if not reader.has_more:
         raise PatternError("trailing backslash at end of expression")

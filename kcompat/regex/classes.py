@@ -1,7 +1,7 @@
-"""Classes of characters by the names that RE2 gives them, as bits of a mask.
+"""Classes of characters under the names that RE2 gives them, as bits of a mask.
 
-ASCII is in every alphabet. Of what lies beyond, an alphabet has just the characters that its texts have: what
-they do not have decides nothing.
+Every alphabet includes ASCII. Beyond that, an alphabet has only the characters of the texts to be matched;
+others cannot influence a match.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 END: Final = 128
-"""Stands for the character after the last. Those below it are ASCII, those above an alphabet's own."""
+"""Code of the end of the text. Codes below it are ASCII, those above it an alphabet's own."""
 
 ALL_OF_ASCII: Final = (1 << END) - 1
 
 
 def mask_of(characters: Iterable[str]) -> int:
-    """The class of these ASCII characters."""
+    """Return the class of these ASCII characters."""
     return sum(1 << ord(character) for character in set(characters))
 
 
@@ -36,7 +36,7 @@ _FOLD_TO_ASCII = {0x17F: mask_of("sS"), 0x212A: mask_of("kK")}
 
 
 class Alphabet:
-    """The characters of texts: ASCII, and those of `beyond`. Classes are sets of them."""
+    """An alphabet of ASCII and the characters of `beyond`. Classes are subsets of it."""
 
     def __init__(self, beyond: str = "") -> None:
         self._sorted = sorted(set(beyond))
@@ -44,13 +44,13 @@ class Alphabet:
         self.everything = ALL_OF_ASCII | sum(1 << code for code in self._codes.values())
 
     def codes(self, text: str) -> Sequence[int]:
-        """The bits of the characters of a text. Raises KeyError for one that is not in the alphabet."""
+        """Return the codes of a text's characters. Raises KeyError for one that is not in the alphabet."""
         if text.isascii():
             return text.encode()
         return [ord(each) if each.isascii() else self._codes[each] for each in text]
 
     def span(self, low: int, high: int) -> int:
-        """The class of the characters from `low` to `high`."""
+        """Return the class of the characters from `low` to `high`."""
         top = min(high, END - 1)
         mask = ((1 << top + 1) - 1) & ~((1 << low) - 1) if low <= top else 0
         first = bisect_left(self._sorted, low, key=ord)
@@ -58,14 +58,14 @@ class Alphabet:
         return mask | ((1 << last) - (1 << first)) << END + 1
 
     def folded(self, mask: int) -> int:
-        """The class with the other cases of each of its ASCII letters."""
+        """Return the class with the other cases of its ASCII letters added."""
         for code, letters in _FOLD_TO_ASCII.items():
             if mask & letters and chr(code) in self._codes:
                 mask |= 1 << self._codes[chr(code)]
         return mask | (mask & _UPPER) << _SHIFT | (mask & _LOWER) >> _SHIFT
 
     def folded_span(self, low: int, high: int) -> int:
-        """The characters from `low` to `high` in any case."""
+        """Return the class of the characters from `low` to `high` in any case."""
         mask = self.folded(self.span(low, high))
         for code, letters in _FOLD_TO_ASCII.items():
             if low <= code <= high:
@@ -74,7 +74,7 @@ class Alphabet:
 
     @cached_property
     def _by_name(self) -> dict[str, int]:
-        """The own characters of each category and script that has any."""
+        """Classes of the characters beyond ASCII by category and script; empty ones are left out."""
         found: dict[str, int] = {}
         for each, code in self._codes.items():
             for name in names_of(each):
@@ -83,11 +83,11 @@ class Alphabet:
 
     @cached_property
     def _cases(self) -> Cases:
-        """The own characters that have another case."""
+        """The characters beyond ASCII that have another case."""
         return Cases((ord(case), 1 << code) for each, code in self._codes.items() for case in cases(each))
 
     def unicode_class(self, name: str) -> int | None:
-        """The class of a general category or a script; None for a name that is neither."""
+        """Return the class of a general category or a script; None for a name that is neither."""
         if name == "Any":
             return self.everything
         if name not in NAMES:
@@ -123,5 +123,8 @@ POSIX = {
 
 @cache
 def ascii_of(name: str) -> int:
-    """The ASCII characters of a category or script. It is kept, so it must be one of `NAMES`."""
+    """Return the ASCII characters of a category or script.
+
+    The result is cached, so `name` must be one of `NAMES`.
+    """
     return mask_of(filter(lambda each: name in names_of(each), map(chr, range(END))))

@@ -1,8 +1,8 @@
-"""The parts of a pattern, with the size of the program that each becomes.
+"""The parts of a pattern, with the sizes of their compiled programs.
 
-What matches nothing but the empty text, like `()` or `x{0}`, leaves no trace in what it is a part of. So each
-part that has others is at least one instruction longer than they are, and to write out a program of n
-instructions takes no more than about 2n steps, whatever the pattern looks like.
+Parts that match only the empty text, like `()` or `x{0}`, are removed from the part that contains them. So
+each compound part is at least one instruction longer than its parts together, and compiling a program of n
+instructions takes at most about 2n steps for any pattern.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Final
 from msgspec import Struct
 
 MAX_SIZE = 5_000
-"""Instructions of a program: a repetition is written out, so a short pattern can mean a long program."""
+"""Most instructions of a program: repetitions are expanded, so a short pattern can mean a long program."""
 
 MAX_DEPTH = 200
-"""Largest depth of nested parts of a pattern."""
+"""Most levels of nested parts in a pattern."""
 
 UNLIMITED = -1
 
@@ -26,7 +26,7 @@ class PatternError(Exception):
 
 
 class Where(Enum):
-    """Conditions on a place between two characters."""
+    """Conditions on a position between two characters."""
 
     BEGIN = "begin"
     END = "end"
@@ -35,32 +35,32 @@ class Where(Enum):
 
 
 class Node(Struct, frozen=True):
-    """Any part: its instructions, and how deep it nests."""
+    """A part of a pattern: its number of instructions, and its nesting depth."""
 
     size: int
     depth: int
 
 
 class OneOf(Node, frozen=True):
-    """A character of a class: bit n of `mask` stands for the character n of an alphabet."""
+    """One character of a class: bit n of `mask` stands for the character with code n."""
 
     mask: int
 
 
 class At(Node, frozen=True):
-    """A condition on the place."""
+    """A condition on the position."""
 
     where: Where
 
 
 class Sequence(Node, frozen=True):
-    """Parts one after the other."""
+    """Parts one after another."""
 
     parts: tuple[Node, ...]
 
 
 class Choice(Node, frozen=True):
-    """Any of the parts."""
+    """Alternative parts."""
 
     parts: tuple[Node, ...]
 
@@ -74,21 +74,21 @@ class Repeat(Node, frozen=True):
 
 
 NOTHING: Final = Sequence(0, 1, ())
-"""Matches the empty text."""
+"""Part that matches the empty text."""
 
 
 def one_of(mask: int) -> OneOf:
-    """A character of a class."""
+    """Return a part that matches one character of a class."""
     return OneOf(1, 1, mask)
 
 
 def at(where: Where) -> At:
-    """A condition on the place."""
+    """Return a part that tests a condition on the position."""
     return At(1, 1, where)
 
 
 def sequence(all_parts: list[Node]) -> Node:
-    """Parts one after the other."""
+    """Return a part that matches these parts one after another."""
     parts = [part for part in all_parts if part.size]
     if not parts:
         return NOTHING
@@ -96,14 +96,14 @@ def sequence(all_parts: list[Node]) -> Node:
 
 
 def choice(parts: list[Node]) -> Node:
-    """Any of the parts."""
+    """Return a part that matches any of these parts."""
     if len(parts) == 1:
         return parts[0]
     return _checked(Choice(_total(parts) + len(parts) - 1, _below(parts), tuple(parts)))
 
 
 def repeat(part: Node, least: int, most: int) -> Node:
-    """A part some times."""
+    """Return a part that matches `part` between `least` and `most` times."""
     if most == 0 or not part.size:
         return NOTHING
     if least == most == 1:

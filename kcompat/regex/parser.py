@@ -1,8 +1,7 @@
-"""RE2's syntax, as RE2/J reads it with no flags given.
+"""Parser of RE2's syntax, as RE2/J reads it without flags.
 
-Groups are read with a stack of their own, so that a pattern of thousands of parentheses does no harm. What
-decides only which of several matches is found (lazy repetitions, lines, `(?U)`) is read and makes no
-difference here.
+Groups are kept on an explicit stack, so that thousands of nested parentheses cannot exhaust Python's. Syntax
+that only selects one of several matches (lazy repetitions, lines, `(?U)`) is read and ignored.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from kcompat.regex.classes import ASCII, Alphabet
 from kcompat.regex.nodes import UNLIMITED, Node, PatternError, Where
 
 MAX_LENGTH = 5_000
-"""Characters of a pattern: it is read and compiled in one go, while everybody waits."""
+"""Most characters of a pattern: it is read and compiled in one go, which blocks the event loop."""
 
 MAX_REPEAT = 1000
 _FLAGS = "imsU"
@@ -26,22 +25,22 @@ _NAME = re.compile(r"[A-Za-z0-9_]+")
 
 
 class _Group:
-    """A group that is not closed yet: its finished choices and the parts of the last one."""
+    """An open group: its finished alternatives and the parts of the last one."""
 
     def __init__(self, folds: bool) -> None:
         self.folds = folds
-        """Whether the case of letters made no difference where the group began."""
+        """Whether case was ignored where the group began."""
         self.choices: list[Node] = []
         self.parts: list[Node] = []
 
     def next_choice(self) -> None:
-        """A bar, or the end of the group."""
+        """End the present alternative, at a bar or at the end of the group."""
         self.choices.append(nodes.sequence(self.parts))
         self.parts = []
 
 
 def parse(text: str, alphabet: Alphabet = ASCII) -> Node:
-    """The pattern's parts, for texts with these characters. Raises `PatternError`."""
+    """Parse a pattern for texts of this alphabet. Raises `PatternError`."""
     if len(text) > MAX_LENGTH:
         raise PatternError(f"expression longer than {MAX_LENGTH} characters")
     return _Parser(text, alphabet).parse()
@@ -70,7 +69,7 @@ class _Parser:
         return self._close()
 
     def _one(self, character: str) -> None:
-        """Read one part of a pattern that is no repetition."""
+        """Read one part of a pattern that is not a repetition."""
         reader = self._reader
         match character:
             case "(":
@@ -184,7 +183,10 @@ class _Parser:
         self._groups.append(_Group(self._folds))
 
     def _flags(self) -> None:
-        """`(?flags)` for the rest of the group, or `(?flags:` for a group. Only case matters."""
+        """Read `(?flags)` for the rest of the group, or `(?flags:` for a new group.
+
+        Only the case flag has an effect.
+        """
         reader = self._reader
         reader.at += 2
         folds, negated, said = self._folds, False, False
@@ -207,7 +209,7 @@ class _Parser:
 
 
 def _bounds(found: re.Match[str]) -> tuple[int, int]:
-    """The least and the most of `{least}`, `{least,}` or `{least,most}`."""
+    """Return the least and the most of `{least}`, `{least,}` or `{least,most}`."""
     least = _number(found[1])
     most = least if found[2] is None else UNLIMITED if found[3] is None else _number(found[3])
     if least > MAX_REPEAT or most > MAX_REPEAT or (most != UNLIMITED and least > most):
@@ -216,5 +218,5 @@ def _bounds(found: re.Match[str]) -> tuple[int, int]:
 
 
 def _number(digits: str) -> int:
-    """The number, or one that is too big for a count where there are too many digits to care."""
+    """Return the number of these digits; with too many digits, a number above every allowed count."""
     return int(digits) if len(digits) <= len(str(MAX_REPEAT)) else MAX_REPEAT + 1

@@ -1,7 +1,7 @@
-"""Patterns compiled into programs, which run over a text character by character.
+"""Patterns compiled into programs, which are run over a text character by character.
 
-All states of the program that are reachable at a place are followed together. Each set of states that comes
-up is cached with its successors, so that a name costs about one look-up a character.
+All states of the program that are reachable at a position are followed together. Each set of states is cached
+with its successors, so that a name costs about one look-up per character.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcompat.regex.nodes import Node
 
 MAX_REMEMBERED = 100_000
-"""States in all the sets that are remembered; then they are found anew."""
+"""Most states in all cached sets; at more, the cache is emptied."""
 
 REMEMBERED = 32
 """Number of compiled patterns that are cached: a pattern is compiled when a member brings it, and looked up
@@ -25,11 +25,11 @@ again whenever topics change.
 """
 
 Place = tuple[frozenset[int], int | None]
-"""The states that a text may be in before its next character, and the character before it, if any."""
+"""The reachable states before the next character of a text, and the previous character's code, if any."""
 
 
 class Pattern:
-    """A compiled pattern. Instruction 0 means that the text matches."""
+    """A compiled pattern. Reaching instruction 0 means that the text matches."""
 
     def __init__(self, root: Node, alphabet: Alphabet = ASCII) -> None:
         self.alphabet = alphabet
@@ -46,7 +46,7 @@ class Pattern:
         return len(self._next)
 
     def matches(self, text: str) -> bool:
-        """Whether the whole text matches."""
+        """Return whether the whole text matches."""
         place: Place | bool = self.start
         for code in (*self.alphabet.codes(text), END):
             if isinstance(place, bool):
@@ -55,9 +55,10 @@ class Pattern:
         return place is True
 
     def step(self, place: Place, code: int) -> tuple[Place | bool, int]:
-        """Return the place after the next character: False for none; after `END`, whether the text matches.
+        """Return the place after the next character: False if no state is left; after `END`, whether the text
+        matches.
 
-        The second value is what finding that costs, in instructions.
+        The second value is the cost of the step in instructions.
         """
         key = (place, code)
         known = self._remembered.get(key)
@@ -99,10 +100,10 @@ class Pattern:
     # --- compiling
 
     def _emit(self, node: Node, then: int) -> int:
-        """The first instruction of a part that goes on with `then`."""
+        """Compile a part that continues with `then`; return its first instruction."""
         match node:
             case OneOf(mask=mask):
-                # A class without any ASCII character never matches; a mask of 0 would mean a jump.
+                # A class without any character never matches; a mask of 0 would mean a jump.
                 return self._add(mask, None, (then,)) if mask else self._add(0, None, ())
             case At(where=where):
                 return self._add(0, where, (then,))
@@ -164,7 +165,7 @@ def compiled(text: str, beyond_ascii: str = "") -> Pattern:
 
 
 def problem(text: str) -> str | None:
-    """Return why a pattern cannot be compiled, in the words of RE2/J; None for a valid pattern."""
+    """Return RE2/J's reason why a pattern cannot be compiled; None for a valid pattern."""
     try:
         compiled(text)
     except PatternError as error:

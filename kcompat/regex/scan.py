@@ -1,5 +1,6 @@
-"""Finding the names that patterns match, a piece at a time. A group's members may have a pattern each: a
-piece compiles no more of them than it has time for.
+"""Finding the names that patterns match, in small pieces of work.
+
+Each member of a group may have its own pattern: a piece compiles no more of them than its time allows.
 """
 
 from __future__ import annotations
@@ -16,22 +17,22 @@ if TYPE_CHECKING:
     from kcompat.regex.pattern import Pattern, Place
 
 MAX_BEYOND_ASCII = 256
-"""Characters beyond ASCII that a pattern is compiled for at once: with more, its classes cost more."""
+"""Most characters beyond ASCII in the alphabet of a pattern: with more, its classes cost more."""
 
 STEPS_TO_COMPILE = 10
-"""Cost in steps of compiling one character of a pattern, and one instruction of its program."""
+"""Cost in steps of compiling one character of a pattern, and of one instruction of its program."""
 
 
 class Scan:
-    """Patterns, and names that are compared with each of them. An invalid pattern matches none."""
+    """Comparison of names with each of some patterns. An invalid pattern matches none."""
 
     def __init__(self, texts: Iterable[str], names: Sequence[str]) -> None:
         self.found: dict[str, list[str]] = {text: [] for text in texts}
-        """The names that each pattern matches, complete once `run` has said so."""
+        """The names that each pattern matches, complete once `run` has returned True."""
         self._work = self._compare_all(names)
 
     def run(self, steps: int) -> bool:
-        """Go on for about so many steps, each of some 100 ns; whether everything has been compared."""
+        """Continue for about `steps` steps of some 100 ns; return whether every name was compared."""
         for cost in self._work:
             steps -= cost
             if steps <= 0:
@@ -50,20 +51,20 @@ class Scan:
 
 
 class _Batch:
-    """Names, and all their characters beyond ASCII: just a few, or those of one name."""
+    """Names and all their characters beyond ASCII: at most `MAX_BEYOND_ASCII`, or those of a single name."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self.beyond: set[str] = set()
 
     def has_room_for(self, beyond: set[str]) -> bool:
-        """Whether a name with these characters may be one of them."""
+        """Return whether a name with these characters beyond ASCII fits into the batch."""
         together = self.beyond | beyond if beyond else self.beyond
         return len(together) <= MAX_BEYOND_ASCII
 
 
 def _sort_out(names: Sequence[str], batches: list[_Batch]) -> Iterator[int]:
-    """Put the names into batches; what that costs."""
+    """Sort the names into batches; yield the cost of each name in steps."""
     for name in names:
         own = _beyond_ascii(name)
         if not batches or not batches[-1].has_room_for(own):
@@ -119,7 +120,10 @@ def _cost_to_compile(pattern: Pattern, text: str) -> int:
 
 
 def _follow(pattern: Pattern, place: Place, codes: Iterable[int]) -> Generator[int, None, Place | bool]:
-    """Go on with these characters; what each piece of that costs. Where they lead: see `Pattern.step`."""
+    """Follow the pattern over these characters; yield the cost of each piece of work.
+
+    Returns the result of the last `Pattern.step`.
+    """
     cost = 1
     for code in codes:
         outcome, step = pattern.step(place, code)

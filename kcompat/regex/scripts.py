@@ -1,4 +1,4 @@
-"""The general categories and scripts of Unicode, by the names that RE2 gives them."""
+"""The general categories and scripts of Unicode, under the names that RE2 gives them."""
 
 from __future__ import annotations
 
@@ -33,13 +33,15 @@ _MOST_WORDS: Final = max(len(words.split()) for words in _SCRIPT_OF_WORDS)
 
 
 def names_of(character: str) -> tuple[str, str, str]:
-    """A character's category, the one that has this one in it, and its script."""
+    """Return a character's category, the one-letter category that includes it, and its script."""
     category = unicodedata.category(character)
     return category, category[0], _script(character)
 
 
 def _script(character: str) -> str:
-    """The script of a character, as its name begins; `Common` for all that is no letter."""
+    """Return the script of a character, from the start of its Unicode name; `Common` for characters that are
+    no letters.
+    """
     if unicodedata.category(character)[0] not in "LM":
         return "Common"
     words = unicodedata.name(character, "").split()

@@ -1,1 +1,1 @@
-"""The rows of the configuration table, by subject. `kcompat.config.table` puts them together."""
+"""The rows of the configuration table, by subject; `kcompat.config.table` joins them."""
