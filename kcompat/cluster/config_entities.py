@@ -7,15 +7,19 @@ from urllib.parse import quote, unquote
 TOPICS = "topics"
 BROKERS = "brokers"
 GROUPS = "groups"
-"""Kind of the entities that are groups. Kafka with ZooKeeper has none; the node is created with the first."""
+"""Kind of entity for groups. Kafka with ZooKeeper has no such kind; its node is created with the first config
+of a group.
+"""
 
 KINDS = (TOPICS, BROKERS, GROUPS)
-"""Kinds of entities whose configs brokers obey."""
+"""Kinds of entities whose configs brokers apply."""
 
 
 def entity_path(kind: str, name: str) -> str:
-    """Return the path of an entity below `/config`. A group id may be any text, so it is sanitized as Kafka
-    does with the names of users and clients, and is never `.` or `..`.
+    """Return the path of an entity below `/config`.
+
+    A group id may be any text, so it is encoded as Kafka encodes the names of users and clients; `.` and `..`
+    are encoded too.
     """
     if kind != GROUPS:
         return f"{kind}/{name}"
@@ -24,6 +28,6 @@ def entity_path(kind: str, name: str) -> str:
 
 
 def entity_of(path: str) -> tuple[str, str]:
-    """Return kind and name of an entity from its path below `/config`."""
+    """Return the kind and the name of an entity from its path below `/config`."""
     kind, _, name = path.partition("/")
     return kind, unquote(name) if kind == GROUPS else name

@@ -1,10 +1,9 @@
-"""Notifications of changed dynamic configs, which any broker or tool may have changed.
+"""Notifications of changed dynamic configs.
 
 A broker or tool that changes the configs of an entity leaves a numbered notification under `/config/changes`.
-Every broker watches that node and reads the configs that new notifications name. At its start, and when it
-may have missed some, it reads all configs. A broker that reads notifications removes those older than 15
-minutes. Kafka's counterparts: `ZkConfigManager`,
-`ZkNodeChangeNotificationListener`.
+Every broker watches that node and reads the configs that new notifications name. A broker reads all configs
+when it starts, and when it may have missed notifications. A broker that reads notifications removes those
+older than 15 minutes. Kafka's counterparts: `ZkConfigManager`, `ZkNodeChangeNotificationListener`.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ if TYPE_CHECKING:
     from kcompat.store.interface import MetadataStore, Stat, Watch, WatchEvent
 
 KEPT_MS = 15 * 60 * 1000
-"""Time in ms that a notification stays, for brokers that are slow to read it."""
+"""Time in ms for which a notification is kept, for brokers that are slow to read it."""
 
 _log = logging.getLogger(__name__)
 
 
 class ConfigWatch:
-    """One broker's watch on notifications about changed configs, from `start` to `stop`."""
+    """One broker's watch on notifications of changed configs, from `start` to `stop`."""
 
     def __init__(self, store: MetadataStore, configs: EntityConfigs, now_ms: Callable[[], int]) -> None:
-        """`now_ms` gives ms since the epoch."""
+        """Prepare the watch; `now_ms` returns the time in ms since the epoch."""
         self._store = store
         self._configs = configs
         self._now_ms = now_ms
@@ -52,7 +51,7 @@ class ConfigWatch:
         self._listening = asyncio.create_task(self._listen(), name="config-watch")
 
     async def stop(self) -> None:
-        """Stop watching, and end the changes that this broker has begun."""
+        """Stop watching, and cancel the reads and changes of configs under way."""
         self.abandon()
         if self._listening is not None:
             with suppress(asyncio.CancelledError):
@@ -106,7 +105,7 @@ class ConfigWatch:
         await self._remove_old(notifications)
 
     async def _notifications(self) -> list[str]:
-        """Names of the notifications there are, oldest first."""
+        """Return the names of the present notifications, oldest first."""
         return [name for name in await self._store.children(znodes.CONFIG_CHANGES) if _number(name) >= 0]
 
     async def _remove_old(self, notifications: dict[str, tuple[bytes, Stat]]) -> None:
@@ -118,13 +117,13 @@ class ConfigWatch:
 
 
 def _number(name: str) -> int:
-    """The number of a notification; -1 for what is none."""
+    """Return the number in the name of a notification; -1 if the name is not that of a notification."""
     digits = name.removeprefix("config_change_")
     return int(digits) if digits != name and digits.isdigit() else -1
 
 
 def _entity(name: str, data: bytes) -> Entity | None:
-    """Return the entity that a notification names; None for one whose configs brokers do not obey."""
+    """Return the entity that a notification names; None if brokers apply no configs of such an entity."""
     try:
         entity = entity_of(znodes.decode_config_change(data))
     except DamagedZnodeError as error:

@@ -1,8 +1,9 @@
-"""Control requests: what the controller has decided for a broker, and the broker's reply. Pure.
+"""Control requests: the controller's decisions for one broker, and the broker's reply. Pure.
 
-A control request is the same value whether the controller of this process makes it, a controller elsewhere
-sends it, or a watch on the store leads to it. All but `UpdateConfigs` are Kafka's requests and have their
-names. They carry the epoch of the controller that decided; a broker refuses a smaller epoch than it knows.
+A control request has the same value whether a controller in this process makes it, a controller in another
+process sends it, or a watch on the store causes it. All requests but `UpdateConfigs` are Kafka's and have
+Kafka's names. Kafka's requests carry the epoch of the controller that decided; a broker refuses a request
+with a smaller epoch than the largest it knows.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ LEADER_EPOCH_DURING_DELETION = -2
 class Role(Struct, frozen=True, gc=False):
     """The controller's decision about a partition: its leader, the leader epoch, the replicas in sync.
 
-    `adding` and `removing` are those of the replicas that a reassignment brings and takes away;
-    `leader_recovery_state` is 1 while a leader that was elected uncleanly recovers.
+    `adding` and `removing` are the replicas that a reassignment adds and removes; `leader_recovery_state` is
+    1 while a leader that was elected uncleanly recovers.
     """
 
     leader: int
@@ -42,7 +43,7 @@ class Role(Struct, frozen=True, gc=False):
 
 
 class AssignedPartition(Struct, frozen=True, gc=False):
-    """One partition of a LeaderAndIsr; `is_new` says that its log may be absent."""
+    """One partition of a LeaderAndIsr. If `is_new`, the partition is new and its log may be missing."""
 
     topic: str
     topic_id: bytes
@@ -52,8 +53,9 @@ class AssignedPartition(Struct, frozen=True, gc=False):
 
 
 class LeaderAndIsr(Struct, frozen=True):
-    """Request to take these roles, and to create missing logs. `live_leaders` are the brokers that lead the
-    partitions.
+    """Request to take the roles of these partitions, and to create missing logs.
+
+    `live_leaders` are the live brokers among the leaders of the partitions.
     """
 
     controller_id: int
@@ -63,8 +65,10 @@ class LeaderAndIsr(Struct, frozen=True):
 
 
 class StoppedPartition(Struct, frozen=True, gc=False):
-    """One partition of a StopReplica. A broker that knows a newer `leader_epoch` refuses; the two negative
-    epochs above are never refused.
+    """One partition of a StopReplica.
+
+    A broker that knows a newer leader epoch than `leader_epoch` refuses. The epochs `NO_LEADER_EPOCH` and
+    `LEADER_EPOCH_DURING_DELETION` are never refused.
     """
 
     topic: str
@@ -74,8 +78,8 @@ class StoppedPartition(Struct, frozen=True, gc=False):
 
 
 class StopReplica(Struct, frozen=True):
-    """Request to stop following the leaders of these partitions, and to delete the logs
-    of those to `delete`.
+    """Request to stop following the leaders of these partitions, and to delete the logs of partitions marked
+    `delete`.
     """
 
     controller_id: int
@@ -84,7 +88,9 @@ class StopReplica(Struct, frozen=True):
 
 
 class UpdatedPartition(Struct, frozen=True, gc=False):
-    """One partition of an UpdateMetadata; the leader `LEADER_DURING_DELETION` removes it from the image."""
+    """One partition of an UpdateMetadata. The leader `LEADER_DURING_DELETION` removes the partition from the
+    image.
+    """
 
     topic: str
     topic_id: bytes
@@ -93,8 +99,9 @@ class UpdatedPartition(Struct, frozen=True, gc=False):
 
 
 class UpdateMetadata(Struct, frozen=True):
-    """Metadata update: the controller, all live brokers, and changed partitions; partitions not named stay as
-    they are.
+    """Metadata update: the controller, all live brokers, and changed partitions.
+
+    Partitions that are not named keep their state.
     """
 
     controller_id: int
@@ -102,11 +109,13 @@ class UpdateMetadata(Struct, frozen=True):
     brokers: Mapping[int, BrokerInfo]
     partitions: Sequence[UpdatedPartition] = ()
     presumed_dead: Mapping[int, BrokerInfo] = {}
-    """Brokers that have failed and that clients still see: `ClusterImage.presumed_dead`."""
+    """Failed brokers that clients still see in Metadata, by id; see `ClusterImage.presumed_dead`."""
 
 
 class UpdateConfigs(Struct, frozen=True):
-    """Update of dynamic configs by (kind, name), each complete; a topic's configs come before its roles."""
+    """Update of dynamic configs by (kind, name). Each value holds all configs of its entity; a topic's
+    configs are sent before its roles.
+    """
 
     changed: Mapping[tuple[str, str], Mapping[str, str]]
 
@@ -115,7 +124,7 @@ ControlRequest = LeaderAndIsr | StopReplica | UpdateMetadata | UpdateConfigs
 
 
 class Reply(Struct, frozen=True):
-    """The answer of a broker: an `error` of the whole request, or errors of partitions by topic and index."""
+    """Reply of a broker: an `error` of the whole request, or the errors of partitions by topic and index."""
 
     error: ErrorCode = ErrorCode.NONE
     partitions: Mapping[tuple[str, int], ErrorCode] = {}
@@ -128,7 +137,7 @@ class BrokerPort(Protocol):
     """Port through which the controller reaches a broker."""
 
     def give(self, control: ControlRequest, answered: Answered) -> None:
-        """Execute one request; call `answered` with the reply when it is done, maybe before this returns."""
+        """Execute one request, and call `answered` with the reply, possibly before this method returns."""
 
     def close(self) -> None:
-        """Close the port: no more requests come, and later replies are ignored."""
+        """Close the port: no more requests are given, and later replies are ignored."""

@@ -1,6 +1,6 @@
 """Dynamic configs of topics, brokers and groups, which any broker reads and changes in the store.
 
-A change is one transaction: it sets the entity's node on condition that it is unchanged since it was read,
+A change is one transaction. It sets the entity's node, provided that the node is unchanged since it was read,
 and adds a notification for all brokers (`config_watch`). Kafka's counterparts: `AdminZkClient`,
 `ZkAdminManager`.
 """
@@ -39,15 +39,16 @@ if TYPE_CHECKING:
     from kcompat.store.interface import MetadataStore, Op, Stat
 
 Entity = tuple[str, str]
-"""Kind and name: ("topics", "t"), ("brokers", "1"), ("brokers", "<default>")."""
+"""Kind and name of an entity: ("topics", "t"), ("brokers", "1"), ("brokers", "<default>")."""
 
 _log = logging.getLogger(__name__)
 
 
 class EntityConfigs:
-    """Dynamic configs of the cluster, read and changed by one broker. When a read or a change is done, its
-    configs are in force on this broker. Reads and changes run one after another, so that no older configs
-    replace newer ones.
+    """Dynamic configs of the cluster, read and changed by one broker.
+
+    When a read or a change has ended, its configs are in force on this broker. Reads and changes run one
+    after another, so that older configs never replace newer ones.
     """
 
     def __init__(self, store: MetadataStore, cluster: MetadataCache) -> None:
@@ -59,15 +60,18 @@ class EntityConfigs:
     def replace(
         self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
     ) -> Promise[ErrorCode]:
-        """Replace all configs of an entity; the caller has validated them. With a `basis`, answer
-        INVALID_UPDATE_VERSION if other configs are stored; those are in force here then. REQUEST_TIMED_OUT
-        means that the outcome is unknown.
+        """Replace all configs of an entity; the caller has validated the new configs.
+
+        If `basis` is given and the stored configs differ from it, the stored configs are put in force and the
+        result is INVALID_UPDATE_VERSION. The result REQUEST_TIMED_OUT means that it is unknown whether the
+        configs were replaced.
         """
         return self._tasks.run(self._replace((kind, name), configs, basis))
 
     def ensure(self, topics: Collection[str]) -> Promise[None]:
-        """Read the configs of these entities and put them in force. The configs of a removed topic go with
-        it.
+        """Read the configs of topics whose configs are not in the image yet, and put them in force.
+
+        The configs of a topic that no longer exists are removed.
         """
         image = self._cluster.image
         unsure = [
@@ -78,7 +82,10 @@ class EntityConfigs:
         return self._tasks.run(self.read(unsure)) if unsure else Promise.resolved(None)
 
     async def read(self, entities: Iterable[Entity]) -> None:
-        """Read the configs of these, and obey them. A topic that is gone takes its configs with it."""
+        """Read the configs of these entities from the store and put them in force.
+
+        The configs of a topic that no longer exists are removed.
+        """
         async with self._alone:
             await self._read(list(entities))
 

@@ -26,25 +26,25 @@ _log = logging.getLogger(__name__)
 
 
 class FinalizedFeatures:
-    """The finalized features as one broker knows them, from `start` to `stop`."""
+    """The finalized features in force on one broker, kept up to date from `start` to `stop`."""
 
     def __init__(self, store: MetadataStore) -> None:
         self._store = store
         self._watch: Watch | None = None
         self._reading: set[asyncio.Task[None]] = set()
         self.epoch = NO_EPOCH
-        """Version of the finalized features, higher after each change; `NO_EPOCH` if
-        there are none at all.
+        """Version of the finalized features, raised by each change; `NO_EPOCH` if `/feature` does not exist
+        or features are disabled.
         """
         self.levels: Mapping[str, int] = {}
-        """Finalized level by feature; features that are not finalized are missing."""
+        """Finalized level of each finalized feature."""
 
     def level(self, feature: str) -> int:
-        """Return the level in force; 0 if the feature is not finalized."""
+        """Return the finalized level of a feature; 0 if the feature is not finalized."""
         return self.levels.get(feature, 0)
 
     async def start(self) -> None:
-        """Read the features, now and after every change. Raises the store's errors."""
+        """Read the finalized features now, and again after every change. Raises the store's errors."""
         self._watch = self._store.watch(znodes.FEATURE, lambda _: self.read_again())
         await self._read()
 
@@ -56,8 +56,9 @@ class FinalizedFeatures:
             reading.cancel()
 
     def read_again(self) -> Promise[None]:
-        """Read the node again. The promise is completed when its content is in force here, or could not be
-        read.
+        """Read `/feature` again.
+
+        The promise is completed when the content is in force on this broker, or could not be read.
         """
         promise: Promise[None] = Promise()
         reading = asyncio.ensure_future(self._read_if_possible())

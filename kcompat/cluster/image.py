@@ -2,8 +2,8 @@
 
 An image is immutable. The controller decides on a larger state (`kcompat.controller.state`).
 
-Readers take the image in force and need no lock. A change makes a new image that shares every topic and
-config it did not touch; it costs one shallow copy of a dict per change, however many topics it makes.
+Readers take the current image and need no lock. A change makes a new image that shares all unchanged topics
+and configs with the old one; each change copies one dict shallowly, however many topics it changes.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ class BrokerInfo(Struct, frozen=True, gc=False):
 
 
 class PartitionInfo(Struct, frozen=True, gc=False):
-    """The leader and replicas of a partition, as clients see them; `offline` replicas lack a broker or a
-    disk.
+    """The leader and replicas of a partition, as clients see them.
+
+    An `offline` replica is on a broker that is down or on a failed disk.
     """
 
     leader: int
@@ -52,7 +53,7 @@ class PartitionInfo(Struct, frozen=True, gc=False):
 
 
 class TopicImage(Struct, frozen=True, gc=False):
-    """A topic and its partitions by ascending index; some may be unknown yet."""
+    """A topic and its known partitions, in ascending order of their indices."""
 
     name: str
     topic_id: bytes
@@ -60,18 +61,18 @@ class TopicImage(Struct, frozen=True, gc=False):
 
     @property
     def is_internal(self) -> bool:
-        """Whether Kafka keeps its own state in this topic."""
+        """Whether the topic is one of those in which Kafka keeps its own state."""
         return is_internal(self.name)
 
     @property
     def replication_factor(self) -> int:
-        """Replicas of the first partition, as Kafka counts it."""
+        """Number of replicas of the first partition, as Kafka defines the topic's replication factor."""
         first = next(iter(self.partitions.values()), None)
         return 0 if first is None else len(first.replicas)
 
 
 class ClusterImage(Struct, frozen=True):
-    """The metadata of the cluster, as handlers read it. Do not change what the mappings hold."""
+    """The metadata of the cluster, as request handlers read it. Callers must not change the mappings."""
 
     cluster_id: str
     controller_id: int = NO_CONTROLLER
@@ -80,27 +81,30 @@ class ClusterImage(Struct, frozen=True):
     topic_names: Mapping[bytes, str] = {}
     entity_configs: Mapping[tuple[str, str], Mapping[str, str]] = {}
     presumed_dead: Mapping[int, BrokerInfo] = {}
-    """Brokers whose processes have ended and whose sessions have not. They take no part in the cluster, but
-    Metadata and DescribeCluster list them until their sessions end, as in Kafka: librdkafka from 2.10 on
-    forgets a request to a coordinator whose broker disappears from Metadata.
+    """Brokers whose processes have ended and whose sessions have not, by id.
+
+    They lead no partitions, but Metadata and DescribeCluster list them until their sessions end, as in Kafka:
+    librdkafka from 2.10 on drops a request to a coordinator whose broker disappears from Metadata.
     """
 
     @property
     def is_from_controller(self) -> bool:
-        """Whether the image holds a controller's metadata update. Until the first one, the image of a
-        starting broker holds that broker alone and no topic.
+        """Whether the image holds a controller's metadata update.
+
+        Until the first update, the image of a starting broker holds that broker alone and no topic.
         """
         return self.controller_id != NO_CONTROLLER
 
     def topic_by_id(self, topic_id: bytes) -> TopicImage | None:
-        """Return the topic of a 16-byte id. Topics made by Kafka before 2.8 have no id and are found by name
-        alone.
+        """Return the topic with a 16-byte id, or None.
+
+        Topics made by Kafka before 2.8 have no id and can be found by name only.
         """
         name = self.topic_names.get(topic_id)
         return None if name is None else self.topics[name]
 
     def partition(self, topic: str, index: int) -> PartitionInfo | None:
-        """Return a partition, or None if topic or index are unknown."""
+        """Return a partition; None if the topic or the index is unknown."""
         image = self.topics.get(topic)
         return None if image is None else image.partitions.get(index)
 
@@ -111,8 +115,10 @@ class ClusterImage(Struct, frozen=True):
         return self.entity_configs.get((kind, name), _NOTHING)
 
     def with_topics(self, changed: Iterable[TopicImage], removed: Collection[str] = ()) -> ClusterImage:
-        """Return this image with topics added or replaced, and others removed together with their configs.
-        Configs of a removed topic may be known even if the topic itself is not.
+        """Return a copy of this image with topics added or replaced, and other topics removed together with
+        their configs.
+
+        The image may hold configs of a removed topic without the topic itself.
         """
         topics, names = dict(self.topics), dict(self.topic_names)
         for topic in changed:
@@ -131,7 +137,7 @@ class ClusterImage(Struct, frozen=True):
         return replace(self, topics=topics, topic_names=names, entity_configs=configs)
 
     def with_configs(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> ClusterImage:
-        """Return this image with the configs of some (kind, name) replaced."""
+        """Return a copy of this image in which the configs of these (kind, name) entities are replaced."""
         return replace(self, entity_configs={**self.entity_configs, **changed})
 
     def check_invariants(self) -> None:
@@ -149,6 +155,6 @@ class ClusterImage(Struct, frozen=True):
 
 
 class ImageHolder(Protocol):
-    """Holder of the cluster image in force on a broker, as `MetadataCache` is."""
+    """Holder of the broker's current cluster image, such as `MetadataCache`."""
 
     image: ClusterImage

@@ -1,4 +1,4 @@
-"""The cluster image in force on a broker, the metadata updates that change it, and its listeners."""
+"""The broker's current cluster image, the metadata updates that change it, and its listeners."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class MetadataCache:
-    """Holder of the cluster image in force on this broker. Kafka's counterpart: `MetadataCache`.
+    """Holder of this broker's current cluster image. Kafka's counterpart: `MetadataCache`.
 
-    Listeners of configs and of deletions get the change itself: finding it by comparing two images would take
-    time in proportion to all topics, for each topic created.
+    Listeners of configs and of deletions get the change itself: to find it by a comparison of two images
+    would take time in proportion to all topics, for each topic created.
     """
 
     def __init__(self, cluster_id: str) -> None:
@@ -40,14 +40,19 @@ class MetadataCache:
         )
 
     def subscribe(self, listener: Listener) -> None:
-        """Call `listener(old, new)` after each replacement; unchanged parts are the same object in both. A
-        listener that raises is logged, and the others are called all the same.
+        """Call `listener(old, new)` each time the image is replaced; unchanged parts are the same object in
+        both images.
+
+        An exception of a listener is logged, and the other listeners are still called.
         """
         self._listeners.append(listener)
 
     def subscribe_to_configs(self, listener: Callable[[Configs], object]) -> None:
-        """Call `listener` with changed or newly known configs, by (kind, name) and each complete, after the
-        image has them. Configs removed with their topic are not reported.
+        """Call `listener` with changed or newly known configs by (kind, name), after the image has been
+        replaced.
+
+        Each value holds all configs of its entity. Configs that are removed with their topic are not
+        reported.
         """
         self._configs.add(None, listener)
 
@@ -56,11 +61,11 @@ class MetadataCache:
         self._deletions.add(None, listener)
 
     def begin_with(self, own: BrokerInfo) -> None:
-        """Put this broker alone into the image, until the first metadata update."""
+        """Make an image that holds this broker alone, for use until the first metadata update."""
         self.update(replace(self.image, brokers={own.id: own}))
 
     def apply(self, update: UpdateMetadata | UpdateConfigs) -> None:
-        """Apply a metadata update to the image."""
+        """Apply a metadata update or an update of configs to the image."""
         match update:
             case UpdateMetadata(controller_id, _, brokers, partitions, presumed_dead):
                 old = self.image
@@ -96,8 +101,10 @@ class MetadataCache:
 
 
 def merged(image: ClusterImage, shown: Iterable[UpdatedPartition]) -> ClusterImage:
-    """Return an image with partitions added, replaced or, if they are being deleted, removed. A topic exists
-    as long as one of its partitions does; another topic id means another topic.
+    """Return an image with these partitions added, replaced or, if they are being deleted, removed.
+
+    A topic is removed with its last partition. A partition with another topic id than the image's belongs to
+    a new topic of that name, which replaces the old one.
     """
     topics: dict[str, tuple[bytes, dict[int, PartitionInfo]]] = {}
     for name, of_topic in groupby(shown, key=attrgetter("topic")):
@@ -123,6 +130,6 @@ def merged(image: ClusterImage, shown: Iterable[UpdatedPartition]) -> ClusterIma
 
 
 def _known(image: ClusterImage, name: str) -> tuple[bytes, dict[int, PartitionInfo]]:
-    """Return the id of a topic and a copy of its partitions; empty for an unknown topic."""
+    """Return the id of a topic and a copy of its partitions; both are empty for an unknown topic."""
     topic = image.topics.get(name)
     return (ZERO_UUID, {}) if topic is None else (topic.topic_id, dict(topic.partitions))

@@ -1,8 +1,8 @@
 """Removal of topics that were deleted while this broker was not registered.
 
-A controller sends deletions to registered brokers. A broker that registers gets all that exists, but not what
-was deleted meanwhile. A process that starts has an empty image; a broker whose session has ended still has
-its image. So it asks the store which topics of its image still exist.
+A controller sends deletions to registered brokers only. A broker that registers is sent all existing topics,
+but no deletions that it missed. A starting process has an empty image, but a broker whose session has ended
+still has its old one. Such a broker therefore asks the store which topics of its image still exist.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ _log = logging.getLogger(__name__)
 
 
 class ChildrenReader(Protocol):
-    """The part of a `MetadataStore` that is used here."""
+    """The method of a `MetadataStore` that this module uses."""
 
     async def children(self, path: str) -> list[str]:
         """Return the names of a node's children."""
 
 
 class MissedDeletions:
-    """Finds topics that were deleted while one broker was not registered, until `stop`."""
+    """Search for topics that were deleted while one broker was not registered, repeated for each new
+    registration until `stop`.
+    """
 
     def __init__(self, store: ChildrenReader, cluster: MetadataCache, registration: Registration) -> None:
         self._store = store
@@ -44,14 +46,14 @@ class MissedDeletions:
         self._epochs = registration.subscribe(self._registered)
 
     async def stop(self) -> None:
-        """Stop looking, and wait for the read under way."""
+        """Stop searching, and wait for the pending read to end."""
         self.abandon()
         if self._asking is not None:
             with suppress(asyncio.CancelledError):
                 await self._asking
 
     def abandon(self) -> None:
-        """Stop looking at once."""
+        """Stop searching at once, without waiting."""
         self._epochs.cancel()
         if self._asking is not None:
             self._asking.cancel()
@@ -60,8 +62,8 @@ class MissedDeletions:
         if self._asking is not None:
             self._asking.cancel()
         if epoch == NO_EPOCH:
-            # All of these were there before the next registration, and a session that has registered sees at
-            # least that far: what is not there then is gone.
+            # These topics existed before the next registration. A newly registered session reads a state of
+            # the store that is at least as new, so a topic that it does not find was deleted.
             self._shown = self._cluster.image.topics
         elif self._shown:
             self._asking = asyncio.create_task(self._forget_deleted(), name="missed-deletions")

@@ -1,4 +1,4 @@
-"""JSON payloads of znodes. Content that no Kafka version writes raises `DamagedZnodeError`."""
+"""JSON payloads of znodes. A payload that no Kafka version writes raises `DamagedZnodeError`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class DamagedZnodeError(StoreError):
-    """A znode holds something that no Kafka version writes."""
+    """The payload of a znode is none that a Kafka version writes."""
 
 
 def json_object(data: bytes) -> dict[str, Any]:
@@ -27,20 +27,20 @@ def json_object(data: bytes) -> dict[str, Any]:
 
 
 def field(payload: Mapping[str, Any], name: str, kind: type[T]) -> T:
-    """Return a required field, converted to this type; numbers may be strings."""
+    """Return a required field of a payload, converted to the type `kind`; numbers may be strings."""
     if name not in payload:
         raise DamagedZnodeError(f"lacks {name!r}")
     return converted(payload[name], kind)
 
 
 def optional_field(payload: Mapping[str, Any], name: str, kind: type[T], default: T) -> T:
-    """Return a field, or `default` if it is absent or null."""
+    """Return a field of a payload, converted to the type `kind`; `default` if it is absent or null."""
     value = payload.get(name)
     return default if value is None else converted(value, kind)
 
 
 def converted(value: object, kind: type[T]) -> T:
-    """Return a value converted to this type; numbers may be strings."""
+    """Return a value converted to the type `kind`; numbers may be strings."""
     try:
         return msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as error:

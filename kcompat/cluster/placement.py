@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PlacementError(Exception):
-    """No placement fits; the message is for the client."""
+    """Replicas cannot be placed; the message is sent to the client."""
 
 
 class TooFewBrokersError(PlacementError):
@@ -31,11 +31,13 @@ def place_replicas(
     shift: int,
     first_partition: int = 0,
 ) -> tuple[tuple[int, ...], ...]:
-    """Replicas of `partitions` new partitions over the brokers of `racks` (id -> rack or None), leader first.
+    """Return the replicas of `partitions` new partitions on the brokers of `racks` (id -> rack or None),
+    leader first.
 
-    `start` is the index of the first leader in the broker list, `shift` the first distance of followers;
-    callers draw both at random below the number of brokers. `first_partition` is the number of partitions a
-    growing topic has. Raises `TooFewBrokersError`, and `PlacementError` where only some brokers have a rack.
+    `start` is the index of the first leader in the broker list, `shift` the first distance of followers from
+    their leader; callers draw both at random below the number of brokers. `first_partition` is the present
+    number of partitions of the topic. Raises `TooFewBrokersError`, and `PlacementError` if only some brokers
+    have a rack.
     """
     if not 0 < replication_factor <= len(racks):
         raise TooFewBrokersError(
@@ -56,7 +58,9 @@ def place_replicas(
 
 
 def _dealt_by_rack(racks: Mapping[int, str]) -> list[int]:
-    """Return the brokers with one of each rack in turn: racks by name, brokers of a rack ascending."""
+    """Return the brokers in an order that takes one of each rack in turn: racks by name, brokers of a rack
+    ascending.
+    """
     queues = [
         sorted(broker for broker in racks if racks[broker] == rack) for rack in sorted(set(racks.values()))
     ]

@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 
 
 class PromisedTasks:
-    """The running tasks of one owner, which cancels them when it stops."""
+    """Running tasks of one owner, which cancels them when it stops."""
 
     def __init__(self, name: str) -> None:
-        """`name` is the name of every task, for debugging."""
+        """Make an empty set of tasks; `name` is given to every task, for debugging."""
         self._name = name
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def run(self, work: Coroutine[Any, Any, T]) -> Promise[T]:
-        """Start a task and return the promise of its result, or of its failure. A task that is cancelled
-        completes nothing: its callers stop with its owner.
+        """Start a task and return a promise of its result or failure.
+
+        The promise of a cancelled task is never completed, because its callers stop together with the owner.
         """
         promise: Promise[T] = Promise()
         task = asyncio.create_task(work, name=self._name)

@@ -1,4 +1,4 @@
-"""The state of the metadata store for DescribeQuorum: a quorum whose only voter and leader is the controller.
+"""The metadata store as DescribeQuorum shows it: a quorum whose only voter and leader is the controller.
 
 Kafka's counterpart in a KRaft cluster: the metadata log and the `KafkaRaftClient` that replicates it.
 """
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class QuorumState(NamedTuple):
-    """The controller in the store, its epoch, and the last transaction of the store."""
+    """Current controller in the store, its epoch, and the last transaction of the store."""
 
     controller_id: int
     controller_epoch: int
@@ -37,11 +37,13 @@ class MetadataQuorum:
         self._tasks = PromisedTasks("quorum")
 
     def read(self) -> Promise[QuorumState | None]:
-        """Read the state now in the store; None if there is no controller or the store cannot be read."""
+        """Read the current quorum state from the store; None if there is no controller or the store cannot be
+        read.
+        """
         return self._tasks.run(self._read())
 
     def stop(self) -> None:
-        """Cancel the reads under way."""
+        """Cancel the pending reads."""
         self._tasks.cancel()
 
     async def _read(self) -> QuorumState | None:

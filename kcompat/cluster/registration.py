@@ -1,18 +1,18 @@
-"""This broker's place among the live ones: `/brokers/ids/<id>`, for as long as it runs.
+"""Registration of this broker among the live brokers: the node `/brokers/ids/<id>`.
 
-The node is ephemeral, and the id of the transaction that made it is the broker epoch. When the session ends,
-another is taken up and the broker registers anew, in a new epoch. Kafka's counterpart:
-`KafkaZkClient.registerBroker` and what `KafkaHealthcheck` was.
+The node is ephemeral, and the id of the transaction that created it is the broker epoch. When the session
+ends, the broker opens another session and registers again, in a new epoch. Kafka's counterparts:
+`KafkaZkClient.registerBroker` and the former `KafkaHealthcheck`.
 
-A node of this id may be there already. One that a former session of this very broker made is removed: the
-store may be slow to see the end of a session (KAFKA-7165), and a process that was killed leaves its node
-behind until its session ends. That it was this broker is known by the session ids that are remembered beside
-its logs, whose directories it holds the lock of. Any other node is another broker's with the same id.
+If a node of this id exists already, the broker removes it only if one of its own former sessions created it:
+the store may detect the end of a session late (KAFKA-7165), and a killed process leaves its node until its
+session ends. The broker stores the ids of its sessions beside its logs, whose directories it has locked, and
+recognizes its own nodes by these ids. Any other node belongs to another broker with the same id.
 
-Nor does a broker start that advertises an address which another has registered, for clients would ask one for
-what is the other's. It looks once, when it starts. Kafka's counterpart: `KafkaServer.createBrokerInfo`. It
-sees then as well that it can reach the others: brokers speak by listeners of one name, and this one knows
-PLAINTEXT alone. A Kafka broker would start all the same.
+At its start, the broker refuses to register an address that another broker advertises, because clients would
+reach one broker for the other (Kafka's counterpart: `KafkaServer.createBrokerInfo`). It also refuses if
+another broker has no PLAINTEXT listener of the name used among brokers, because kcompat speaks only PLAINTEXT
+to other brokers. A Kafka broker would start in that case.
 """
 
 from __future__ import annotations
@@ -45,44 +45,44 @@ if TYPE_CHECKING:
     from kcompat.store.interface import MetadataStore, Watch
 
 SPOKEN_AMONG_BROKERS = "PLAINTEXT"
-"""Security protocol among brokers; also the listener name if none is configured."""
+"""Security protocol among brokers; also the name of their listener if none is configured."""
 RETRY_MS = 1000
-"""Pause in ms after a failed attempt to register anew."""
+"""Pause in ms after a failed attempt to register again."""
 
 _log = logging.getLogger(__name__)
 
 
 class BrokerIdInUseError(StoreError):
-    """Another live broker is registered under this id."""
+    """Another live broker is registered with this broker id."""
 
 
 class AddressInUseError(StoreError):
-    """Another live broker advertises an address of this one."""
+    """Another live broker advertises an address that this broker advertises."""
 
 
 class NoCommonListenerError(StoreError):
-    """Another live broker cannot be reached by the listener by which brokers speak to each other."""
+    """Another live broker has no listener through which this broker could reach it."""
 
 
 class SessionMemory(Protocol):
-    """Memory of a broker for the ids of its sessions, which outlives the process."""
+    """Port that stores the session ids of a broker, so that they outlive the process."""
 
     def read(self) -> list[int]:
-        """Return the ids that were written last."""
+        """Return the stored session ids."""
 
     def write(self, session_ids: Iterable[int]) -> None:
-        """Replace the stored ids."""
+        """Replace the stored session ids."""
 
 
 class Forgetful:
-    """A `SessionMemory` without content, for a store whose sessions end with the process."""
+    """A `SessionMemory` that stores nothing, for a store whose sessions end with the process."""
 
     def read(self) -> list[int]:
-        """Return no ids: no session is left."""
+        """Return no ids: no session outlives its process."""
         return []
 
     def write(self, session_ids: Iterable[int]) -> None:
-        """Do nothing: the ids end with the process."""
+        """Do nothing: all sessions end with the process."""
 
 
 class Registration:
@@ -99,18 +99,19 @@ class Registration:
         self._states: Watch | None = None
         self._renewing: asyncio.Task[None] | None = None
         self.epoch = NO_EPOCH
-        """The broker epoch; `NO_EPOCH` while the broker is not registered."""
+        """Broker epoch of the current registration; `NO_EPOCH` while the broker is not registered."""
 
     def subscribe(self, listener: Callable[[int], object]) -> Watch:
-        """Report each later broker epoch, and `NO_EPOCH` when a session has ended."""
+        """Call `listener` with each later broker epoch, and with `NO_EPOCH` when a session has ended."""
         return self._listeners.add(None, listener)
 
     async def start(
         self, broker: znodes.BrokerRegistration, among_brokers: str = SPOKEN_AMONG_BROKERS
     ) -> None:
-        """Register, now and with every later session. `among_brokers` is the name of the listener by which
-        this broker reaches the others. Raises `BrokerIdInUseError`, `AddressInUseError`,
-        `NoCommonListenerError` and the store's errors.
+        """Register the broker now, and again with every later session.
+
+        `among_brokers` is the name of the listener through which this broker reaches the others. Raises
+        `BrokerIdInUseError`, `AddressInUseError`, `NoCommonListenerError` and the store's errors.
         """
         self._broker = broker
         await self._look_at_others(among_brokers)
@@ -118,14 +119,14 @@ class Registration:
         self._states = self._store.subscribe(self._session_changed)
 
     async def stop(self) -> None:
-        """Stop registering. The node is removed with the session."""
+        """Stop registering. The node stays until the session ends."""
         self.abandon()
         if self._renewing is not None:
             with suppress(asyncio.CancelledError):
                 await self._renewing
 
     def abandon(self) -> None:
-        """Stop registering at once."""
+        """Stop registering at once, without waiting."""
         if self._states is not None:
             self._states.cancel()
         if self._renewing is not None:
@@ -177,7 +178,7 @@ class Registration:
             )
 
     async def _make_node(self) -> int:
-        """Create this session's node and return its czxid."""
+        """Create the node of this registration and return its czxid."""
         path = znodes.broker_path(self._broker_id)
         data = znodes.encode_broker(self._broker, self._clock.now_ms())
         while True:
@@ -224,7 +225,7 @@ def _insist_on_common_listener(other: int, theirs: znodes.BrokerRegistration, na
 
 
 async def generate_broker_id(store: MetadataStore, most_reserved: int) -> int:
-    """Return a broker id that was never given before: `most_reserved` (`reserved.broker.max.id`) plus the
+    """Return a broker id that was never generated before: `most_reserved` (`reserved.broker.max.id`) plus the
     version of `/brokers/seqid`, which each call raises by one.
     """
     while True:

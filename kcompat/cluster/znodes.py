@@ -1,8 +1,7 @@
-"""Kafka's znodes: paths and JSON payloads as Kafka 3.9 writes them (`kafka.zk.ZkData`), older versions read
-too.
+"""Kafka's znodes: their paths, and their JSON payloads as Kafka 3.9 writes them (`kafka.zk.ZkData`).
 
-A payload that cannot be read raises `DamagedZnodeError`. Topic ids are 16 bytes here and unpadded base64url
-there.
+Payloads of older versions are read too. A payload that cannot be read raises `DamagedZnodeError`. Topic ids
+are 16 bytes in Python and unpadded base64url in payloads.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEFAULT_ENTITY = "<default>"
-"""Name of the node with the defaults of an entity type; clients name it with the empty string."""
+"""Name of the node with the defaults of a kind of entity; clients name it with the empty string."""
 
 CLUSTER_ID = "/cluster/id"
 CONTROLLER = "/controller"
@@ -74,13 +73,13 @@ _encode = msgspec.json.encode
 
 
 class BrokerRegistration(Struct, frozen=True):
-    """`/brokers/ids/<id>`: endpoints are (host, port) by listener name."""
+    """Payload of `/brokers/ids/<id>`: endpoints are (host, port) by listener name."""
 
     endpoints: Mapping[str, tuple[str, int]]
     security_protocols: Mapping[str, str]
     rack: str | None = None
     features: Mapping[str, Levels] = {}
-    """The levels of features that the broker supports."""
+    """Levels of features that the broker supports."""
 
     def info(self, broker_id: int) -> BrokerInfo:
         """Return the broker as clients see it in Metadata."""
@@ -88,7 +87,7 @@ class BrokerRegistration(Struct, frozen=True):
 
 
 class TopicAssignment(Struct, frozen=True):
-    """`/brokers/topics/<topic>`: replicas of partition 0, 1, 2, ..."""
+    """Payload of `/brokers/topics/<topic>`: the replicas of partitions 0, 1, 2, ..."""
 
     topic_id: bytes
     replicas: tuple[tuple[int, ...], ...]
@@ -97,8 +96,10 @@ class TopicAssignment(Struct, frozen=True):
 
 
 class PartitionState(Struct, frozen=True):
-    """`/brokers/topics/<topic>/partitions/<index>/state`; leader -1 for none, recovery state 1 while
-    recovering.
+    """Payload of `/brokers/topics/<topic>/partitions/<index>/state`.
+
+    `leader` is -1 if there is none; `leader_recovery_state` is 1 while a leader that was elected uncleanly
+    recovers.
     """
 
     leader: int
@@ -109,7 +110,9 @@ class PartitionState(Struct, frozen=True):
 
 
 class ProducerIdBlock(Struct, frozen=True):
-    """`/latest_producer_id_block`: the ids from `first` to `last` inclusive, taken by a broker."""
+    """Payload of `/latest_producer_id_block`: the producer ids from `first` to `last` inclusive, reserved for
+    a broker.
+    """
 
     broker_id: int
     first: int
@@ -140,12 +143,12 @@ def partition_state_path(topic: str, partition: int) -> str:
 
 
 def config_path(kind: str, name: str) -> str:
-    """Return the path of an entity's dynamic configs; `kind` as in `CONFIG_KINDS`, or "groups"."""
+    """Return the path of an entity's dynamic configs; `kind` is one of `CONFIG_KINDS`, or "groups"."""
     return f"{CONFIG}/{entity_path(kind, name)}"
 
 
 def delete_topic_path(topic: str) -> str:
-    """Return the path of the mark that a topic is to be deleted."""
+    """Return the path of the node that marks a topic for deletion."""
     return f"{DELETE_TOPICS}/{topic}"
 
 
@@ -153,30 +156,31 @@ def delete_topic_path(topic: str) -> str:
 
 
 def encode_cluster_id(cluster_id: str) -> bytes:
-    """`/cluster/id`; its version is a string."""
+    """Encode the payload of `/cluster/id`, whose version is a string."""
     return _encode({"version": "1", "id": cluster_id})
 
 
 def decode_cluster_id(data: bytes) -> str:
-    """The id in `/cluster/id`."""
+    """Return the cluster id in the payload of `/cluster/id`."""
     return field(json_object(data), "id", str)
 
 
 def decode_controller(data: bytes) -> int:
-    """The id of the broker in `/controller`."""
+    """Return the broker id in the payload of `/controller`."""
     return field(json_object(data), "brokerid", int)
 
 
 def encode_controller(broker_id: int, timestamp_ms: int) -> bytes:
-    """`/controller`; not under KRaft, hence its epoch -1."""
+    """Encode the payload of `/controller`, whose KRaft controller epoch is always -1."""
     return _encode(
         {"version": 2, "brokerid": broker_id, "timestamp": str(timestamp_ms), "kraftControllerEpoch": -1}
     )
 
 
 def encode_broker(broker: BrokerRegistration, timestamp_ms: int) -> bytes:
-    """`/brokers/ids/<id>`, version 5. Host and port at the top are those of the first PLAINTEXT endpoint,
-    else null, -1.
+    """Encode the payload of `/brokers/ids/<id>`, version 5.
+
+    Its top-level host and port are those of the first PLAINTEXT endpoint; null and -1 if there is none.
     """
     plain = next(
         (
@@ -204,8 +208,10 @@ def encode_broker(broker: BrokerRegistration, timestamp_ms: int) -> bytes:
 
 
 def decode_broker(data: bytes) -> BrokerRegistration:
-    """`/brokers/ids/<id>` of any version: v1 has one plaintext host and port, v2 endpoints, v3 a rack, v4 the
-    map.
+    """Decode the payload of `/brokers/ids/<id>`, of any version.
+
+    Version 1 has one plaintext host and port; later versions add the endpoints (2), the rack (3) and the
+    security protocols by listener (4).
     """
     payload = json_object(data)
     if field(payload, "version", int) < 2:
@@ -225,7 +231,7 @@ def decode_broker(data: bytes) -> BrokerRegistration:
 
 
 def encode_topic(assignment: TopicAssignment) -> bytes:
-    """`/brokers/topics/<topic>`, version 3."""
+    """Encode the payload of `/brokers/topics/<topic>`, version 3."""
     return _encode(
         {
             "version": 3,
@@ -238,7 +244,7 @@ def encode_topic(assignment: TopicAssignment) -> bytes:
 
 
 def decode_topic(data: bytes) -> TopicAssignment:
-    """`/brokers/topics/<topic>` of any version; below 3 the topic id is `ZERO_UUID`."""
+    """Decode `/brokers/topics/<topic>`, of any version; below version 3 the topic id is `ZERO_UUID`."""
     payload = json_object(data)
     partitions = field(payload, "partitions", dict[int, tuple[int, ...]])
     if sorted(partitions) != list(range(len(partitions))):
@@ -252,7 +258,7 @@ def decode_topic(data: bytes) -> TopicAssignment:
 
 
 def encode_reassignments(wanted: Mapping[tuple[str, int], tuple[int, ...]]) -> bytes:
-    """`/admin/reassign_partitions`: the replicas wanted for each partition, by topic and index."""
+    """Encode the payload of `/admin/reassign_partitions`: the wanted replicas by topic and partition."""
     partitions = [
         {"topic": topic, "partition": index, "replicas": replicas}
         for (topic, index), replicas in wanted.items()
@@ -261,7 +267,7 @@ def encode_reassignments(wanted: Mapping[tuple[str, int], tuple[int, ...]]) -> b
 
 
 def decode_reassignments(data: bytes) -> dict[tuple[str, int], tuple[int, ...]]:
-    """Decode `/admin/reassign_partitions`: the wanted replicas by topic and partition."""
+    """Decode the payload of `/admin/reassign_partitions`: the wanted replicas by topic and partition."""
     return {
         (field(row, "topic", str), field(row, "partition", int)): field(row, "replicas", tuple[int, ...])
         for row in field(json_object(data), "partitions", list[dict[str, Any]])
@@ -269,25 +275,25 @@ def decode_reassignments(data: bytes) -> dict[tuple[str, int], tuple[int, ...]]:
 
 
 def decode_partitions(data: bytes) -> list[tuple[str, int]]:
-    """`/admin/preferred_replica_election` and `/isr_change_notification/isr_change_<n>`: partitions by topic
-    and index.
+    """Return the partitions in `/admin/preferred_replica_election` or
+    `/isr_change_notification/isr_change_<n>`, as topic and index.
     """
     rows = field(json_object(data), "partitions", list[dict[str, Any]])
     return [(field(row, "topic", str), field(row, "partition", int)) for row in rows]
 
 
 def encode_log_dir_event(broker_id: int) -> bytes:
-    """`/log_dir_event_notification/log_dir_event_<n>`: a log directory of this broker has failed."""
+    """Encode `/log_dir_event_notification/log_dir_event_<n>`: a log directory of the broker has failed."""
     return _encode({"version": 1, "broker": broker_id, "event": 1})
 
 
 def decode_log_dir_event(data: bytes) -> int:
-    """Return the broker in `/log_dir_event_notification/log_dir_event_<n>`."""
+    """Return the broker in `/log_dir_event_notification/log_dir_event_<n>`, whose log directory failed."""
     return field(json_object(data), "broker", int)
 
 
 def encode_partition_state(state: PartitionState) -> bytes:
-    """`.../partitions/<index>/state`, version 1; the recovery state appears only while recovering."""
+    """Encode `.../partitions/<index>/state`, version 1, with the recovery state only during recovery."""
     payload: dict[str, Any] = {
         "controller_epoch": state.controller_epoch,
         "leader": state.leader,
@@ -316,13 +322,14 @@ def decode_config(data: bytes) -> dict[str, str]:
 
 
 def encode_config_change(entity_path: str) -> bytes:
-    """`/config/changes/config_change_<number>`, version 2; the entity is `topics/NAME` and the like."""
+    """Encode `/config/changes/config_change_<number>`, version 2, for an entity such as `topics/NAME`."""
     return _encode({"version": 2, "entity_path": entity_path})
 
 
 def decode_config_change(data: bytes) -> str:
-    """Return the path of the entity in a notification of version 2, or of version 1,
-    which has kind and name.
+    """Return the path of the entity that a notification names.
+
+    Version 2 of the payload has the path, version 1 has the kind and the name.
     """
     payload = json_object(data)
     if field(payload, "version", int) == 1:
@@ -331,7 +338,7 @@ def decode_config_change(data: bytes) -> str:
 
 
 def encode_producer_ids(block: ProducerIdBlock) -> bytes:
-    """`/latest_producer_id_block`; the numbers are strings."""
+    """Encode the payload of `/latest_producer_id_block`, whose numbers are strings."""
     return _encode(
         {
             "version": 1,
@@ -351,7 +358,7 @@ def decode_producer_ids(data: bytes) -> ProducerIdBlock:
 
 
 def encode_epoch(epoch: int) -> bytes:
-    """`/controller_epoch`: decimal text."""
+    """Encode the payload of `/controller_epoch`, which is decimal text."""
     return str(epoch).encode()
 
 
@@ -376,5 +383,5 @@ def _topic_id(text: str) -> bytes:
 
 
 def _bracketed(host: str) -> str:
-    """An IPv6 address in brackets, as in a URL."""
+    """Return a host as a URL has it: an IPv6 address in brackets."""
     return f"[{host}]" if ":" in host else host

@@ -1,5 +1,5 @@
 """The replicas of this broker: partitions with their roles, replication, and delayed requests.
 
-`leading` holds what the leader of a partition knows of its followers, `following` fetches from other brokers,
-`waiting` serves fetches and holds delayed requests, `moving` copies logs between log directories.
+`leading` holds a leader's knowledge of its followers, `following` fetches from other brokers, `waiting`
+serves fetches and holds delayed requests, `moving` copies logs between log directories.
 """

@@ -1,4 +1,4 @@
-"""Error codes with which a partition turns away a request: fenced leader epochs, and faults of its log."""
+"""Error codes that a partition returns for fenced leader epochs and for faults of its log."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FAULTS: Final = (StorageError, OSError, RecordsDamaged)
-"""Exceptions that a log raises where its disk fails, or does not hold what was written."""
+"""Exceptions that a log raises if its disk fails, or does not contain what was written."""
 
 
 def storage_error(fault: StorageError | OSError | RecordsDamaged, log: Log) -> ErrorCode:
-    """Return the error code for a fault of `log`. A fault of the disk takes the log directory offline, unless
-    it may pass (`LogContext.fault`); damaged records concern this partition alone.
+    """Return the error code for a fault of `log`.
+
+    A fault of the disk takes the log directory offline, unless the fault may be temporary
+    (`LogContext.fault`). Damaged records affect this partition alone.
     """
     if isinstance(fault, RecordsDamaged):
         logger.warning("%s-%d holds damaged records: %s", log.topic, log.partition, fault)
@@ -32,8 +34,8 @@ def storage_error(fault: StorageError | OSError | RecordsDamaged, log: Log) -> E
 
 
 def fence(known_epoch: int, epoch: int) -> ErrorCode:
-    """Return the error for a client that knows the leader epoch `known_epoch` (-1: none) while `epoch` is the
-    current one (KIP-320).
+    """Return the error for a client that sends the leader epoch `known_epoch` (-1: none) while `epoch` is the
+    current one; NONE if it may continue (KIP-320).
     """
     if known_epoch in (NO_EPOCH, epoch):
         return ErrorCode.NONE

@@ -1,7 +1,7 @@
-"""The replicas in sync with a leader: the stored ISR, and a proposed change of it (KIP-497). Pure.
+"""The in-sync replicas of a partition: the stored ISR, and a proposed change of it (KIP-497). Pure.
 
-A proposal without an answer may have been stored or not. While it is pending, the high watermark waits for
-the *maximal* ISR: for the replica that is to join, and still for those that are to leave. Kafka's
+A proposal without a response may or may not have been stored. While it is pending, the high watermark waits
+for the *maximal* ISR, which includes both a replica that is to join and replicas that are to leave. Kafka's
 counterparts: `CommittedPartitionState`, `PendingExpandIsr` and `PendingShrinkIsr`.
 """
 
@@ -24,7 +24,7 @@ NOT_KNOWN: Final[Mapping[int, int]] = MappingProxyType({})
 
 
 class Committed(Struct, frozen=True, eq=False, gc=False):
-    """The ISR as stored; no change is under way."""
+    """The stored ISR, without a pending proposal."""
 
     isr: tuple[int, ...]
 
@@ -35,54 +35,57 @@ class Committed(Struct, frozen=True, eq=False, gc=False):
 
 
 class PendingExpand(Struct, frozen=True, eq=False):
-    """ISR while the controller is asked to add `newcomer`."""
+    """The ISR while a proposal to add `newcomer` is pending."""
 
     before: Committed
     newcomer: int
     registrations: Mapping[int, int] = NOT_KNOWN
-    """Broker epochs under which the other members had fetched when the change was proposed.
+    """Broker epochs of the registrations under which the other members had fetched when the change was
+    proposed.
 
-    A broker that has restarted since is not the one that came into sync, however late the last fetch of its
-    former registration arrived (KIP-903).
+    A broker that has restarted since may not have the records of its former registration, so the controller
+    rejects the older epoch, however late the last fetch under it arrived (KIP-903).
     """
 
     @property
     def isr(self) -> tuple[int, ...]:
-        """The ISR as stored, as far as this leader knows."""
+        """The last ISR that this leader knows to be stored."""
         return self.before.isr
 
     @property
     def proposed(self) -> tuple[int, ...]:
-        """The ISR that was asked for."""
+        """The ISR in the proposal."""
         return (*self.before.isr, self.newcomer)
 
     @property
     def maximal(self) -> tuple[int, ...]:
-        """Replicas that the high watermark waits for, the newcomer included, which is only stricter."""
+        """Replicas that the high watermark waits for: the newcomer included, which can only delay it."""
         return self.proposed
 
 
 class PendingShrink(Struct, frozen=True, eq=False):
-    """ISR while the controller is asked to remove `leaving`."""
+    """The ISR while a proposal to remove `leaving` is pending."""
 
     before: Committed
     leaving: tuple[int, ...]
     registrations: Mapping[int, int] = NOT_KNOWN
-    """Broker epochs under which the members have fetched, as in `PendingExpand`."""
+    """Broker epochs of the registrations under which the members have fetched, as in `PendingExpand`."""
 
     @property
     def isr(self) -> tuple[int, ...]:
-        """The ISR as stored, as far as this leader knows."""
+        """The last ISR that this leader knows to be stored."""
         return self.before.isr
 
     @property
     def proposed(self) -> tuple[int, ...]:
-        """The ISR that was asked for."""
+        """The ISR in the proposal."""
         return tuple(member for member in self.before.isr if member not in self.leaving)
 
     @property
     def maximal(self) -> tuple[int, ...]:
-        """Replicas that the high watermark waits for, with those that leave: they may still be elected."""
+        """Replicas that the high watermark waits for: the leaving ones included, as they may still be
+        elected.
+        """
         return self.before.isr
 
 
@@ -91,16 +94,16 @@ IsrState = Committed | PendingExpand | PendingShrink
 
 
 class IsrOwner(ReplicaIdentity, Protocol):
-    """Partition that has proposed another ISR, and is told the outcome."""
+    """Partition that has proposed another ISR, and receives the outcome."""
 
     @property
     def role(self) -> Role:
-        """The current role."""
+        """The current role of this replica."""
 
     def isr_accepted(
         self, pending: Pending, leader_epoch: int, partition_epoch: int, isr: tuple[int, ...]
     ) -> None:
-        """Take over an ISR that the controller stored, whether it is the proposed one or not."""
+        """Replace the ISR by the one that the controller stored, which may differ from the proposed one."""
 
     def isr_refused(self, pending: Pending, error: ErrorCode) -> bool:
         """Handle the refusal of a proposed ISR; return True if it has to be proposed again."""

@@ -27,7 +27,7 @@ EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
 
 
 class OffsetFound(Struct):
-    """Offset and timestamp found for one partition: -1 stands for "none"."""
+    """Offset and timestamp found for one partition; -1 means "none"."""
 
     error: ErrorCode
     offset: int = -1
@@ -38,7 +38,10 @@ class OffsetFound(Struct):
 def offset_for(
     partition: Partition, timestamp: int, reader: PartitionReader, leader_epoch: int
 ) -> OffsetFound:
-    """Return the offset for a time in ms, or for a special value. A follower may see the whole log."""
+    """Return the offset for a time in ms or a special value of ListOffsets.
+
+    A follower may see the whole log, a consumer only the part below the high watermark or last stable offset.
+    """
     state, log = partition.replica_for(leader_epoch, reader), partition.log
     if not isinstance(state, Leader) and not isinstance(state, Follower):
         return OffsetFound(state)
@@ -57,11 +60,12 @@ def offset_for(
 def offsets_before(
     partition: Partition, timestamp: int, limit: int, reader: PartitionReader, now_ms: int
 ) -> tuple[ErrorCode, list[int]]:
-    """Version 0: return the base offsets of segments whose newest record is not newer than `timestamp` (ms).
+    """Return the base offsets of segments whose newest record is not newer than `timestamp` in ms
+    (ListOffsets version 0).
 
-    At most `limit` offsets, newest first. The log end counts as a segment that was written at `now_ms`. A
-    `timestamp` of -1 selects all of them, -2 the log start. For a consumer the high watermark replaces
-    offsets above it (Kafka's `legacyFetchOffsetsForTimestamp`).
+    The result has at most `limit` offsets, newest first. The log end counts as a segment that was written at
+    `now_ms`. A `timestamp` of -1 selects all offsets, -2 the log start. For a consumer the high watermark
+    replaces greater offsets (Kafka's `legacyFetchOffsetsForTimestamp`).
     """
     state, log = partition.replica_for(NO_EPOCH, reader), partition.log
     if not isinstance(state, Leader) and not isinstance(state, Follower):
@@ -77,7 +81,10 @@ def offsets_before(
 
 
 def _find(log: Log, epoch: int, timestamp: int, limit: int, *, knows_latest: bool) -> OffsetFound:
-    """`limit` is the end of what the reader may read; a leader that was just elected may not know it yet."""
+    """Return the offset for a timestamp, below `limit`, the end of what the reader may read.
+
+    If `knows_latest` is False, the leader was just elected and may not know the high watermark yet.
+    """
     if timestamp == LATEST_TIMESTAMP:
         if not knows_latest:
             return OffsetFound(ErrorCode.OFFSET_NOT_AVAILABLE)

@@ -1,8 +1,9 @@
 """This broker as the controller reaches it: it takes roles, stops replicas and applies metadata updates.
 
-It is a `BrokerPort`: a controller in the same process calls it directly. A request of a controller with a
-smaller epoch than the last is refused with STALE_CONTROLLER_EPOCH. A fault fails only its own partition: with
-KAFKA_STORAGE_ERROR if a log cannot be made, read or written, else with UNKNOWN_SERVER_ERROR.
+It is a `BrokerPort`, which a controller in the same process calls directly. A request with a smaller
+controller epoch than the last one is refused with STALE_CONTROLLER_EPOCH. A fault affects only its own
+partition: the error is KAFKA_STORAGE_ERROR if a log cannot be created, read or written, else
+UNKNOWN_SERVER_ERROR.
 """
 
 from __future__ import annotations
@@ -58,11 +59,13 @@ class LocalBroker:
         self._throttle()
 
     def report_moved_to(self, listener: Callable[[Sequence[UpdatedPartition]], object]) -> None:
-        """Call `listener` for each UpdateMetadata with the partitions that have replicas elsewhere only."""
+        """Call `listener` for each UpdateMetadata, with its partitions whose replicas are all on other
+        brokers.
+        """
         self._report_moved = listener
 
     def give(self, news: ControlRequest, answered: Answered) -> None:
-        """Apply a request of the controller, and answer it before this returns."""
+        """Apply a request of the controller, and answer it before this method returns."""
         if not isinstance(news, UpdateConfigs):
             if news.controller_epoch < self._controller_epoch:
                 answered(Reply(ErrorCode.STALE_CONTROLLER_EPOCH))
@@ -82,10 +85,10 @@ class LocalBroker:
                 answered(Reply())
 
     def close(self) -> None:
-        """Do nothing at the end of a controller's term: the next controller uses the same broker."""
+        """Do nothing at the end of a controller's term: the next controller uses the same port."""
 
     def _take_roles(self, partitions: Sequence[AssignedPartition]) -> PartitionErrors:
-        """Create missing logs and take the roles; return the partitions that failed."""
+        """Create missing logs and take the roles; return the errors of partitions that failed."""
         failed: dict[tuple[str, int], ErrorCode] = {}
         configs: dict[Overrides, TopicConfig] = {}
         for assigned in partitions:
@@ -120,10 +123,10 @@ class LocalBroker:
         return self._replicas.take_role(assigned.topic, assigned.index, assigned.role)
 
     def _open(self, assigned: AssignedPartition, config: TopicConfig) -> Partition:
-        """Return the partition over its log, which is created if there is none.
+        """Return the partition with its log, which is created if there is none.
 
-        A log without a topic id belongs to this topic. The log of another topic of the same name, which was
-        deleted or belongs to another cluster, is set aside. Raises StorageError.
+        A log without a topic id is taken as this topic's. The log of another topic of the same name, which
+        was deleted or belongs to another cluster, is set aside. Raises StorageError.
         """
         key = (assigned.topic, assigned.index)
         log = self._logs.get(*key)
@@ -145,7 +148,7 @@ class LocalBroker:
         return self._replicas.add(log, config, self._logs.high_watermark(log))
 
     def _stop_all(self, partitions: Sequence[StoppedPartition]) -> PartitionErrors:
-        """Stop following, and delete replicas as requested; return the partitions that failed."""
+        """Stop following, and delete replicas as requested; return the errors of partitions that failed."""
         failed: dict[tuple[str, int], ErrorCode] = {}
         for stopped in partitions:
             key = (stopped.topic, stopped.index)
@@ -160,9 +163,9 @@ class LocalBroker:
         return failed
 
     def _stop(self, stopped: StoppedPartition) -> ErrorCode:
-        """Delete a replica; or keep it without a leader until a newer epoch arrives.
+        """Delete a replica, or keep it without a leader until a newer epoch arrives.
 
-        On a failed disk neither is possible: the controller waits until the disk is back.
+        On a failed disk neither is possible: the controller retries once the disk is back.
         """
         key = (stopped.topic, stopped.index)
         if self._replicas.is_offline(*key):
@@ -178,7 +181,7 @@ class LocalBroker:
         return ErrorCode.NONE
 
     def _give_up(self, shown: Sequence[UpdatedPartition]) -> None:
-        """Stop replicas that other brokers have by now.
+        """Stop replicas of partitions that were moved to other brokers.
 
         The controller sends no role for a partition that was moved away while this broker was unreachable.
         Kafka's brokers serve such a partition until they restart, and acknowledge with acks=1 records that no
@@ -195,7 +198,7 @@ class LocalBroker:
         self._report_moved(moved)
 
     def _throttle(self) -> None:
-        """Apply the limits on replicas that lag behind."""
+        """Apply the configured limits on the traffic of replicas that lag behind."""
         config = self._config.current
         self._replicas.throttle(
             config.integer("leader.replication.throttled.rate"),
@@ -205,7 +208,7 @@ class LocalBroker:
         )
 
     def reconfigure(self, topics: Iterable[str]) -> None:
-        """Make the partitions of these topics obey the configurations that the cluster image has."""
+        """Apply the configurations in the cluster image to the partitions of these topics."""
         image = self._cluster.image
         for topic in topics:
             if self._replicas.has_topic(topic):
@@ -213,13 +216,13 @@ class LocalBroker:
                 self._replicas.configure(topic, config)
 
     def reconfigure_all(self) -> None:
-        """Apply changed defaults of the broker."""
+        """Apply changed defaults of the broker to all partitions."""
         self._throttle()
         self.reconfigure(self._replicas.topics())
 
 
 def _contained(partition: tuple[str, int], what: str, act: Callable[[], ErrorCode]) -> ErrorCode:
-    """Return the result of `act`; an exception in it becomes an error of this partition alone."""
+    """Return the result of `act`; convert an exception to an error of this partition alone."""
     try:
         return act()
     except StorageError as fault:

@@ -1,4 +1,4 @@
-"""The partitions of one broker as the writer of transaction markers uses them."""
+"""The partitions of one broker with the methods that the writer of transaction markers needs."""
 
 from __future__ import annotations
 

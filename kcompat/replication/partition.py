@@ -53,7 +53,7 @@ class Partition:
     )
 
     def __init__(self, log: Log, ports: PartitionPorts, *, high_watermark: int) -> None:
-        """Make a replica without a role. `high_watermark` is the checkpointed one."""
+        """Make a replica without a role; `high_watermark` is the checkpointed one."""
         self.log = log
         self.topic = log.topic
         self.index = log.partition
@@ -63,7 +63,7 @@ class Partition:
         self.state: Leader | Follower = Follower(NO_EPOCH, high_watermark)
         self.throttled = ReplicaThrottles()
         self.future: FutureLog | None = None
-        """Copy in another log directory that is to replace the log; None without a move."""
+        """Copy that is to replace the log, in another log directory; None without a move."""
         self._min_insync_replicas = 1
         self._ports = ports
         log.durability.on_synced = self._synced
@@ -122,14 +122,14 @@ class Partition:
         self._ports.wake_all(self)
 
     def retire(self) -> None:
-        """Stop leading a partition that leaves this broker, and answer all requests that wait on it."""
+        """Stop leading a partition that is removed from this broker, and answer its waiting requests."""
         epoch = self.role.leader_epoch
         self.role = Role(leader=NO_ROLE.leader, leader_epoch=epoch, isr=(), replicas=())
         self.state = Follower(epoch, self.high_watermark, is_retired=True)
         self._ports.wake_all(self)
 
     def wake_consumers(self) -> None:
-        """Wake the consumers that wait: there are new committed records, or fewer than before."""
+        """Wake the consumers that wait: the high watermark or last stable offset has changed."""
         self._ports.fetches.wake_soon(self)
 
     def wake_deletions(self) -> None:
@@ -146,7 +146,7 @@ class Partition:
     def begin_verification(
         self, producer_id: int, epoch: int, sequence: int, now_ms: int, *, adds: bool
     ) -> VerificationGuard | ErrorCode:
-        """Call `ProducerState.begin_verification` (KIP-890), or return why this broker may not."""
+        """Call `ProducerState.begin_verification` (KIP-890), or return the error if this broker may not."""
         return self.check_epoch(NO_EPOCH) or self.log.producer_state.begin_verification(
             producer_id, epoch, sequence, now_ms, adds=adds
         )
@@ -164,9 +164,7 @@ class Partition:
     # -- replicas in sync --------------------------------------------------------------------------------
 
     def note_fetch(self, spec: FetchSpec, reader: PartitionReader, now_ms: int) -> None:
-        """Note that a follower has everything below the offset that it fetches from. This precedes any
-        further append.
-        """
+        """Record that a follower has all records below its fetch offset; call this before the next append."""
         leader, replica = self.state, reader.replica_id
         if not isinstance(leader, Leader):
             return
@@ -200,7 +198,7 @@ class Partition:
     def isr_accepted(
         self, pending: Pending, leader_epoch: int, partition_epoch: int, isr: tuple[int, ...]
     ) -> None:
-        """Take over an ISR that the controller stored, whether it is the proposed one or not."""
+        """Replace the ISR by the one that the controller stored, which may differ from the proposed one."""
         leader = self.state
         if isinstance(leader, Leader) and leader.accepted(pending, leader_epoch, partition_epoch, isr):
             self.role = replace(self.role, isr=isr, partition_epoch=partition_epoch)
@@ -219,8 +217,8 @@ class Partition:
         self, batch: memoryview, header: BatchHeader, acks: int, now_ms: int, terms: AppendTerms = BY_CLIENT
     ) -> AppendResult | ErrorCode:
         """Append one checked batch as the leader. Returns an error code if this broker does not lead, too few
-        replicas are in sync, or the disk fails. A leader that is cut off may lack a producer's batches that
-        another leader has taken, so it reports no sequence gap.
+        replicas are in sync, or the disk fails. A leader that is cut off reports no sequence gap, because
+        another leader may have taken the missing batches.
         """
         leader, refusals = self.state, self.log.producer_state.refusals
         if not isinstance(leader, Leader):
@@ -240,8 +238,8 @@ class Partition:
         return result
 
     def _advance(self, leader: Leader, now_ms: int) -> bool:
-        """Note the end of the log, without records that wait for a sync (`flush.messages`). Returns True if
-        the high watermark moved.
+        """Advance the leader to the end of the log without the records that wait for a sync
+        (`flush.messages`). Returns True if the high watermark moved.
         """
         log = self.log
         end, unsynced_from = log.log_end_offset, log.durability.unsynced_from
@@ -255,8 +253,8 @@ class Partition:
         return False
 
     def committed(self, required_offset: int) -> ErrorCode | None:
-        """Return whether everything below `required_offset` is on every in-sync replica. NONE or an error is
-        final; None means "not yet".
+        """Return whether all records below `required_offset` are on every in-sync replica. NONE or an error
+        is final; None means "not yet".
         """
         if not isinstance(self.state, Leader):
             return self._not_leading()
@@ -264,15 +262,15 @@ class Partition:
         return ErrorCode.KAFKA_STORAGE_ERROR if answer is None and self.log.is_failed else answer
 
     def stored(self, required_offset: int) -> ErrorCode | None:
-        """Return whether everything below `required_offset` is as durable here as `flush.messages` asks. NONE
-        or an error is final; None means "not yet".
+        """Return whether all records below `required_offset` are as durable here as `flush.messages` asks.
+        NONE or an error is final; None means "not yet".
         """
         if self.log.durability.unsynced_from >= required_offset:
             return ErrorCode.NONE
         return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else None
 
     def _synced(self) -> None:
-        """Re-check the requests that wait for a sync, after it has ended or the log has failed."""
+        """Check the requests that wait for a sync again, after it has ended or the log has failed."""
         ports, leader = self._ports, self.state
         if isinstance(leader, Leader):
             self._advance(leader, ports.clock.now_ms())
@@ -280,7 +278,7 @@ class Partition:
         ports.fetches.wake_soon(self)
 
     def delete_records_before(self, offset: int) -> tuple[ErrorCode, int]:
-        """Advance the log start to `offset` (-1 = the high watermark). Returns the error, and the offset that
+        """Advance the log start to `offset` (-1: the high watermark). Returns the error, and the offset that
         the followers' logs have to start at as well; -1 on error.
         """
         if not self.is_leader or self.log.is_failed:
@@ -300,7 +298,7 @@ class Partition:
     @property
     def low_watermark(self) -> int:
         """Offset below which no replica on a living broker has records, nor the copy that is to replace this
-        one. -1 if another broker leads, or a follower has not reported its log start.
+        log. -1 if another broker leads, or a follower has not reported its log start.
         """
         leader, start, future = self.state, self.log.log_start_offset, self.future
         if future is not None:
@@ -308,7 +306,7 @@ class Partition:
         return leader.low_watermark(start) if isinstance(leader, Leader) else -1
 
     def deleted(self, required_offset: int) -> ErrorCode | None:
-        """Return NONE once all living replicas have deleted what lies below `required_offset`, else None."""
+        """Return NONE if all living replicas have deleted all records below `required_offset`, else None."""
         if not self.is_leader or self.log.is_failed:
             return self._not_leading()
         return ErrorCode.NONE if self.low_watermark >= required_offset else None
@@ -322,14 +320,12 @@ class Partition:
         return log.producer_state.last_stable_offset(log.log_start_offset, self.high_watermark)
 
     def check_epoch(self, leader_epoch: int) -> ErrorCode:
-        """Return the error that `leader_for` gives a client that knows this leader epoch, NONE if there is
-        none.
-        """
+        """Return the error of `leader_for` for a client that knows this leader epoch; NONE if it has none."""
         found = self.leader_for(leader_epoch)
         return ErrorCode.NONE if isinstance(found, Leader) else found
 
     def leader_for(self, known_epoch: int) -> Leader | ErrorCode:
-        """Return the leader for a client that knows this epoch, or the error for the client."""
+        """Return the leader for a client that knows this leader epoch, or the error for the client."""
         state = self.state
         if known_epoch != state.epoch and (fenced := fence(known_epoch, state.epoch)):
             return fenced
@@ -338,11 +334,11 @@ class Partition:
         return state.refusal(has_failed=self.log.is_failed)
 
     def _not_leading(self) -> ErrorCode:
-        """Return the error for a client that writes here, or waits for a write, without a leader here."""
+        """Return the error for a client that writes or waits for a write while this broker does not lead."""
         return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def fetch(self, spec: FetchSpec, reader: PartitionReader, max_bytes: int, min_one_batch: bool) -> Fetched:
-        """Read from the batch that holds `spec.offset` on; the last batch may be cut short.
+        """Read from the batch that contains `spec.offset` on; the last batch may be incomplete.
 
         Followers read up to the log end, consumers up to the high watermark or the last stable offset.
         """
@@ -377,7 +373,7 @@ class Partition:
         return leader.refusal(reader.replica_id, reader.broker_epoch, known_epoch) or leader
 
     def replica_for(self, known_epoch: int, reader: PartitionReader) -> Leader | Follower | ErrorCode:
-        """Return the state of this replica for a consumer that knows this epoch, or an error."""
+        """Return this replica's state for a consumer that knows this leader epoch, or the error."""
         found = self.leader_for(known_epoch)
         if isinstance(found, Leader) or reader.leader_only or found != ErrorCode.NOT_LEADER_OR_FOLLOWER:
             return found
@@ -385,7 +381,7 @@ class Partition:
         return state if isinstance(state, Follower) and state.is_readable else found
 
     def end_offset_for_epoch(self, requested_epoch: int, leader_epoch: int) -> tuple[ErrorCode, int, int]:
-        """Return error, epoch and end offset for OffsetForLeaderEpoch; -1, -1 for an unknown epoch."""
+        """Return error, epoch and end offset for OffsetForLeaderEpoch; -1 and -1 for an unknown epoch."""
         error = self.check_epoch(leader_epoch)
         if error:
             return error, NO_EPOCH, -1

@@ -17,26 +17,28 @@ if TYPE_CHECKING:
 
 
 class PartitionPorts(Struct):
-    """Ports of the partitions of one broker. A partition is the key that its delayed requests wait on."""
+    """Ports of the partitions of one broker. The `Partition` itself is the key that its delayed requests wait
+    on.
+    """
 
     broker_id: int
     clock: Clock
     rule: IsrRule
     produces: Purgatory
-    """Produces, woken when the high watermark moves."""
+    """Delayed Produce requests, woken when the high watermark moves."""
     fetches: Purgatory
-    """Fetches of consumers, woken when there is something new for them."""
+    """Delayed fetches of consumers, woken when new records become readable."""
     replica_fetches: Purgatory
-    """Fetches of followers, woken by every append."""
+    """Delayed fetches of followers, woken by every append."""
     deletions: Purgatory
-    """DeleteRecords, woken when a log start moves, here or on a follower."""
+    """Delayed DeleteRecords requests, woken when a log start moves, here or on a follower."""
     leadership_checks: Purgatory
-    """Coordinators that ask whether this broker still leads, woken by every fetch of a follower."""
+    """Coordinators' pending checks whether this broker still leads, woken by every fetch of a follower."""
     propose: Callable[[IsrOwner, Pending], object] | None = None
     """Proposes another ISR to the controller; None as long as no controller is known."""
 
     def wake_all(self, key: Hashable) -> None:
-        """Wake every request that waits on `key`: its role has changed."""
+        """Wake every request that waits on `key`, after the role of the partition has changed."""
         self.produces.wake(key)
         self.fetches.wake(key)
         self.replica_fetches.wake(key)
@@ -49,9 +51,9 @@ class FutureLog(Protocol):
 
     @property
     def log(self) -> Log:
-        """The log that grows in the other directory."""
+        """The log in the other directory."""
 
     def original_cut(self, offset: int) -> None:
-        """Note that the log of the partition was truncated to `offset`: the copy may have records above it
-        that the log no longer has.
+        """Handle a truncation of the partition's log to `offset`: the copy may have records that the log no
+        longer has.
         """

@@ -1,4 +1,4 @@
-"""The replica that a consumer reads from: one in its own rack (KIP-392).
+"""The replica that a consumer should read from: one in its own rack (KIP-392).
 
 Kafka's counterparts: `ReplicaManager.findPreferredReadReplica` and `RackAwareReplicaSelector`.
 """
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from kcompat.replication.leading.leader import Leader
 
 RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-"""The value of `replica.selector.class` that sends consumers to their rack."""
+"""Value of `replica.selector.class` that directs consumers to replicas in their rack."""
 
 
 class SameRack(Struct, frozen=True):
-    """The choice for a consumer in `rack` that connects to `listener`, made by broker `broker_id`."""
+    """Choice of a replica for a consumer in `rack` that connects to `listener`, by the broker `broker_id`."""
 
     rack: str
     listener: str
@@ -30,7 +30,7 @@ class SameRack(Struct, frozen=True):
     brokers: Mapping[int, BrokerInfo]
 
     def choose(self, leader: Leader, offset: int) -> int:
-        """Choose the replica in the consumer's rack that is in sync, has the offset, and has most records."""
+        """Return the in-sync replica in the consumer's rack that has the offset and the most records."""
         own = self.brokers.get(self.broker_id)
         if own is not None and own.rack == self.rack:
             return NO_REPLICA

@@ -1,8 +1,8 @@
-"""Delayed requests: requests that wait for an event of a partition.
+"""Delayed requests, which wait for an event of a partition.
 
-A waiter names the keys it waits on and has a deadline. An event on a key wakes its waiters; nothing polls. A
-waiter that raises fails its own promise and is removed; the caller of `wake` does not see the exception.
-Kafka's counterpart: `DelayedOperationPurgatory`; the event loop's timers replace its timing wheel.
+A waiter names the keys that it waits on and has a deadline. An event on a key wakes its waiters; nothing is
+polled. A waiter that raises fails its own promise and is removed; the caller of `wake` does not see the
+exception. Kafka's counterpart: `DelayedOperationPurgatory`; the event loop's timers replace its timing wheel.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class Waiter(Protocol[ResultCo]):
     """Request that is answered once it is ready, or at its deadline."""
 
     def try_complete(self, key: Hashable) -> ResultCo | None:
-        """Return the answer if it is ready after an event on `key`, else None."""
+        """Return the response if it is ready after an event on `key`, else None."""
 
     def expire(self) -> ResultCo:
-        """Return the answer at the deadline, or when the wait is ended early."""
+        """Return the response at the deadline, or when the wait is ended early."""
 
 
 class Delayed(Generic[Result]):
-    """Waiter in the purgatory, its keys and its timer."""
+    """Waiter in the purgatory, with its keys and its timer."""
 
     __slots__ = ("_keys", "_purgatory", "_timer", "_waiter", "promise")
 
@@ -44,7 +44,7 @@ class Delayed(Generic[Result]):
         self._timer: Timer | None = None
 
     def start(self, timer: Timer) -> None:
-        """Keep the timer of the deadline, to cancel it on completion."""
+        """Set the timer of the deadline, which is cancelled on completion."""
         self._timer = timer
 
     def wake_by(self, keys: Sequence[Hashable]) -> None:
@@ -66,7 +66,7 @@ class Delayed(Generic[Result]):
             self.promise.complete(result)
 
     def expire(self) -> None:
-        """Complete an unready waiter: at its deadline, or when its connection sends a new request."""
+        """Complete a waiter that is not ready, at its deadline or when its connection sends a new request."""
         if self.promise.done:
             return
         self._leave()
@@ -97,9 +97,10 @@ class Purgatory:
     def wait(
         self, waiter: Waiter[Result], keys: Iterable[Hashable], timeout_ms: float | None
     ) -> Delayed[Result]:
-        """Park a waiter that is not ready, until an event on one of `keys` makes it ready or it times out.
+        """Park a waiter that is not ready until an event on one of `keys` makes it ready, or until
+        `timeout_ms` has passed.
 
-        With None as `timeout_ms` it has no deadline.
+        With a `timeout_ms` of None the waiter has no deadline.
         """
         delayed = Delayed(self, waiter, tuple(keys))
         for key in delayed._keys:
@@ -109,7 +110,7 @@ class Purgatory:
         return delayed
 
     def wake(self, key: Hashable) -> None:
-        """Check the waiters of `key` at once, before the caller goes on."""
+        """Check the waiters of `key` now, before the caller continues."""
         waiting = self._waiting.get(key)
         if waiting is not None:
             for delayed in tuple(waiting):

@@ -1,6 +1,6 @@
-"""Reading a partition for a fetch (Kafka's `Partition.readRecords`).
+"""Reading of a partition for a fetch (Kafka's `Partition.readRecords`).
 
-Exceptions of a log that cannot be read pass through.
+Exceptions of a log that cannot be read are not caught here.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ NO_REPLICA = -1
 
 
 class FetchSpec(Struct):
-    """A partition in a fetch; offsets and epochs as in FetchRequest, -1 for an absent epoch."""
+    """Fields of one partition in a fetch; offsets and epochs as in FetchRequest, -1 for an absent epoch."""
 
     offset: int
     max_bytes: int
     leader_epoch: int = NO_EPOCH
     last_fetched_epoch: int = NO_EPOCH
     log_start_offset: int = -1
-    """The log start offset of a follower."""
+    """Log start offset of a follower; -1 from other clients."""
 
 
 class ReplicaChoice(Protocol):
-    """Sends a consumer to a replica that is nearer than the leader (KIP-392)."""
+    """Rule that directs a consumer to a replica that is nearer than the leader (KIP-392)."""
 
     def choose(self, leader: Leader, offset: int) -> int:
-        """Return the broker to read from; `NO_REPLICA` to read here."""
+        """Return the id of the broker to read from; `NO_REPLICA` to read from this one."""
 
 
 class PartitionReader(Struct, frozen=True):
-    """The client or follower that fetches, and how it reads (Kafka's `FetchParams`)."""
+    """Client or follower that fetches, and the way it reads (Kafka's `FetchParams`)."""
 
     isolation_level: int = READ_UNCOMMITTED
     replica_id: int = CONSUMER
-    """Id of the broker that follows; `CONSUMER` for any other client."""
+    """Id of the follower's broker; `CONSUMER` for any other client."""
     broker_epoch: int = -1
     """Broker epoch of the follower's registration; -1 if the request has none."""
     leader_only: bool = True
-    """Whether the reader cannot read from followers."""
+    """Whether the reader can read from the leader only."""
     choice: ReplicaChoice | None = None
 
     @property
@@ -64,7 +64,7 @@ ANY_CONSUMER = PartitionReader()
 
 
 class Fetched(Struct):
-    """The answer of one partition to a fetch. Offsets are those seen before the read."""
+    """Response to a fetch for one partition. Its offsets are those seen before the read."""
 
     error: ErrorCode
     high_watermark: int = -1
@@ -79,7 +79,7 @@ class Fetched(Struct):
 
     @property
     def ends_wait(self) -> bool:
-        """Whether the answer must not wait for more records."""
+        """Whether the response must be sent without waiting for more records."""
         return (
             bool(self.error)
             or self.diverging is not None
@@ -98,10 +98,10 @@ def read(
     *,
     aborted: bool,
 ) -> Fetched:
-    """Fill in the `answer` from the batch that holds `spec.offset` on, below `upper`; the last batch may be
-    cut short.
+    """Fill in the `answer` with records from the batch that contains `spec.offset` on, below `upper`; the
+    last batch may be incomplete.
 
-    `aborted` asks for the aborted transactions in the records that are read.
+    With `aborted`, the aborted transactions in the records are added.
     """
     offset = spec.offset
     if offset == log.log_end_offset and spec.last_fetched_epoch == log.epochs.latest and not aborted:

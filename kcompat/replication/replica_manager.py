@@ -1,6 +1,6 @@
 """All partitions of this broker, and the requests that wait on them (Kafka's `ReplicaManager`).
 
-The controller's decisions arrive here as roles; handlers look partitions up by topic name and index.
+The controller's decisions arrive as roles; request handlers find partitions by topic name and index.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 
 class PartitionFetcher(Protocol):
-    """Fetches records for partitions: from the brokers that lead them (`FetcherManager`), or from their logs
-    on this broker into other log directories (`Moves`).
+    """Copies records to partitions: from the leaders on other brokers (`FetcherManager`), or from a log on
+    this broker to another log directory (`Moves`).
     """
 
     def follow(self, partition: Partition) -> None:
-        """Fetch for a partition that has taken a role, if there is something to fetch."""
+        """Fetch for a partition that has taken a role, if the role requires it."""
 
     def leave(self, topic: str, index: int) -> None:
         """Stop fetching for a partition."""
@@ -50,11 +50,11 @@ MAX_FETCH_WAIT_MS: Final = 500
 SESSION_TIMEOUT_MS: Final = 18_000
 """Kafka's default of `zookeeper.session.timeout.ms`."""
 MOST_AWAITED: Final = 100
-"""Most absent partitions for which refused batches are remembered; one more, and all are forgotten."""
+"""Maximum number of absent partitions whose refused batches are remembered; beyond it all are forgotten."""
 
 
 class ReplicaManager:
-    """The partitions this broker has, by topic name and index."""
+    """The partitions of this broker, by topic name and index."""
 
     def __init__(
         self,
@@ -66,8 +66,10 @@ class ReplicaManager:
         max_fetch_wait_ms: int = MAX_FETCH_WAIT_MS,
         session_timeout_ms: int = SESSION_TIMEOUT_MS,
     ) -> None:
-        """The last three are `replica.lag.time.max.ms`, `replica.fetch.wait.max.ms` and
-        `zookeeper.session.timeout.ms`.
+        """Begin without partitions.
+
+        `max_lag_ms` is `replica.lag.time.max.ms`, `max_fetch_wait_ms` is `replica.fetch.wait.max.ms`, and
+        `session_timeout_ms` is `zookeeper.session.timeout.ms`.
         """
         self.broker_id = broker_id
         self._clock = clock
@@ -90,15 +92,15 @@ class ReplicaManager:
         self._leader_throttle, self._follower_throttle = ReplicationThrottle(), ReplicationThrottle()
         self._topics: dict[str, dict[int, Partition]] = {}
         self._offline: set[tuple[str, int]] = set()
-        """Partitions whose logs could not be opened when they were given a role."""
+        """Partitions whose logs could not be opened when they took a role."""
         self._awaited: dict[tuple[str, int], Refusals] = {}
-        """Batches that were refused because their partition was not here, by topic and index."""
+        """Batches that were refused because their partition was not on this broker, by topic and index."""
         self._listeners: dict[str, LeadershipListener] = {}
         self._fetchers: list[PartitionFetcher] = []
 
     @property
     def produces(self) -> Purgatory:
-        """Produces that wait for the in-sync replicas, or for the device."""
+        """Produce requests that wait for the in-sync replicas, or for a sync to the device."""
         return self._ports.produces
 
     @property
@@ -108,36 +110,36 @@ class ReplicaManager:
 
     @property
     def replica_fetches(self) -> Purgatory:
-        """Followers that wait for appends."""
+        """Fetches of followers that wait for appends."""
         return self._ports.replica_fetches
 
     @property
     def deletions(self) -> Purgatory:
-        """DeleteRecords that wait for the followers' log starts."""
+        """DeleteRecords requests that wait for the followers' log starts."""
         return self._ports.deletions
 
     @property
     def leadership_checks(self) -> Purgatory:
-        """Coordinators that wait to know whether this broker still leads."""
+        """Pending checks of coordinators whether this broker still leads."""
         return self._ports.leadership_checks
 
     def propose_to(self, propose: Callable[[IsrOwner, Pending], object]) -> None:
-        """Have leaders propose other ISRs through `propose` (`IsrProposals.submit`)."""
+        """Make leaders propose other ISRs through `propose` (`IsrProposals.submit`)."""
         self._ports.propose = propose
 
     def add_fetcher(self, fetcher: PartitionFetcher) -> None:
-        """Report every later role of a partition to `fetcher`."""
+        """Call `fetcher` with every later role of a partition."""
         self._fetchers.append(fetcher)
 
     def on_leadership(self, topic: str, listener: LeadershipListener) -> None:
-        """Call `listener` when the role or existence of a partition of `topic` changes.
+        """Call `listener` when a partition of `topic` changes its role, is added or is removed.
 
-        Coordinators load by it. An exception of the listener does not prevent the role.
+        Coordinators load their partitions by it. An exception of the listener does not prevent the role.
         """
         self._listeners[topic] = listener
 
     def get(self, topic: str, index: int) -> Partition | None:
-        """Return the partition, None if this broker has no replica of it."""
+        """Return the partition; None if this broker has no replica of it."""
         partitions = self._topics.get(topic)
         return None if partitions is None else partitions.get(index)
 
@@ -155,7 +157,7 @@ class ReplicaManager:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def note_refusal(self, topic: str, index: int, header: BatchHeader, error: ErrorCode) -> None:
-        """Remember that a batch is refused with `error`, as its partition is not here."""
+        """Record that a batch was refused with `error` because its partition is not on this broker."""
         key = (topic, index)
         if key not in self._awaited and len(self._awaited) >= MOST_AWAITED:
             self._awaited.clear()
@@ -167,7 +169,7 @@ class ReplicaManager:
         return (topic, index) in self._offline if partition is None else partition.log.is_failed
 
     def mark_offline(self, topic: str, index: int) -> None:
-        """Note that the log of a partition cannot be opened here."""
+        """Record that the log of a partition cannot be opened."""
         self._offline.add((topic, index))
 
     def __iter__(self) -> Iterator[Partition]:
@@ -175,7 +177,7 @@ class ReplicaManager:
             yield from partitions.values()
 
     def add(self, log: Log, config: TopicConfig, high_watermark: int) -> Partition:
-        """Add a partition without a role; `high_watermark` as checkpointed (0 for a new log)."""
+        """Add a partition without a role; `high_watermark` is the checkpointed one (0 for a new log)."""
         partition = Partition(log, self._ports, high_watermark=high_watermark)
         self._obey(partition, config)
         self._topics.setdefault(log.topic, {})[log.partition] = partition
@@ -186,7 +188,7 @@ class ReplicaManager:
         return partition
 
     def topics(self) -> list[str]:
-        """The topics this broker has partitions of."""
+        """Return the topics of which this broker has partitions."""
         return list(self._topics)
 
     def has_topic(self, topic: str) -> bool:
@@ -194,7 +196,7 @@ class ReplicaManager:
         return topic in self._topics
 
     def configure(self, topic: str, config: TopicConfig) -> None:
-        """Make a topic's partitions obey a changed configuration."""
+        """Apply a changed configuration to a topic's partitions."""
         storage = log_config(config)
         for partition in self._topics[topic].values():
             self._obey(partition, config)
@@ -212,12 +214,12 @@ class ReplicaManager:
         )
 
     def throttle(self, leader_rate: int, follower_rate: int, samples: int, sample_ms: int) -> None:
-        """Limit the bytes per second that throttled replicas are sent and take, over a window of samples."""
+        """Limit the bytes per second that throttled replicas send and receive, over a window of samples."""
         self._leader_throttle.configure(leader_rate, samples, sample_ms)
         self._follower_throttle.configure(follower_rate, samples, sample_ms)
 
     def take_role(self, topic: str, index: int, role: Role) -> ErrorCode:
-        """Give a partition the role that the controller decided (LeaderAndIsr)."""
+        """Make a partition take the role that the controller decided (LeaderAndIsr)."""
         partition = self.get(topic, index)
         if partition is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -229,7 +231,7 @@ class ReplicaManager:
         return error
 
     def stop(self, topic: str, index: int) -> None:
-        """Keep a partition, but stop leading and following (StopReplica without deletion)."""
+        """Keep a partition, but stop its leading and following (StopReplica without deletion)."""
         partition = self.get(topic, index)
         if partition is not None:
             self._leave(topic, index)
@@ -241,7 +243,9 @@ class ReplicaManager:
             fetcher.leave(topic, index)
 
     def shrink_isrs(self) -> None:
-        """Propose ISRs without followers that fell behind; called twice in `replica.lag.time.max.ms`."""
+        """Propose ISRs without the followers that fell behind. Called twice in each
+        `replica.lag.time.max.ms`.
+        """
         now_ms = self._clock.now_ms()
         for partition in self:
             partition.shrink_isr(now_ms)
@@ -261,7 +265,7 @@ class ReplicaManager:
         return partition
 
     def high_watermarks(self) -> dict[tuple[str, int], int]:
-        """Return the high watermark of each partition, for `replication-offset-checkpoint`."""
+        """Return the high watermark of each partition, for the file `replication-offset-checkpoint`."""
         return {(partition.topic, partition.index): partition.high_watermark for partition in self}
 
     def _tell(self, partition: Partition) -> None:

@@ -9,7 +9,7 @@ from kcompat.protocol.constants import NO_EPOCH, NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 
 NO_ROLE = Role(leader=NO_LEADER, leader_epoch=NO_EPOCH, isr=(), replicas=())
-"""Role of a replica for which the controller has not decided yet."""
+"""Role of a replica before the controller's first decision."""
 
 
 class ReplicaIdentity(Protocol):
@@ -29,13 +29,14 @@ class ReplicaIdentity(Protocol):
 
 
 class Follower:
-    """State of a replica that does not lead: another broker leads, no broker does, or the role is unknown."""
+    """State of a replica that does not lead: another broker leads, none does, or the role is unknown."""
 
     __slots__ = ("_is_retired", "epoch", "high_watermark")
 
     def __init__(self, epoch: int, high_watermark: int, *, is_retired: bool = False) -> None:
-        """`epoch` is the current leader epoch, `high_watermark` the last one that the leader sent.
-        `is_retired` is set once the replica has left this broker.
+        """Begin with the current leader epoch (`epoch`) and the last high watermark that the leader sent.
+
+        `is_retired` means that the replica was removed from this broker.
         """
         self.epoch = epoch
         self.high_watermark = high_watermark
@@ -47,8 +48,9 @@ class Follower:
         return self.epoch != NO_EPOCH and not self._is_retired
 
     def refusal(self, *, has_failed: bool) -> ErrorCode:
-        """Return the error for a client that takes this replica for the leader. `has_failed` tells whether
-        the disk of the replica has failed.
+        """Return the error for a client that takes this replica for the leader.
+
+        `has_failed` says whether the disk of the replica has failed.
         """
         if self._is_retired:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,4 +1,4 @@
-"""Settings of logs from the configuration of their topics, and of the log cleaner from the broker's."""
+"""Settings of logs from their topics' configuration, and of the log cleaner from the broker's."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def log_config(topic: TopicConfig) -> LogConfig:
 
 
 def cleaner_config(broker: BrokerConfig) -> CleanerConfig:
-    """Return the `log.cleaner.*` keys of the broker."""
+    """Return the settings in the broker's `log.cleaner.*` keys."""
     return CleanerConfig(
         enabled=bool(broker.get("log.cleaner.enable")),
         threads=broker.integer("log.cleaner.threads"),

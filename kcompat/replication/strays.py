@@ -1,29 +1,29 @@
-"""Stray replicas: logs of partitions that the cluster has assigned to other brokers are put out of the way.
+"""Stray replicas: logs of partitions that the cluster has assigned to other brokers are removed or set aside.
 
-The controller writes the new replicas of a partition first and has the former ones deleted then
-(StopReplica). A broker that is down at that moment is not told, nor is one whose controller dies in between.
-The next full UpdateMetadata shows such a broker that the partition has other replicas. It then reads the
-assignment in the metadata store.
+The controller writes the new replicas of a partition first, and then has the former ones deleted
+(StopReplica). A broker that is down at that time gets no such request, nor may a broker whose controller
+fails in between. The next full UpdateMetadata shows such a broker that the partition has other replicas. It
+then reads the assignment in the metadata store.
 
-If this process had a role for the partition, it deletes the log, as the StopReplica asks that is missing or
-still on its way. Otherwise it renames the directory of the log to `-stray`, and the files stay until the user
-deletes them: a store that was restored from a backup has the replicas of long ago, and a log that is a stray
-to it may be the only copy there is.
+If this process had a role for the partition, it deletes the log, as the missing or pending StopReplica would.
+Otherwise it renames the directory of the log to `-stray`, and the files stay until the user deletes them: a
+store that was restored from a backup has old assignments, and a log that they make a stray may be the only
+copy.
 
 Kafka's counterpart: brokers in KRaft mode look for strays when they start, and rename them
-(`LogManager.isStrayKraftReplica`, `asyncDelete`). With ZooKeeper, Kafka's brokers keep strays as they are.
+(`LogManager.isStrayKraftReplica`, `asyncDelete`). With ZooKeeper, Kafka's brokers keep strays unchanged.
 
-A log is a stray only if all of this holds; otherwise it may be needed again:
+A log is a stray only if all of these conditions hold; otherwise it may be needed again:
 
-- The log has the topic id that the store has for the topic. A topic that the store does not know, or knows
-  under another id, is left alone, as is a log without a topic id.
-- The assignment was changed since the topic was made. If it never was, no replica has moved: the log comes
-  from elsewhere, as where another broker's directories were adopted without it
+- The log has the topic id that the store has for the topic. The log of a topic that the store does not know,
+  or knows under another id, is not changed, nor is a log without a topic id.
+- The assignment was changed since the topic was created. If it never was, no replica has moved, and the log
+  has another origin, for example another broker's directories that were adopted without that broker
   (`kcompat.migration.adoption`).
-- The store was read under the broker's present registration, so it is not behind what this broker or a
-  controller has told others since.
-- The leader epoch that the controller showed is newer than that of the log and of any role of this replica. A
-  replica is assigned in a new leader epoch, so one that was assigned here again since has a newer one.
+- The store was read under the broker's present registration, so its content is not older than anything that
+  this broker or a controller has sent since.
+- The leader epoch in the UpdateMetadata is newer than that of the log and of any role of this replica. A
+  replica is assigned in a new leader epoch, so a replica that was assigned here again since has a newer one.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ logger = logging.getLogger(__name__)
 
 
 class Nodes(Protocol):
-    """The part of a `MetadataStore` that is needed here."""
+    """The method of a `MetadataStore` that this module uses."""
 
     async def get_many(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
-        """Return the data of each node, None where there is none."""
+        """Return the data and Stat of each node, None for nodes that do not exist."""
 
 
 class StrayReplicas:
-    """Deletes the stray replicas of one broker or sets them aside, from when it is made to `stop`."""
+    """Deletes the stray replicas of one broker, or sets them aside, from its creation to `stop`."""
 
     def __init__(
         self, store: Nodes, registration: Registration, logs: LogManager, replicas: ReplicaManager
@@ -77,8 +77,9 @@ class StrayReplicas:
         self._epochs = registration.subscribe(lambda _: self._check_soon())
 
     def suspect(self, shown: Iterable[UpdatedPartition]) -> None:
-        """Look these partitions up in the store and put away what this broker still has of them. The
-        controller showed each of them with other replicas.
+        """Look up these partitions in the store, and remove or set aside their logs if they are strays.
+
+        The controller's update has only other brokers as the replicas of each of them.
         """
         found = {(each.topic, each.index): each for each in shown if self._has_stray(each)}
         if found:
@@ -86,14 +87,14 @@ class StrayReplicas:
             self._check_soon()
 
     async def stop(self) -> None:
-        """Put no further logs away, and wait until that is certain."""
+        """Stop removing logs, and wait until the removal under way has ended."""
         self.abandon()
         if self._checking is not None:
             with suppress(asyncio.CancelledError):
                 await self._checking
 
     def abandon(self) -> None:
-        """Put no further logs away."""
+        """Stop removing logs."""
         self._epochs.cancel()
         if self._checking is not None:
             self._checking.cancel()
@@ -106,7 +107,7 @@ class StrayReplicas:
     async def _check(self) -> None:
         while self._suspected:
             suspected, self._suspected = self._suspected, {}
-            # A StopReplica that follows the UpdateMetadata has deleted most of them by now.
+            # A StopReplica that follows the UpdateMetadata has deleted most of these logs by now.
             strays = [each for each in suspected.values() if self._has_stray(each)]
             epoch = self._registration.epoch
             try:
@@ -121,7 +122,9 @@ class StrayReplicas:
                     self._put_away(each)
 
     async def _assignments(self, topics: Sequence[str]) -> Mapping[str, znodes.TopicAssignment]:
-        """Return the assignment of each of these topics that exists and was changed since it was made."""
+        """Return the assignments of those of these topics that exist and whose assignment was changed since
+        creation.
+        """
         if not topics:
             return {}
         nodes = await self._store.get_many([znodes.topic_path(topic) for topic in topics])
@@ -141,7 +144,7 @@ class StrayReplicas:
         return self._replicas.broker_id not in topic.replicas[shown.index]
 
     def _has_stray(self, shown: UpdatedPartition) -> bool:
-        """Return whether this broker has a log of this topic id, no newer than the metadata update."""
+        """Return whether this broker has a log with this topic id, no newer than the metadata update."""
         key = (shown.topic, shown.index)
         log = self._log(key)
         if log is None or log.topic_id == ZERO_UUID or log.topic_id != shown.topic_id:
@@ -153,13 +156,13 @@ class StrayReplicas:
         return max(log.epochs.latest, role_epoch) < shown.info.leader_epoch
 
     def _log(self, key: TopicPartition) -> Log | None:
-        """Return the log of a partition, or the copy that was to replace a log that is gone."""
+        """Return the log of a partition; if it is gone, the copy that was to replace it."""
         return self._logs.get(*key) or self._logs.futures.get(*key)
 
     def _put_away(self, shown: UpdatedPartition) -> None:
-        """Delete a log that had a role in this process, and set aside another one.
+        """Delete a log that had a role in this process; set aside any other log.
 
-        The copy that was to replace it is deleted, unless it is the only one.
+        The copy that was to replace the log is deleted, unless it is the only one.
         """
         key, others = (shown.topic, shown.index), list(shown.info.replicas)
         log, had_role = self._log(key), self._replicas.get(*key) is not None

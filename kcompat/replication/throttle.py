@@ -26,18 +26,18 @@ NO_LIMIT: Final = 2**63 - 1
 
 
 class ReplicationThrottle:
-    """Bytes per second over a window of samples, and the limit on them."""
+    """Rate of traffic in bytes per second over a window of samples, and the limit on it."""
 
     __slots__ = ("_begun_ms", "_bytes", "_limit", "_sample_ms", "_samples")
 
     def __init__(self) -> None:
-        """There is no limit before `configure`."""
+        """Begin without a limit; `configure` sets one."""
         self._begun_ms: deque[int] = deque()
         self._bytes: deque[int] = deque()
         self.configure(NO_LIMIT, 11, 1000)
 
     def configure(self, limit: int, samples: int, sample_ms: int) -> None:
-        """Set a limit in bytes per second over so many samples of that length."""
+        """Set a limit in bytes per second over a window of `samples` samples of `sample_ms` each."""
         self._limit = limit
         self._samples = samples
         self._sample_ms = sample_ms
@@ -51,7 +51,7 @@ class ReplicationThrottle:
         self._forget(now_ms)
 
     def is_exceeded(self, now_ms: int) -> bool:
-        """Return whether the rate exceeds the limit. The first sample counts as a whole one."""
+        """Return whether the rate exceeds the limit. An incomplete first sample counts as a whole one."""
         if self._limit == NO_LIMIT:
             return False
         self._forget(now_ms)

@@ -1,7 +1,7 @@
 """Session of one broker with a `ProcessStore`.
 
-No connection can break between the two. Sessions are suspended, resumed and ended by calls: of a server that
-lends the store to other processes, or of a test.
+No connection between the session and the store can break. Sessions are suspended, resumed and ended by calls:
+from a server that shares the store with other processes, or from a test.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class SharedTree(Protocol):
-    """The tree that the sessions of a process share, as a session sees it: a `ProcessStore`."""
+    """Tree that the sessions of a process share, with the methods that a session uses: a `ProcessStore`."""
 
     @property
     def tree(self) -> Tree:
-        """The nodes, to be read only."""
+        """The tree of all nodes; callers must not change it."""
 
     async def commit(self, session_id: int, ops: Sequence[Op]) -> list[OpResult]:
-        """Run `ops` as one transaction."""
+        """Run `ops` as one transaction of a session."""
 
     def admit(self, session: ProcessSession) -> int:
         """Reopen a session that has ended, and return its new id."""
@@ -51,29 +51,29 @@ class ProcessSession(Session):
 
     @property
     def last_zxid(self) -> int:
-        """The id of the last transaction in the store."""
+        """Id of the last transaction in the store."""
         return self._store.tree.zxid
 
     async def get(self, path: str) -> tuple[bytes, Stat]:
-        """Data and Stat of a node, or `NoNodeError`."""
+        """Return the data and Stat of a node. Raises `NoNodeError`."""
         await self._ready()
         node = self._store.tree.get(path)
         return node.data or b"", node.stat()
 
     async def get_many(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
-        """Data and Stat of each node."""
+        """Return the data and Stat of each node, None for nodes that do not exist."""
         await self._ready()
         nodes = self._store.tree.nodes
         return [(node.data or b"", node.stat()) if (node := nodes.get(path)) else None for path in paths]
 
     async def exists(self, path: str) -> Stat | None:
-        """The Stat of a node."""
+        """Return the Stat of a node; None if it does not exist."""
         await self._ready()
         node = self._store.tree.nodes.get(path)
         return None if node is None else node.stat()
 
     async def children(self, path: str) -> list[str]:
-        """Sorted names of children, or `NoNodeError`."""
+        """Return the sorted names of a node's children. Raises `NoNodeError`."""
         await self._ready()
         return sorted(self._store.tree.get(path).children)
 
@@ -85,12 +85,12 @@ class ProcessSession(Session):
         return results
 
     def watch(self, path: str, listener: Callable[[WatchEvent], object]) -> Watch:
-        """Report changes of a node and of its children's names."""
+        """Call `listener` with the changes of a node and of the names of its children."""
         self._insist()
         return self._watches.add(path, listener)
 
     def report(self, event: WatchEvent) -> None:
-        """Report changes to the watches, unless the session is suspended."""
+        """Report a change to the watches, unless the session is suspended."""
         if self._state is SessionState.CONNECTED:
             self._watches.tell(event.path, event)
 
@@ -113,15 +113,16 @@ class ProcessSession(Session):
                 self._take_up()
 
     async def lapse(self) -> None:
-        """End the suspended session, so that other sessions see its nodes go; it learns
-        of that in `resume`.
+        """End the suspended session in the store, so that other sessions see its ephemeral nodes removed.
+
+        The session itself learns of its end in `resume`.
         """
         assert self._state is SessionState.SUSPENDED, "who is connected hears at once: `expire`"
         self._has_lapsed = True
         await self._store.end(self)
 
     async def expire(self) -> None:
-        """End the session as the store does after its timeout."""
+        """End the session as the store does when the session timeout has passed."""
         if self._state is not SessionState.EXPIRED:
             self.suspend()
             await self._store.end(self)

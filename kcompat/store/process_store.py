@@ -1,10 +1,10 @@
 """The metadata store of the brokers of one process: a tree in memory, whose transactions become durable
-before a reader sees them.
+before readers see them.
 
 `ProcessStore` holds the tree and its journal; `ProcessStore.session()` gives each broker its own
-`MetadataStore`. Sessions end when they are closed or made to expire, or when the process ends: opening the
-store again removes the ephemeral nodes it finds. The journal also keeps the sessions of network clients.
-These outlive the process if the ZooKeeper server takes them over (`take_over_sessions`).
+`MetadataStore`. Sessions end when they are closed or made to expire, or when the process ends: when the store
+is opened again, it removes the ephemeral nodes of earlier sessions. The journal also keeps the sessions of
+network clients, which outlive the process if the ZooKeeper server takes them over (`take_over_sessions`).
 
 Transactions that are submitted while the journal is busy become durable together, with one wait for the disk.
 """
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_TOGETHER = 64
-"""Most transactions that share one wait for the disk: more would hold the event loop too long."""
+"""Maximum number of transactions that share one wait for the disk; more would block the event loop for too
+long.
+"""
 
 
 class Journal(Protocol):
@@ -45,7 +47,7 @@ class Journal(Protocol):
         """
 
     def close(self) -> None:
-        """Release the files."""
+        """Close the files."""
 
 
 class _MemoryJournal:
@@ -120,19 +122,20 @@ class ProcessStore:
         return self._tree
 
     def take_over_sessions(self) -> Mapping[int, StoredSession]:
-        """Return the sessions that outlive processes; from now on the caller ends them. Call this before the
-        first `session`.
+        """Return the stored sessions of network clients; the caller is responsible for ending them. Call this
+        before the first `session`.
         """
         self._left_over -= self._tree.sessions.keys()
         return self._tree.sessions
 
     def subscribe(self, listener: Callable[[NodeChange], object]) -> Watch:
-        """Call `listener` with every change once it is durable, before its caller gets the result."""
+        """Call `listener` with every change once it is durable, before the call that made it returns."""
         return self._listeners.add(None, listener)
 
     async def session(self) -> ProcessSession:
-        """Open a session. The first call ends the sessions left by a previous process, unless they were taken
-        over.
+        """Open a session.
+
+        The first call ends the sessions left by a previous process, unless they were taken over.
         """
         left_over, self._left_over = self._left_over, set()
         if left_over:
@@ -147,7 +150,7 @@ class ProcessStore:
         return next(self._session_ids)
 
     async def commit(self, session_id: int, ops: Sequence[Op | SetAcl]) -> list[OpResult]:
-        """Run `ops` as one transaction of a session; see `transact`."""
+        """Run `ops` as one transaction of a session (see `transact`), and return their results."""
         _, results = await self.transact(session_id, lambda transaction: [transaction.run(op) for op in ops])
         return results
 
@@ -163,7 +166,9 @@ class ProcessStore:
         return await self.submit(session_id, work)
 
     def submit(self, session_id: int, work: Callable[[TreeTransaction], T]) -> asyncio.Future[tuple[int, T]]:
-        """Queue a transaction; the future gives its id and the result of `work` once it is durable."""
+        """Queue a transaction; the future yields its id and the result of `work` once the transaction is
+        durable.
+        """
         future: asyncio.Future[tuple[int, T]] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(session_id, work, future))
         if self._writer is None:
@@ -188,7 +193,8 @@ class ProcessStore:
                 transaction = TreeTransaction(self._tree, each.session_id, self._wall_ms(), zxid + 1, staged)
                 result = each.work(transaction)
             except Exception as error:
-                # Fail the caller in turn, so that it finds in the tree the change that made it fail.
+                # Fail the caller only after the earlier transactions, so that it finds the change that made
+                # it fail in the tree.
                 done.append((each, None, error))
                 continue
             done.append((each, transaction, result))

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 class Session(ABC):
-    """A session of a store: its state, which listeners follow, and operations on one node made of `multi`."""
+    """A session of a store: its state, its listeners, and operations on single nodes that are built on
+    `multi`.
+    """
 
     def __init__(self, session_id: int, state: SessionState) -> None:
         self._session_id = session_id
@@ -24,7 +26,7 @@ class Session(ABC):
 
     @property
     def session_id(self) -> int:
-        """Id carried by its ephemeral nodes; another after `renew`."""
+        """Id of the session, which owns its ephemeral nodes; a new one after `renew`."""
         return self._session_id
 
     @property
@@ -38,7 +40,7 @@ class Session(ABC):
 
     @abstractmethod
     async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
-        """Run all of `ops`, or none."""
+        """Run all of `ops` as one transaction, or none of them."""
 
     async def create(
         self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False

@@ -1,11 +1,11 @@
 """The journal of a `ProcessStore` in one SQLite file, `metadata.db` in the data directory.
 
-One row a node, one a session that outlives the process. A transaction of the store is one of SQLite's, or a
-part of one, in WAL mode with `synchronous=FULL`: the commit returns after the log is on the disk, so an
-answered change survives a kill and a power cut. Only the commit waits for the disk, and it does so on a
-helper thread; the statements before it run where the caller runs.
+The file has one row for each node, and one for each session that outlives the process. SQLite commits one or
+more transactions of the store at a time, in WAL mode with `synchronous=FULL`: the commit returns after the
+write-ahead log is on the disk, so a confirmed change survives a kill and a power cut. Only the commit waits
+for the disk, on a helper thread; the statements before it run on the caller's thread.
 
-The file is held with an exclusive lock while open: a second process is refused.
+The file is locked exclusively while it is open, so a second process cannot open it.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ class SqliteJournal:
     """Journal of the store in one SQLite file."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the file; `StoreUnavailableError` says in one sentence why that cannot be."""
+        """Open or create the file. Raises `StoreUnavailableError`, with the reason in one sentence."""
         self._path = path
         try:
-            # No isolation level: transactions begin and end where this module says so. Another thread may
-            # use the connection, as commits are made by the helper thread.
+            # Without an isolation level, transactions begin and end only where this module says so. The
+            # connection may be used by other threads, because the helper thread commits.
             self._db = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
             raise StoreUnavailableError(f"the metadata store {path} cannot be opened: {error}") from error
@@ -103,7 +103,7 @@ class SqliteJournal:
             raise self._damaged(error) from error
 
     async def write(self, zxid: int, staged: Staged) -> None:
-        """Write the changes, and wait for the disk."""
+        """Write the changes of transactions, and wait until they are on the disk."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
@@ -145,7 +145,7 @@ class SqliteJournal:
             raise self._unavailable(error) from error
 
     def close(self) -> None:
-        """Merge the write-ahead log into the file, and release it."""
+        """Merge the write-ahead log into the file, and close the file."""
         self._db.close()
 
     def _prepare(self) -> None:
@@ -171,7 +171,9 @@ class SqliteJournal:
             self._db.executescript(_FROM_1_TO_2)
 
     def _create(self) -> None:
-        """Make the tables, and wait for the disk when they are there: before that nothing can be lost."""
+        """Create the tables, and wait until they are on the disk. The statements before need no wait, as
+        nothing is stored yet.
+        """
         self._db.execute("PRAGMA synchronous = OFF")
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.executescript(_SCHEMA)
@@ -197,7 +199,9 @@ class SqliteJournal:
 
 
 def _stored_node(row: tuple[Any, ...]) -> StoredNode:
-    """A node from the columns after its path; no access control list stands for the open one."""
+    """Return the node in the columns after the path; a missing access control list
+    means `OPEN_ACL`.
+    """
     node = StoredNode(*row[:-1])
     if row[-1] is not None:
         node.acl = msgspec.json.decode(row[-1], type=Acl)

@@ -1,4 +1,4 @@
-"""Listeners by the subject that they subscribed to, called in the order of their subscriptions."""
+"""Listeners by the key that they subscribed to, called in the order of their subscriptions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Event = TypeVar("Event")
 
 
 class Subscribers(Generic[Key, Event]):
-    """Listeners by key. A listener that raises is logged, and the others are called all the same."""
+    """Listeners by key. An exception of a listener is logged, and the other listeners are still called."""
 
     def __init__(self, what: str) -> None:
-        """`what` names a listener in the log."""
+        """Make a table without listeners; `what` names a listener in log messages."""
         self._what = what
         self._listeners: dict[Key, list[Subscription[Key, Event]]] = {}
 
@@ -28,7 +28,7 @@ class Subscribers(Generic[Key, Event]):
         return subscription
 
     def tell(self, key: Key, event: Event) -> None:
-        """Call the present listeners of `key`."""
+        """Call the present listeners of `key` with an event."""
         for subscription in tuple(self._listeners.get(key, ())):
             with contained(self._what):
                 subscription.listener(event)
@@ -46,7 +46,7 @@ class Subscribers(Generic[Key, Event]):
 
 
 class Subscription(Generic[Key, Event]):
-    """Subscription of one listener, which can be cancelled."""
+    """Subscription of one listener to a key, which can be cancelled."""
 
     __slots__ = ("_key", "_listeners", "listener")
 

@@ -1,8 +1,8 @@
-"""The nodes of a `ProcessStore` and transactions over them. Pure: no files, no clock.
+"""The nodes of a `ProcessStore` and transactions on them. Pure: no files, no clock.
 
-A `TreeTransaction` stages its changes over the tree, sees its own earlier operations, and changes nothing
-until it is applied; the store makes the staged nodes durable in between. So a reader never sees what a crash
-could take back.
+A `TreeTransaction` stages changes on top of the tree, sees its own earlier operations, and does not change
+the tree until it is applied; the store makes the staged nodes durable before that. So a reader never sees a
+change that a crash could undo.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ ROOT = "/"
 
 
 class StoredNode(Struct, gc=False):
-    """One node: its data, what `Stat` tells of it, who may use it, and the names of its children."""
+    """A node: its data, the fields of its `Stat`, its access control list, and the names of its children."""
 
     data: bytes | None
-    """Data of the node. None is ZooKeeper's null, which only its own clients write."""
+    """Data of the node. None is ZooKeeper's null, which only ZooKeeper clients write."""
     czxid: int
     mzxid: int
     ctime_ms: int
@@ -78,7 +78,9 @@ class StoredNode(Struct, gc=False):
 
     @property
     def children_ever(self) -> int:
-        """Number of children that were ever made: the number after the name of a sequential one."""
+        """Number of children ever created, which is the number appended to the name of the next sequential
+        child.
+        """
         return (self.cversion + len(self.children)) // 2
 
     def add_child(self, name: str) -> None:
@@ -89,7 +91,7 @@ class StoredNode(Struct, gc=False):
             self.children = {name}
 
     def copy(self) -> StoredNode:
-        """Return a copy to change in a transaction."""
+        """Return a copy of the node, for a transaction to change."""
         return StoredNode(
             self.data,
             self.czxid,
@@ -107,14 +109,16 @@ class StoredNode(Struct, gc=False):
 
 
 class StoredSession(Struct, frozen=True, gc=False):
-    """A session that outlives the process which made it: its client has the password, and comes back."""
+    """A session that outlives the process that opened it: its client may reconnect with the session's
+    password.
+    """
 
     password: bytes
     timeout_ms: int
 
 
 class NodeChange(Struct, frozen=True, gc=False):
-    """A change of a node, and the access list of that node."""
+    """A change of a node, with the node's access control list."""
 
     event: WatchEvent
     acl: Acl
@@ -129,7 +133,7 @@ class Tree:
         nodes: Iterable[tuple[str, StoredNode]] = (),
         sessions: Iterable[tuple[int, StoredSession]] = (),
     ) -> None:
-        """Take nodes as they were stored: any order, children not yet linked."""
+        """Link stored nodes to a tree; they come in any order, and their sets of children are empty."""
         self.zxid = zxid
         self.sessions = dict(sessions)
         self.nodes: dict[str, StoredNode] = {ROOT: StoredNode(b"", 0, 0, 0, 0, 0, 0, 0, 0)}
@@ -139,14 +143,14 @@ class Tree:
                 self.get(parent_of(path)).add_child(name_of(path))
 
     def get(self, path: str) -> StoredNode:
-        """The node at `path`, or `NoNodeError`."""
+        """Return the node at `path`. Raises `NoNodeError`."""
         node = self.nodes.get(path)
         if node is None:
             raise NoNodeError(f"{path} does not exist")
         return node
 
     def ephemerals(self, session_id: int | None = None) -> list[str]:
-        """Paths of the ephemeral nodes of one session, or of all of them."""
+        """Return the paths of the ephemeral nodes of one session; of all sessions if `session_id` is None."""
         return [
             path
             for path, node in self.nodes.items()
@@ -167,7 +171,7 @@ class Tree:
 
 
 class Staged(Struct):
-    """The effect of a transaction: nodes and sessions as they will be, None for removed ones."""
+    """Effect of a transaction: the new state of each changed node and session, None for removed ones."""
 
     nodes: dict[str, StoredNode | None]
     sessions: dict[int, StoredSession | None]
@@ -181,14 +185,16 @@ class Staged(Struct):
         return bool(self.nodes or self.sessions)
 
     def add(self, later: Staged) -> None:
-        """Add the effect of a later transaction."""
+        """Add the effect of a later transaction to this one."""
         self.nodes |= later.nodes
         self.sessions |= later.sessions
 
 
 class TreeTransaction:
-    """Operations of one session, staged over a tree and over the transactions `before` that are not applied
-    yet, the last of which has the id `zxid` - 1.
+    """Operations of one session, staged on top of a tree.
+
+    `before` is the effect of earlier transactions that are not applied to the tree yet; the last of them has
+    the id `zxid` - 1.
     """
 
     def __init__(
@@ -204,25 +210,25 @@ class TreeTransaction:
         self._staged = self.staged.nodes
 
     def find(self, path: str) -> StoredNode | None:
-        """Return the node at `path` after the operations so far, to be read only."""
+        """Return the node at `path` after the operations so far, or None; callers must not change it."""
         for staged in (self._staged, self._before.nodes):
             if path in staged:
                 return staged[path]
         return self._tree.nodes.get(path)
 
     def has_session(self, session_id: int) -> bool:
-        """Return whether this session exists among those that outlive the process."""
+        """Return whether a session with this id is stored."""
         for staged in (self.staged.sessions, self._before.sessions):
             if session_id in staged:
                 return staged[session_id] is not None
         return session_id in self._tree.sessions
 
     def open_session(self, session_id: int, session: StoredSession) -> None:
-        """Add a session that outlives the process."""
+        """Store a session that outlives the process."""
         self.staged.sessions[session_id] = session
 
     def end_sessions(self, ids: Collection[int]) -> None:
-        """Remove the ephemeral nodes of sessions, and the sessions themselves if they are stored."""
+        """Remove the ephemeral nodes of these sessions, and the stored sessions among them."""
         self.staged.sessions |= {each: None for each in ids if self.has_session(each)}
         before = [path for path, node in self._before.nodes.items() if node is not None]
         for path in dict.fromkeys((*self._tree.ephemerals(), *before)):

@@ -1,4 +1,4 @@
-"""Access control lists: which client may do what with a node, and how a client proves its identity.
+"""Access control lists: the permissions of clients on a node, and the proof of a client's identity.
 
 An identity is a scheme and an id. The schemes are those that ZooKeeper has without configuration: `world`,
 `ip` and `digest`; `auth` in a list to set stands for all identities that the client has proved.
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from kcompat.store.interface import Acl
 
 Identity = tuple[str, str]
-"""Scheme, and the client's id in it."""
+"""Scheme, and the id of a client in that scheme."""
 
 
 class Permission(IntFlag):
-    """Permissions that an access list can give."""
+    """Permissions that an access control list can give."""
 
     READ = 1
     WRITE = 2
@@ -36,18 +36,18 @@ class Permission(IntFlag):
 
 
 READ_ONLY: Acl = (Access(Permission.READ, "world", "anyone"),)
-"""Access list that lets everyone read and nothing else."""
+"""Access control list that lets every client read the node and do nothing else."""
 
 
 def digest_identity(proof: bytes) -> Identity:
-    """The identity of a client that knows `user:password`."""
+    """Return the digest identity of a client that has sent `user:password`."""
     text = proof.decode("utf-8", "replace")
     digest = hashlib.sha1(text.encode(), usedforsecurity=False).digest()
     return "digest", f"{text.partition(':')[0]}:{b64encode(digest).decode()}"
 
 
 def allows(acl: Acl, permission: Permission, identities: Iterable[Identity]) -> bool:
-    """Whether one of the entries allows one of the identities one of the permissions."""
+    """Return whether an entry of the list gives one of the identities at least one of the permissions."""
     return not acl or any(
         entry.permissions & permission
         and (
@@ -59,13 +59,13 @@ def allows(acl: Acl, permission: Permission, identities: Iterable[Identity]) -> 
 
 
 def insist(acl: Acl, permission: Permission, identities: Iterable[Identity]) -> None:
-    """Raise NO_AUTH unless `acl` allows the permission."""
+    """Raise RefusedError with NO_AUTH unless `acl` gives one of the identities the permission."""
     if not allows(acl, permission, identities):
         raise RefusedError(Code.NO_AUTH)
 
 
 def accept(asked: Sequence[ACL], identities: Sequence[Identity]) -> Acl:
-    """Return the list to store for the list `asked`. Raises `RefusedError` with INVALID_ACL."""
+    """Return the list to store for the requested list. Raises `RefusedError` with INVALID_ACL."""
     accepted: list[Access] = []
     for entry in dict.fromkeys(asked):
         scheme, name = entry.id.scheme or "", entry.id.id or ""
@@ -84,7 +84,9 @@ def accept(asked: Sequence[ACL], identities: Sequence[Identity]) -> Acl:
 
 
 def visible_acl(acl: Acl, identities: Iterable[Identity]) -> tuple[ACL, ...]:
-    """Return a list as a client sees it: without digests, unless it administers the node."""
+    """Return an access control list as a client sees it: without digests, unless the client administers the
+    node.
+    """
     is_admin = allows(acl, Permission.ADMIN, identities)
     return tuple(
         ACL(entry.permissions, Id(entry.scheme, entry.id if is_admin else _masked(entry))) for entry in acl
@@ -121,7 +123,7 @@ def _matches(entry: Access, scheme: str, name: str) -> bool:
 
 
 def _network(text: str) -> tuple[int, int] | None:
-    """Parse an IPv4 network: its address, and the number of significant bits."""
+    """Return the address of an IPv4 network, and the number of its significant bits."""
     address, slash, bits = text.partition("/")
     try:
         found = int(IPv4Address(address)), int(bits) if slash else 32

@@ -1,8 +1,8 @@
-"""One client's connection: bytes in, bytes out, no socket.
+"""The protocol of one client connection, without its socket.
 
-Requests are answered in the order they came. Changes are given to the store at once, one behind the other, so
-that one disk write can serve many; whatever else is asked waits until the changes before it are made. Events
-of watches are written the moment a change is applied, hence before any answer that shows the change.
+Requests are answered in the order in which they arrive. Changes are submitted to the store at once, one after
+another, so that one disk write can serve many; other requests wait until the changes before them are made.
+Watch events are written as soon as a change is applied, and so before any reply that shows the change.
 """
 
 from __future__ import annotations
@@ -46,36 +46,36 @@ if TYPE_CHECKING:
     from kcompat.zookeeper_server.watches import Kind
 
 MAX_WAITING: Final = 200
-"""Most requests of one connection that may wait; later ones stay unread."""
+"""Maximum number of requests of one connection that wait; later ones stay unread in the socket."""
 TURN: Final = 50
-"""Requests of one connection handled in a row before the event loop serves others."""
+"""Maximum number of requests of one connection handled in one iteration of the event loop."""
 MAX_WAITING_BYTES: Final = 4 << 20
 """Bytes of requests that one connection may have waiting; more stay unread in the socket."""
 
 _NOTIFICATION_XID: Final = -1
 _PING_XID: Final = -2
 _CONNECTED: Final = 3
-"""`WatcherEvent.state` of a session that is connected."""
+"""Value of `WatcherEvent.state` for a connected session."""
 
 
 class Transport(Protocol):
-    """The port to the client's socket."""
+    """Port to the client's socket."""
 
     def write(self, data: bytes) -> None:
-        """Send, after what was written before."""
+        """Send bytes after all those written before."""
 
     def listen(self, wanted: bool) -> None:
-        """Resume or pause the calls of `received`."""
+        """Resume or pause calls of `received`."""
 
     def close(self) -> None:
-        """Close, after what was written has been sent."""
+        """Close the socket after all written bytes are sent."""
 
 
 class ClientConnection:
-    """One client's connection to the server, without its socket."""
+    """One client's connection to the server, with its session, without its socket."""
 
     def __init__(self, service: Service, host: str, port: int, transport: Transport) -> None:
-        """`host` and `port` are the client's."""
+        """Begin a connection; `host` and `port` are the client's address."""
         self.host = host
         self.port = port
         self.session: ClientSession | None = None
@@ -105,12 +105,12 @@ class ClientConnection:
         self._go_on()
 
     def hold(self, held: bool) -> None:
-        """Pause the replies while the client does not read, or go on."""
+        """Pause the replies while the client does not read, or resume them."""
         self._answers.hold(held)
         self._go_on()
 
     def disconnected(self) -> None:
-        """Take note that the connection is closed. Its session lives on until its timeout."""
+        """Note that the connection is closed. Its session is kept until the session timeout."""
         self._is_over = True
         self._received.clear()
         self._answers.clear()
@@ -123,20 +123,20 @@ class ClientConnection:
 
     @property
     def waiting(self) -> int:
-        """Requests not answered yet."""
+        """Number of requests without a reply yet."""
         return len(self._answers)
 
     # What others say
 
     def hang_up(self) -> None:
-        """Close, after what was written has been sent."""
+        """Close the connection after all written bytes are sent."""
         if not self._is_over:
             self.disconnected()
             self._transport.close()
 
     @property
     def session_id(self) -> int:
-        """Id of the connection's session; 0 before there is one."""
+        """Id of the connection's session; 0 before the session is opened."""
         return 0 if self.session is None else self.session.id
 
     def watch(self, kind: Kind, path: str) -> None:
@@ -243,7 +243,8 @@ class ClientConnection:
             return
         session.timeout_ms = timeout_ms
         sessions.give(session, self)
-        # What was asked on the old connection may be under way: the client is to see the end of it.
+        # Requests of the old connection may still be pending. This empty transaction waits for them, so that
+        # the client sees their outcome.
         self._service.backend.transact(session.id, lambda _: None).then(
             lambda _: self._begin(session, tells_read_only), lambda _: self.hang_up()
         )
@@ -328,7 +329,7 @@ class ClientConnection:
         self._answers.after(make)
 
     def _write(self, xid: int, work: Callable[[TreeTransaction, Caller], bytes]) -> None:
-        """Submit a change to the store; reply when it is durable."""
+        """Submit a change to the store, and reply when it is durable."""
         assert self.session is not None
         caller = Caller(self.session.id, self.identities)
         slot = self._answers.promise()

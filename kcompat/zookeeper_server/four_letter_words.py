@@ -1,4 +1,4 @@
-"""Four-letter commands, sent instead of a first frame: how operators and tools query a server."""
+"""Four-letter commands, which operators and tools send in place of a first frame to query a server."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from kcompat.zookeeper_server.service import Service
 
 VERSION: Final = "3.8.4-kcompat, built on 2024-02-12 22:16 UTC"
-"""The ZooKeeper whose protocol is spoken, in the form that tools take apart."""
+"""Version of ZooKeeper whose protocol is implemented, in the form that tools parse."""
 
 
 def answer(word: bytes, service: Service) -> str:
-    """Return the answer of a server to one of `WORDS`."""
+    """Return the server's response to one of `WORDS`."""
     return WORDS[word](service)
 
 

@@ -1,4 +1,6 @@
-"""Frames of one connection: requests out of the bytes received, and replies in the order of the requests."""
+"""Frames of one connection: parsing of requests from received bytes, and replies in the order of the
+requests.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LENGTH: Final = Layout(">i")
-"""Layout of the length before each frame."""
+"""Layout of the length field before each frame."""
 
 
 class RequestFrames:
-    """Received bytes that are not taken yet. Memory grows with the bytes received, not with the announced
-    length.
+    """Received bytes that are not parsed yet.
+
+    Memory use grows with the bytes received, not with the announced length of a frame.
     """
 
     __slots__ = ("_data", "_taken")
@@ -32,7 +35,7 @@ class RequestFrames:
 
     @property
     def is_full(self) -> bool:
-        """Whether the buffer holds a whole frame, however large, so that nothing more need be received."""
+        """Whether the buffer is longer than the largest frame, so that reading from the socket can pause."""
         return len(self) > MAX_BUFFER + LENGTH.size
 
     def add(self, data: bytes) -> None:
@@ -40,11 +43,13 @@ class RequestFrames:
         self._data += data
 
     def word(self) -> bytes:
-        """Return the next four bytes without taking them, or fewer if there are no more."""
+        """Return the next four bytes without removing them, or fewer if there are not four."""
         return bytes(self._data[self._taken : self._taken + LENGTH.size])
 
     def next(self) -> bytes | None:
-        """Take the next frame; None if it is incomplete. Raises MalformedError for an illegal length."""
+        """Remove and return the next frame; None if it is incomplete. Raises MalformedError for an illegal
+        length.
+        """
         if len(self) < LENGTH.size:
             return None
         (length,) = LENGTH.unpack_from(self._data, self._taken)
@@ -57,7 +62,7 @@ class RequestFrames:
         return bytes(memoryview(self._data)[start : start + length])
 
     def forget_taken(self) -> None:
-        """Free the bytes of taken frames, once for many frames."""
+        """Free the bytes of removed frames. Called once after many frames."""
         del self._data[: self._taken]
         self._taken = 0
 
@@ -68,7 +73,7 @@ class RequestFrames:
 
 
 class Slot:
-    """Place of one request in the order of replies."""
+    """Place of one request in the sequence of replies."""
 
     __slots__ = ("_queue", "bytes", "finish", "make", "since_ms")
 
@@ -78,37 +83,37 @@ class Slot:
         self.bytes = size
         """Size of the request in bytes."""
         self.make: Callable[[], bytes] | None = None
-        """Function that makes the reply when its turn has come; None until the reply is known."""
+        """Function that makes the reply once all earlier replies are sent; None until the reply is known."""
         self.finish: Callable[[], object] | None = None
-        """Called when the reply has been sent."""
+        """Function to call when the reply has been sent."""
 
     def complete(self, answer: bytes, finish: Callable[[], object] | None = None) -> None:
-        """Provide the reply."""
+        """Set the reply of this request."""
         self.make = lambda: answer
         self.finish = finish
         self._queue.flush()
 
 
 class ReplyQueue:
-    """Requests that wait for their reply, or for the replies before it."""
+    """Requests whose reply is not sent yet, in the order of arrival."""
 
     def __init__(self, now_ms: Callable[[], int], send: Callable[[bytes, int], object]) -> None:
-        """`send(reply, latency_ms)` is called for each reply in order."""
+        """Make an empty queue; `send(reply, latency_ms)` is called for each reply, in order."""
         self._now_ms = now_ms
         self._send = send
         self._slots: deque[Slot] = deque()
         self.is_held = False
-        """Whether sending is held."""
+        """Whether sending is paused."""
         self.held_bytes = 0
-        """Bytes of the requests that wait for their answers."""
+        """Bytes of the requests that wait for their replies."""
         self.next_bytes = 0
-        """Bytes of the request that is handled next."""
+        """Size in bytes of the request that is handled next."""
 
     def __len__(self) -> int:
         return len(self._slots)
 
     def promise(self) -> Slot:
-        """Add a place for a later reply."""
+        """Add a place for a reply that is provided later."""
         slot = Slot(self, self._now_ms(), self.next_bytes)
         self._slots.append(slot)
         self.held_bytes += slot.bytes
@@ -121,7 +126,7 @@ class ReplyQueue:
         self.flush()
 
     def hold(self, held: bool) -> None:
-        """Hold sending, or go on."""
+        """Pause the sending of replies, or resume it."""
         self.is_held = held
         self.flush()
 
@@ -130,7 +135,7 @@ class ReplyQueue:
         self._slots.clear()
 
     def flush(self) -> None:
-        """Send the replies whose turn it is."""
+        """Send the replies that are known and have no unsent reply before them."""
         slots = self._slots
         while slots and not self.is_held and (make := slots[0].make) is not None:
             slot = slots.popleft()

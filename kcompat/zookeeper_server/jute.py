@@ -1,9 +1,9 @@
-"""ZooKeeper's wire records. Pure: bytes in, values out, and back.
+"""ZooKeeper's wire records. Pure: converts bytes to values and back.
 
-A record is its fields one after another, in the order of their declaration, as ZooKeeper's `jute` lays them
-out: big-endian integers, one byte for a truth value, and a count of 4 bytes before texts, buffers and lists.
-Every count is checked against the bytes that are left before anything is made of it. A frame is a record, or
-two of them (a header and a body), after its length in 4 bytes.
+A record is its fields one after another, in the order of their declaration, as ZooKeeper's `jute` encodes
+them: big-endian integers, one byte for a boolean, and a count of 4 bytes before strings, buffers and lists.
+Every count is checked against the number of remaining bytes before memory is allocated for it. A frame is a
+length in 4 bytes, followed by one record or two (a header and a body).
 
 The records themselves are in `zookeeper_server/records.py`.
 """
@@ -27,11 +27,11 @@ Long = Annotated[int, _LONG]
 
 
 class MalformedError(ValueError):
-    """The bytes are not the record they should be."""
+    """The bytes are not a valid encoding of the expected record."""
 
 
 class JuteReader:
-    """Reader of fields from the front of some bytes; raises `MalformedError` if they end too early."""
+    """Reader of fields from the front of a buffer. Raises `MalformedError` if the buffer ends too early."""
 
     __slots__ = ("_data", "_position")
 
@@ -41,11 +41,11 @@ class JuteReader:
 
     @property
     def left(self) -> int:
-        """Bytes not taken yet."""
+        """Number of bytes not read yet."""
         return len(self._data) - self._position
 
     def number(self, layout: Layout) -> int:
-        """Take an integer. Raises `MalformedError`."""
+        """Read an integer. Raises `MalformedError`."""
         if self.left < layout.size:
             raise MalformedError("cut short")
         (value,) = layout.unpack_from(self._data, self._position)
@@ -54,35 +54,37 @@ class JuteReader:
         return number
 
     def boolean(self) -> bool:
-        """Take a boolean: any byte but zero is true."""
+        """Read a boolean: every byte except zero is true."""
         return bytes(self._take(1)) != b"\0"
 
     def buffer(self) -> bytes | None:
-        """Take bytes with their count; a count of -1 is None."""
+        """Read bytes that follow their count; a count of -1 is None."""
         size = self.number(_INT)
         return None if size == -1 else bytes(self._take(size))
 
     def text(self) -> str:
-        """Take a string with its count in bytes of UTF-8; invalid UTF-8 is replaced, as in Java."""
+        """Read a string that follows its count of UTF-8 bytes; invalid UTF-8 is replaced, as in Java."""
         text = self.text_or_none()
         if text is None:
             raise MalformedError("no text")
         return text
 
     def text_or_none(self) -> str | None:
-        """Take a text, or None where its count is -1."""
+        """Read a string; None if its count is -1."""
         size = self.number(_INT)
         return None if size == -1 else str(self._take(size), "utf-8", "replace")
 
     def count(self, least: int) -> int:
-        """Take the count of a list whose elements have at least this many bytes each; -1 is no list."""
+        """Read the count of a list whose elements have at least `least` bytes each; a count of -1 means that
+        there is no list.
+        """
         count = self.number(_INT)
         if count < -1 or count * least > self.left:
             raise MalformedError(f"{count} elements announced in {self.left} bytes")
         return count
 
     def rest(self) -> bytes:
-        """Take all bytes that are left."""
+        """Read all remaining bytes."""
         return bytes(self._take(self.left))
 
     def _take(self, size: int) -> memoryview:
@@ -94,11 +96,11 @@ class JuteReader:
 
 
 class JuteRecord(Struct, frozen=True):
-    """A value encoded as its annotated fields in order."""
+    """Base of records: a value that is encoded as its annotated fields, in order."""
 
     @classmethod
     def decode(cls, reader: JuteReader) -> Self:
-        """Take one from the front of some bytes. Raises `MalformedError`."""
+        """Read one record from the front of the remaining bytes. Raises `MalformedError`."""
         return cls(*[read(reader) for read, _, _ in _fields(cls)])
 
     def encode(self) -> bytes:
@@ -110,7 +112,7 @@ class JuteRecord(Struct, frozen=True):
 
 
 _Field = tuple["Callable[[JuteReader], Any]", "Callable[[Any], bytes]", int]
-"""The reader and the writer of a field, and the fewest bytes that it takes."""
+"""Reader and writer of a field, and the smallest number of bytes of the field."""
 
 
 @cache
@@ -158,5 +160,5 @@ def _counted(data: bytes) -> bytes:
 
 
 def frame(*records: JuteRecord) -> bytes:
-    """Encode records as one frame with its length."""
+    """Encode records as one frame, which begins with its length."""
     return _counted(b"".join(record.encode() for record in records))

@@ -1,4 +1,6 @@
-"""Requests that change nothing but the client's own watches, with ZooKeeper's checks in its order."""
+"""Requests that change no node, only the client's own watches. They make ZooKeeper's checks in ZooKeeper's
+order.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class Asker(Protocol):
-    """The connection on which a request came."""
+    """The connection on which a request arrived."""
 
     @property
     def session_id(self) -> int:
@@ -56,13 +58,13 @@ class Asker(Protocol):
         """Add a watch on a path for this connection."""
 
     def has_watch(self, kind: Kind, path: str) -> bool:
-        """Whether the connection has such a watch."""
+        """Return whether the connection has a watch of this kind on this path."""
 
     def remove_watch(self, kind: Kind, path: str) -> bool:
         """Remove a watch; return False if it was not set."""
 
     def notify(self, event: EventType, path: str) -> None:
-        """Send the connection an event now."""
+        """Send the client a watch event at once."""
 
 
 _WATCHES_OF_TYPE: Final[Mapping[int, Sequence[Kind]]] = {
@@ -72,7 +74,8 @@ _WATCHES_OF_TYPE: Final[Mapping[int, Sequence[Kind]]] = {
     4: (Kind.PERSISTENT,),
     5: (Kind.RECURSIVE,),
 }
-"""The watches that ZooKeeper's `WatcherType` stands for in `checkWatches` and `removeWatches`."""
+"""Kinds of watches that each value of ZooKeeper's `WatcherType` means in `checkWatches` and `removeWatches`.
+"""
 
 
 def _readable(tree: Tree, asker: Asker, path: str) -> StoredNode:
@@ -156,7 +159,7 @@ def _who_am_i(tree: Tree, asker: Asker, request: JuteRecord | None) -> JuteRecor
 
 
 def read_rows(tree: Tree, asker: Asker, operations: Sequence[tuple[OpCode, JuteRecord]]) -> bytes:
-    """Return the rows of a `multiRead`: an answer or an error for each operation."""
+    """Return the rows of a `multiRead` response: a result or an error for each operation."""
     rows: list[tuple[MultiHeader, JuteRecord | None]] = []
     for kind, request in operations:
         try:
@@ -196,7 +199,7 @@ def _remove_watches(tree: Tree, asker: Asker, request: JuteRecord) -> None:  # n
 
 
 def _set_watches(tree: Tree, asker: Asker, request: JuteRecord) -> None:
-    """Set again what a client watched at its last connection; tell it at once of what it missed."""
+    """Set again the watches of a client's previous connection, and send the events that it missed at once."""
     assert isinstance(request, SetWatches)
     seen = request.relative_zxid
     for path in request.data_watches:
@@ -245,9 +248,9 @@ READS: Final[
     OpCode.SET_WATCHES: (SetWatches, _set_watches),
     OpCode.SET_WATCHES2: (SetWatches2, _set_watches),
 }
-"""The message class of each kind of request, and the function that answers it."""
+"""Record class of each kind of read request, and the function that handles it."""
 
 _READ_ROWS: Final = {OpCode.GET_CHILDREN: _get_children, OpCode.GET_DATA: _get_data}
 
 MULTI_READS: Final[Mapping[OpCode, type[JuteRecord]]] = dict.fromkeys(_READ_ROWS, PathWatchRequest)
-"""The operations of a `multiRead`."""
+"""Record class of each operation that a `multiRead` may contain."""

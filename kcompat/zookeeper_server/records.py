@@ -1,7 +1,6 @@
-"""The records that ZooKeeper and its clients exchange, named as in ZooKeeper's `zookeeper.jute`.
+"""The records that ZooKeeper and its clients exchange, with the names of ZooKeeper's `zookeeper.jute`.
 
-The server answers with them, tests ask with them. Where several messages have the same fields they share one
-record here.
+Several messages with equal fields share one record class.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ if TYPE_CHECKING:
     from kcompat.zookeeper_server.jute import JuteReader
 
 MAX_BUFFER: Final = 0xFFFFF
-"""Bytes of the largest frame, ZooKeeper's default of `jute.maxbuffer`."""
+"""Size in bytes of the largest frame: ZooKeeper's default of `jute.maxbuffer`."""
 
 
 class OpCode(IntEnum):
-    """Kinds of requests: `RequestHeader.type`."""
+    """Kinds of requests, as in `RequestHeader.type`."""
 
     CREATE = 1
     DELETE = 2
@@ -58,7 +57,7 @@ class OpCode(IntEnum):
 
 
 class Code(IntEnum):
-    """Results of a request (`ReplyHeader.err`), named as in ZooKeeper's `KeeperException`."""
+    """Results of requests (`ReplyHeader.err`), with the names of ZooKeeper's `KeeperException`."""
 
     OK = 0
     SYSTEM_ERROR = -1
@@ -80,7 +79,7 @@ class Code(IntEnum):
 
 
 class ConnectRequest(JuteRecord, frozen=True):
-    """The first frame of a connection. `session_id` 0 asks for a new session; times are in ms."""
+    """First frame of a connection. A `session_id` of 0 requests a new session. Times in ms."""
 
     protocol_version: Int
     last_zxid_seen: Long
@@ -90,7 +89,7 @@ class ConnectRequest(JuteRecord, frozen=True):
 
 
 class ConnectResponse(JuteRecord, frozen=True):
-    """The answer to a `ConnectRequest`; a `session_id` of 0 says that the session has ended."""
+    """Response to a `ConnectRequest`. A `session_id` of 0 means that the session has ended."""
 
     protocol_version: Int
     timeout_ms: Int
@@ -99,7 +98,7 @@ class ConnectResponse(JuteRecord, frozen=True):
 
 
 class ReadOnly(JuteRecord, frozen=True):
-    """The flag that clients since 3.4 send after a `ConnectRequest`, and get after its response."""
+    """Read-only flag that clients since 3.4 send after a `ConnectRequest`, and receive after its response."""
 
     read_only: bool
 
@@ -120,7 +119,7 @@ class ReplyHeader(JuteRecord, frozen=True):
 
 
 class StatRecord(JuteRecord, frozen=True):
-    """The facts of a node beside its data: versions, transaction ids, times."""
+    """Metadata of a node: versions, transaction ids, times in ms since the epoch."""
 
     czxid: Long
     mzxid: Long
@@ -153,14 +152,14 @@ class StatRecord(JuteRecord, frozen=True):
 
 
 class Id(JuteRecord, frozen=True):
-    """Identity in an authentication scheme. Some clients send None for an empty text."""
+    """Identity in an authentication scheme. Some clients send None for an empty string."""
 
     scheme: str | None
     id: str | None
 
 
 class ACL(JuteRecord, frozen=True):
-    """One entry of an access list: permissions of an identity."""
+    """One entry of an access control list: the permissions of an identity."""
 
     perms: Int
     id: Id
@@ -189,7 +188,11 @@ class GetSASLRequest(JuteRecord, frozen=True):
 
 
 class CreateRequest(JuteRecord, frozen=True):
-    """`flags` 1 is ephemeral, 2 sequential, 3 both; 4 a container, 5 and 6 a node that lives for a time."""
+    """Body of `create` and `create2`.
+
+    `flags` 1 makes an ephemeral node, 2 a sequential one, 3 both; 4 makes a container, 5 and 6 a node with a
+    time to live.
+    """
 
     path: str
     data: bytes | None
@@ -198,7 +201,7 @@ class CreateRequest(JuteRecord, frozen=True):
 
 
 class CreateTTLRequest(JuteRecord, frozen=True):
-    """A node that lives for `ttl` ms."""
+    """Body of `createTTL`: a node with a time to live of `ttl` ms."""
 
     path: str
     data: bytes | None
@@ -208,24 +211,24 @@ class CreateTTLRequest(JuteRecord, frozen=True):
 
 
 class NoBody(JuteRecord, frozen=True):
-    """A request without fields."""
+    """Body of a request without fields."""
 
 
 class PathRequest(JuteRecord, frozen=True):
-    """A request with a path alone."""
+    """Body of a request that has only a path."""
 
     path: str
 
 
 class PathWatchRequest(JuteRecord, frozen=True):
-    """A read that may set a watch."""
+    """Body of a read that may set a watch."""
 
     path: str
     watch: bool
 
 
 class PathVersionRequest(JuteRecord, frozen=True):
-    """The request of `delete` and `check`."""
+    """Body of `delete` and `check`."""
 
     path: str
     version: Int
@@ -240,7 +243,7 @@ class SetDataRequest(JuteRecord, frozen=True):
 
 
 class SetACLRequest(JuteRecord, frozen=True):
-    """Body of `setACL`; `version` is that of the access control list, `StatRecord.aversion`."""
+    """Body of `setACL`; `version` is the expected version of the access list (`StatRecord.aversion`)."""
 
     path: str
     acl: tuple[ACL, ...]
@@ -248,7 +251,9 @@ class SetACLRequest(JuteRecord, frozen=True):
 
 
 class SetWatches(JuteRecord, frozen=True):
-    """The watches of a client that was connected elsewhere, and the last transaction it has seen."""
+    """Body of `setWatches`: the watches of a client's previous connection, and the last transaction that the
+    client has seen.
+    """
 
     relative_zxid: Long
     data_watches: tuple[str, ...]
@@ -257,21 +262,21 @@ class SetWatches(JuteRecord, frozen=True):
 
 
 class SetWatches2(SetWatches, frozen=True):
-    """`SetWatches` with the persistent watches of the client."""
+    """Body of `setWatches2`: `SetWatches` with the client's persistent watches."""
 
     persistent_watches: tuple[str, ...]
     persistent_recursive_watches: tuple[str, ...]
 
 
 class PathModeRequest(JuteRecord, frozen=True):
-    """`addWatch` with a mode; `checkWatches` and `removeWatches` with a kind of watch."""
+    """Body of `addWatch`, with a mode, and of `checkWatches` and `removeWatches`, with a kind of watch."""
 
     path: str
     mode: Int
 
 
 class PathResponse(JuteRecord, frozen=True):
-    """The response to `create` and `sync`."""
+    """Response to `create` and `sync`: a path."""
 
     path: str
 
@@ -284,7 +289,7 @@ class Create2Response(JuteRecord, frozen=True):
 
 
 class StatResponse(JuteRecord, frozen=True):
-    """The response to `exists`, `setData` and `setACL`."""
+    """Response to `exists`, `setData` and `setACL`: a Stat."""
 
     stat: StatRecord
 
@@ -297,14 +302,14 @@ class GetDataResponse(JuteRecord, frozen=True):
 
 
 class GetACLResponse(JuteRecord, frozen=True):
-    """The access list of a node, and its Stat."""
+    """Response to `getACL`: the access control list of a node, and its Stat."""
 
     acl: tuple[ACL, ...]
     stat: StatRecord
 
 
 class TextsResponse(JuteRecord, frozen=True):
-    """The response to `getChildren` and `getEphemerals`."""
+    """Response to `getChildren` and `getEphemerals`: a list of strings."""
 
     texts: tuple[str, ...]
 
@@ -317,7 +322,9 @@ class GetChildren2Response(JuteRecord, frozen=True):
 
 
 class NumberResponse(JuteRecord, frozen=True):
-    """The response to `getAllChildrenNumber`; an error code in `addWatch` and in rows of `multi`."""
+    """Response to `getAllChildrenNumber`: a number. Also an error code, in responses to `addWatch` and in
+    rows of `multi`.
+    """
 
     number: Int
 
@@ -336,7 +343,7 @@ class WhoAmIResponse(JuteRecord, frozen=True):
 
 
 class BufferResponse(JuteRecord, frozen=True):
-    """The response to `sasl`."""
+    """Response to `sasl`: bytes."""
 
     token: bytes | None
 
@@ -355,7 +362,9 @@ MULTI_END: Final = MultiHeader(-1, True, -1)
 def decode_multi(
     reader: JuteReader, kinds: Mapping[OpCode, type[JuteRecord]]
 ) -> list[tuple[OpCode, JuteRecord]]:
-    """Decode the operations of a `multi` or `multiRead` with these kinds. Raises `MalformedError`."""
+    """Decode the operations of a `multi` or `multiRead`; `kinds` has the record classes of the allowed
+    operations. Raises `MalformedError`.
+    """
     operations = []
     while not (header := MultiHeader.decode(reader)).done:
         if header.type not in kinds:

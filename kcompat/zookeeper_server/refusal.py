@@ -1,4 +1,4 @@
-"""ZooKeeper's error codes for the exceptions that a request of a client may raise."""
+"""ZooKeeper's error codes for the exceptions that a client's request may raise."""
 
 from __future__ import annotations
 

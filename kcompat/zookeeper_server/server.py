@@ -1,4 +1,4 @@
-"""The server on its port: sockets, and the store under it."""
+"""The ZooKeeper server: its port and sockets, and its connection to the store."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MAX_UNSENT: Final = 16 << 20
-"""Bytes that may wait for a client that takes none; one that owes more is hung up on."""
+"""Maximum number of bytes that wait for a client that does not read; beyond it the connection is closed."""
 CLOSE_S: Final = 5.0
-"""Seconds that a client may take for its last answers."""
+"""Seconds that a client has to read its last replies when the server closes."""
 
 
 class ZooKeeperServer:
     """Server of ZooKeeper's protocol on a port, over the sessions of a store."""
 
     def __init__(self, store: ProcessStore, clock: Clock, random: Random, config: ServerConfig) -> None:
-        """Take over the stored sessions of clients; so create the server before the store's first session."""
+        """Take over the stored sessions of clients. Create the server before the store's first session."""
         self._store = store
         self._service = Service(_Backend(store), clock, random, config, store.take_over_sessions())
         self._changes = store.subscribe(self._service.changed)
@@ -46,11 +46,11 @@ class ZooKeeperServer:
 
     @property
     def port(self) -> int:
-        """Port to which the server is bound."""
+        """Port on which the server listens."""
         return self._service.config.client_port
 
     async def open(self, host: str) -> None:
-        """Listen on `host` and on the port of the configuration; 0 is any free one. Raises OSError,
+        """Listen on `host` and on the configured port; 0 means any free port. Raises OSError,
         StoreUnavailableError.
         """
         await self._store.transact(0, _make_system_nodes)
@@ -62,7 +62,7 @@ class ZooKeeperServer:
         service.config = replace(service.config, client_port=port)
 
     async def close(self) -> None:
-        """Close the port and every connection; sessions stay in the store."""
+        """Close the port and every connection; the sessions stay in the store."""
         self._changes.cancel()
         if self._server is not None:
             self._server.close()
@@ -76,7 +76,7 @@ def _make_system_nodes(transaction: TreeTransaction) -> None:
 
 
 class _Backend:
-    """The store as the service sees it."""
+    """The store in the form of the `Backend` port."""
 
     def __init__(self, store: ProcessStore) -> None:
         self._store = store
@@ -100,7 +100,7 @@ class _Backend:
 
 
 class _Client(asyncio.Protocol):
-    """A socket and its `ClientConnection`."""
+    """Socket of one client, and its `ClientConnection`."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

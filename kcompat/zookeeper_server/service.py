@@ -1,4 +1,4 @@
-"""The state that the connections of one server share."""
+"""State that all connections of one server share."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 
 class ServerConfig(Struct, frozen=True, kw_only=True):
-    """ZooKeeper's settings of the same names, with its defaults; times in ms."""
+    """Settings of the server, with ZooKeeper's names and defaults; times in ms."""
 
     client_port: int = 2181
     tick_time_ms: int = 2000
     min_session_timeout_ms: int = 4000
     max_session_timeout_ms: int = 40_000
     max_client_cnxns: int = 60
-    """Most connections of one address; 0 for any number."""
+    """Maximum number of connections of one address; 0 for no limit."""
     sessionless_timeout_ms: int = 10_000
-    """Seconds that a connection may take for its first request."""
+    """Time in ms that a connection has for its first request."""
     data_dir: str = ""
 
 
 class Statistics:
-    """Requests and how long they took, in ms."""
+    """Counters of requests, and their latencies in ms."""
 
     __slots__ = ("_total_ms", "count", "longest_ms", "received", "sent", "shortest_ms")
 
@@ -46,7 +46,7 @@ class Statistics:
         self.reset()
 
     def reset(self) -> None:
-        """Start at zero."""
+        """Set all counters to zero."""
         self.received = 0
         self.sent = 0
         self.count = 0
@@ -55,7 +55,7 @@ class Statistics:
         self._total_ms = 0
 
     def answered(self, latency_ms: int) -> None:
-        """Count an answered request."""
+        """Count a request that was answered, with its latency."""
         self.shortest_ms = min(self.shortest_ms, latency_ms) if self.count else latency_ms
         self.longest_ms = max(self.longest_ms, latency_ms)
         self._total_ms += latency_ms
@@ -63,12 +63,12 @@ class Statistics:
 
     @property
     def average_ms(self) -> float:
-        """Average time of all answers in ms."""
+        """Average latency of all answered requests in ms."""
         return self._total_ms / self.count if self.count else 0.0
 
 
 class ConnectedClient(Hashable, Protocol):
-    """A connection as the service sees it."""
+    """A client connection, as the service uses it."""
 
     host: str
     port: int
@@ -82,21 +82,21 @@ class ConnectedClient(Hashable, Protocol):
 
     @property
     def session_id(self) -> int:
-        """Id of the connection's session; 0 before there is one."""
+        """Id of the connection's session; 0 before the session is opened."""
 
     @property
     def waiting(self) -> int:
-        """Requests not answered yet."""
+        """Number of requests without a reply yet."""
 
     def notify(self, event: EventType, path: str) -> None:
-        """Notify the client of a change that it watches."""
+        """Send the client a watch event."""
 
     def hang_up(self) -> None:
         """Close the connection."""
 
 
 class Service:
-    """The server without its sockets."""
+    """State of a server without its sockets: sessions, watches and connections."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Service:
         config: ServerConfig,
         stored: Mapping[int, StoredSession],
     ) -> None:
-        """`stored` are the sessions of an earlier process."""
+        """Begin with the sessions that the store kept of an earlier process (`stored`)."""
         self.backend = backend
         self.clock = clock
         self.config = config
@@ -117,7 +117,7 @@ class Service:
         self._of_host: Counter[str] = Counter()
 
     def admits(self, host: str) -> bool:
-        """Return whether an address may have one more connection."""
+        """Return whether the address `host` may open one more connection."""
         most = self.config.max_client_cnxns
         return not most or self._of_host[host] < most
 
@@ -127,7 +127,7 @@ class Service:
         self._of_host[connection.host] += 1
 
     def remove(self, connection: ConnectedClient) -> None:
-        """Forget a connection and its watches; its session lives on. Harmless when repeated."""
+        """Remove a connection and its watches; its session is kept. Harmless when repeated."""
         if connection not in self.connections:
             return
         del self.connections[connection]
@@ -137,8 +137,9 @@ class Service:
             del self._of_host[connection.host]
 
     def changed(self, change: NodeChange) -> None:
-        """Notify the watchers of a change. A watcher that may not read the node gets no event, but its watch
-        is used up.
+        """Notify the watchers of a change.
+
+        A watcher that may not read the node gets no event, but its watch is used up.
         """
         event = change.event
         for connection in self.watches.trigger(event.type, event.path):
@@ -146,7 +147,7 @@ class Service:
                 connection.notify(event.type, event.path)
 
     def stop(self) -> None:
-        """Close every connection. Sessions stay in the store, for their clients to take up again."""
+        """Close every connection. The sessions stay in the store, so that their clients can resume them."""
         self.sessions.stop()
         for connection in tuple(self.connections):
             connection.hang_up()

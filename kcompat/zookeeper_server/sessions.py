@@ -1,8 +1,9 @@
-"""The sessions of clients that came by the port: opened, kept alive, taken up again, ended.
+"""Sessions of the clients of the port: opened, kept alive, resumed, ended.
 
-A session is in the store, so that it outlives this process as ZooKeeper's do: for its timeout, in which the
-client may come back with the session's id and password. Time is counted in ticks of a timer and not read from
-a clock: what this process has slept or its machine was stopped is held against no client.
+A session is kept in the store, so that it outlives this process as ZooKeeper's sessions do: within its
+timeout the client may reconnect with the session's id and password. Time is counted in ticks of a timer and
+not read from a clock, so that time for which this process or its machine was suspended does not count against
+clients.
 """
 
 from __future__ import annotations
@@ -28,17 +29,18 @@ PASSWORD_BYTES: Final = 16
 
 
 class Backend(Protocol):
-    """The metadata store below the server."""
+    """Port to the metadata store of the server."""
 
     @property
     def tree(self) -> Tree:
-        """The nodes as of the last transaction, to be read only."""
+        """The tree as of the last transaction; callers must not change it."""
 
     def transact(self, session_id: int, work: Callable[[TreeTransaction], T]) -> Promise[tuple[int, T]]:
-        """Run `work` in a transaction of a session and promise its id, once it is durable, and the result.
+        """Run `work` in a transaction of a session; promise the transaction's id and the result of `work`,
+        once the transaction is durable.
 
-        Transactions run in the order they are given. The promise fails with what `work` raises, or with
-        StoreUnavailableError; then nothing has changed.
+        Transactions run in the order of the calls. The promise fails with the exception that `work` raises,
+        or with StoreUnavailableError; then nothing has changed.
         """
 
 
@@ -61,7 +63,7 @@ class ClientSession:
         self.client: Client | None = None
         self.is_ending = False
         self.due = 0
-        """Tick at which the session ends unless its client sends something before."""
+        """Tick at which the session ends, unless its client sends something before."""
 
 
 class ClientSessions:
@@ -70,7 +72,9 @@ class ClientSessions:
     def __init__(
         self, backend: Backend, clock: Clock, random: Random, stored: Mapping[int, StoredSession]
     ) -> None:
-        """`stored` are sessions of an earlier process: each has its whole timeout to be taken up again."""
+        """Begin with the sessions that the store kept of an earlier process; each can be resumed within its
+        whole timeout.
+        """
         self._backend = backend
         self._clock = clock
         self._random = random
@@ -87,11 +91,13 @@ class ClientSessions:
         return len(self._live)
 
     def by_due_ms(self) -> Iterable[tuple[int, list[ClientSession]]]:
-        """Sessions by the ms from now at which they end if nothing is heard, soonest first."""
+        """Return the sessions by the number of ms after which they end unless their clients send something,
+        soonest first.
+        """
         return [((due - self._tick) * TICK_MS, list(each)) for due, each in sorted(self._due.items())]
 
     def create(self, timeout_ms: int) -> Promise[ClientSession]:
-        """Create a session, and promise it once it is durable."""
+        """Create a session; promise it once it is durable."""
         self._last_id += 1
         session = ClientSession(self._last_id, self._random.randbytes(PASSWORD_BYTES), timeout_ms)
         stored = StoredSession(session.password, timeout_ms)
@@ -101,20 +107,20 @@ class ClientSessions:
         return opened.map(lambda _: self._add(session))
 
     def find(self, session_id: int, password: bytes) -> ClientSession | None:
-        """Return the live session with this id and password, or None."""
+        """Return the live session with this id and password; None if there is none."""
         session = self._live.get(session_id)
         known = session is not None and session.password == password and not session.is_ending
         return session if known else None
 
     def give(self, session: ClientSession, client: Client) -> None:
-        """Give a session to a connection, as its only one."""
+        """Assign a session to a connection; its previous connection is closed."""
         if session.client is not None and session.client is not client:
             session.client.hang_up()
         session.client = client
         self.touch(session)
 
     def touch(self, session: ClientSession) -> None:
-        """Begin the timeout of a session anew: its client was heard."""
+        """Restart the timeout of a session whose client has sent something."""
         if session.is_ending:
             return
         due = self._tick + 1 - -session.timeout_ms // TICK_MS
@@ -124,8 +130,10 @@ class ClientSessions:
             self._due.setdefault(due, {})[session] = None
 
     def end(self, session: ClientSession) -> Promise[int]:
-        """End a session and remove its ephemeral nodes; promise the transaction's id. A session that cannot
-        be removed now, as the disk is full, is tried again after its timeout.
+        """End a session and remove its ephemeral nodes; promise the transaction's id.
+
+        If the session cannot be removed now, for example because the disk is full, another attempt follows
+        after its timeout.
         """
         session.is_ending = True
         self._forget_due(session)
@@ -134,7 +142,7 @@ class ClientSessions:
         return ended.map(lambda committed: committed[0])
 
     def stop(self) -> None:
-        """Stop the clock of timeouts. The sessions stay in the store."""
+        """Stop the timer of session timeouts. The sessions stay in the store."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -1,7 +1,8 @@
 """Watches on nodes. Pure: returns the watchers to notify of a change, and removes watches that are used up.
 
-A watch is a data watch (set by `exists` and `getData`) or a child watch (`getChildren`), which are told of
-one change; a persistent one; or a persistent recursive one, which is told of every node below as well.
+A watch is one of these: a data watch (set by `exists` and `getData`) or a child watch (`getChildren`), which
+both report one change; a persistent watch; or a persistent recursive watch, which also reports changes of
+every node below.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _HEARD_BY = {
 
 
 class WatchTable(Generic[W]):
-    """The watches of all watchers, which are connections here."""
+    """The watches of all watchers, which are the connections of a server."""
 
     def __init__(self) -> None:
         self._by_path: dict[Kind, dict[str, dict[W, None]]] = {kind: {} for kind in Kind}
@@ -47,16 +48,16 @@ class WatchTable(Generic[W]):
         return sum(map(len, self._of.values()))
 
     def add(self, watcher: W, kind: Kind, path: str) -> None:
-        """Add a watch of a path."""
+        """Add a watch of one kind on a path."""
         self._by_path[kind].setdefault(path, {})[watcher] = None
         self._of.setdefault(watcher, set()).add((kind, path))
 
     def has(self, watcher: W, kind: Kind, path: str) -> bool:
-        """Return whether this watch is set."""
+        """Return whether the watcher has a watch of this kind on this path."""
         return (kind, path) in self._of.get(watcher, ())
 
     def remove(self, watcher: W, kind: Kind, path: str) -> bool:
-        """Remove a watch; return False if there was none."""
+        """Remove a watch; return False if it was not set."""
         if not self.has(watcher, kind, path):
             return False
         self._forget(watcher, kind, path)
@@ -68,7 +69,7 @@ class WatchTable(Generic[W]):
             self._forget(watcher, kind, path)
 
     def trigger(self, event: EventType, path: str) -> list[W]:
-        """Return the watchers to notify of a change, each once; one-shot watches among them are removed."""
+        """Return the watchers to notify of a change, each once; one-time watches among theirs are removed."""
         told: dict[W, None] = {}
         for kind in _HEARD_BY[event]:
             paths = self._by_path[kind]

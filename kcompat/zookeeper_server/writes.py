@@ -1,6 +1,6 @@
-"""Requests that change nodes: each as work on a transaction, with ZooKeeper's checks in ZooKeeper's order.
+"""Requests that change nodes: each runs within a transaction, with ZooKeeper's checks in ZooKeeper's order.
 
-What is refused raises, and the transaction is dropped as a whole.
+A refused request raises an exception, and the transaction is dropped as a whole.
 """
 
 from __future__ import annotations
@@ -41,18 +41,19 @@ if TYPE_CHECKING:
     from kcompat.zookeeper_server.jute import JuteReader, JuteRecord
 
 CONFIG_PATH: Final = "/zookeeper/config"
-"""Node in which an ensemble keeps its members."""
+"""Node in which an ensemble stores its members."""
 SYSTEM_PATHS: Final = ("/zookeeper", "/zookeeper/quota", CONFIG_PATH)
-"""Nodes of every ZooKeeper, which cannot be deleted."""
+"""Nodes that every ZooKeeper server has and that cannot be deleted."""
 
-# Controls, surrogates, private use, specials, and what Java keeps as two surrogates.
+# Control characters, surrogates, private-use characters, specials, and characters that Java stores as two
+# surrogates.
 _ILLEGAL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\U0010ffff]|//|/\.\.?(?:/|$)")
 
 _EPHEMERAL: Final = 1
 _SEQUENTIAL: Final = 2
 _SERVED_FLAGS: Final = range(4)
 _KNOWN_FLAGS: Final = range(7)
-"""Flags that ZooKeeper knows; those from 4 on make containers and nodes that live for a time."""
+"""Flags that ZooKeeper defines; those from 4 on make containers and nodes with a time to live."""
 
 
 def is_path(text: str) -> bool:
@@ -70,7 +71,7 @@ class Caller(Struct, frozen=True):
 
 
 class MultiRefusedError(Exception):
-    """The first operation of a `multi` that was refused; `rows` is the answer."""
+    """An operation of a `multi` was refused; `rows` is the response."""
 
     def __init__(self, rows: bytes) -> None:
         super().__init__()
@@ -78,7 +79,7 @@ class MultiRefusedError(Exception):
 
 
 def run(transaction: TreeTransaction, caller: Caller, kind: OpCode, request: JuteRecord) -> JuteRecord | None:
-    """Stage one request and return its response. Raises RefusedError, StoreError."""
+    """Stage one request in a transaction and return its response. Raises RefusedError, StoreError."""
     _insist_on_session(transaction, caller)
     return _RUN[kind](transaction, caller, request)
 
@@ -95,7 +96,7 @@ def decode_operations(reader: JuteReader) -> list[tuple[OpCode, JuteRecord]]:
 def run_multi(
     transaction: TreeTransaction, caller: Caller, operations: Sequence[tuple[OpCode, JuteRecord]]
 ) -> bytes:
-    """Stage all operations and return the rows of the response. Raises MultiRefusedError."""
+    """Stage all operations of a `multi` and return the rows of its response. Raises MultiRefusedError."""
     rows: list[tuple[MultiHeader, JuteRecord | None]] = []
     for index, (kind, request) in enumerate(operations):
         try:
@@ -194,13 +195,13 @@ REQUESTS: Final[Mapping[OpCode, type[JuteRecord]]] = {
     OpCode.SET_DATA: SetDataRequest,
     OpCode.SET_ACL: SetACLRequest,
 }
-"""Requests that change something, each as one transaction."""
+"""Record class of each request that changes nodes; each request is one transaction."""
 
 MULTI_REQUESTS: Final[Mapping[OpCode, type[JuteRecord]]] = {
     **{kind: request for kind, request in REQUESTS.items() if kind is not OpCode.SET_ACL},
     OpCode.CHECK: PathVersionRequest,
 }
-"""The operations of a `multi`."""
+"""Record class of each operation that a `multi` may contain."""
 
 
 def _insist_on_session(transaction: TreeTransaction, caller: Caller) -> None:

@@ -1,1 +1,3 @@
-"""Fetching from the brokers that lead: fetch sessions, truncation, and appending to the logs that follow."""
+"""Fetching from the leaders on other brokers: fetch sessions, truncation, and appending to the logs of
+followers.
+"""

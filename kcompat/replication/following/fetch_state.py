@@ -1,4 +1,4 @@
-"""State of a fetcher for each of its partitions, and the requests other than Fetch that follow from it."""
+"""State of a fetcher for each of its partitions, and the requests that it sends besides Fetch."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ Epochs = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
 Offsets = ListOffsetsRequest.ListOffsetsTopic
 
 BEHIND_MAX_BYTES: Final = 4 << 20
-"""Maximum bytes of one fetch for a partition that is behind, unless `replica.fetch.max.bytes` is set. A fetch
-costs about as much work as 1 MiB of records.
+"""Maximum bytes of one fetch for a partition that is behind, unless `replica.fetch.max.bytes` is set.
+
+The fixed work of a fetch is about as much as that for 1 MiB of records.
 """
 
 
@@ -34,38 +35,40 @@ class FetcherConfig(Struct, frozen=True):
     min_bytes: int = 1
     partition_max_bytes: int = 1 << 20
     behind_max_bytes: int = BEHIND_MAX_BYTES
-    """Maximum bytes of a partition that is behind the high watermark, instead of `partition_max_bytes`."""
+    """Maximum bytes, in place of `partition_max_bytes`, for a partition that is behind the leader's high
+    watermark.
+    """
     response_max_bytes: int = 10 << 20
     backoff_ms: int = 1000
     truncates_on_fetch: bool = True
-    """Whether leaders compare epochs in Fetch: since `inter.broker.protocol.version` 2.7."""
+    """Whether leaders detect divergent logs in Fetch: true from `inter.broker.protocol.version` 2.7 on."""
 
 
 class Stage(Enum):
-    """Request that the partition needs next."""
+    """Stage of a partition: the request that it needs next."""
 
     FETCHING = auto()
     TRUNCATING = auto()
-    """OffsetForLeaderEpoch, to learn where the last epoch of the log ended."""
+    """Needs OffsetForLeaderEpoch, to learn where the last epoch of the log ends in the leader's log."""
     SEEKING_END = auto()
-    """ListOffsets, to learn where the leader's log ends, as the fetch offset is not in it."""
+    """Needs ListOffsets for the end of the leader's log, because the fetch offset is outside that log."""
     SEEKING_START = auto()
-    """ListOffsets, to learn where the leader's log starts."""
+    """Needs ListOffsets for the start of the leader's log."""
 
 
 class FetchState(Struct):
-    """Progress of one partition that is fetched from a leader (Kafka's `PartitionFetchState`)."""
+    """Progress of one partition in fetching from its leader (Kafka's `PartitionFetchState`)."""
 
     log: FollowerLog
     leader_epoch: int
     stage: Stage
     failures: int = 0
-    """Number of requests in a row that brought nothing."""
+    """Number of consecutive failed requests."""
     lag: int = -1
-    """Number of offsets that the log is behind the leader's high watermark; -1 before the first answer."""
+    """Number of offsets that the log is behind the leader's high watermark; -1 before the first response."""
 
     def next_fetch(self, config: FetcherConfig) -> PartitionFetch:
-        """Return what the next fetch asks of this partition."""
+        """Return the fields of the next Fetch request for this partition."""
         log = self.log
         return PartitionFetch(
             log.topic_id,
@@ -80,7 +83,9 @@ class FetchState(Struct):
 def epochs_request(
     broker_id: int, about: Sequence[tuple[TopicPartition, FetchState]]
 ) -> OffsetForLeaderEpochRequest | None:
-    """Return the request for where the last epoch of each of these logs ended; None without partitions."""
+    """Return the OffsetForLeaderEpoch request for the last epoch of each of these logs; None without
+    partitions.
+    """
     topics: dict[str, Epochs] = {}
     for (topic, index), state in about:
         question = OffsetForLeaderEpochRequest.OffsetForLeaderPartition(
@@ -93,7 +98,7 @@ def epochs_request(
 def offsets_request(
     broker_id: int, about: Sequence[tuple[TopicPartition, FetchState]], timestamp: int
 ) -> ListOffsetsRequest | None:
-    """Return the request for the leader's offset at `timestamp` in each log; None without partitions."""
+    """Return the ListOffsets request for `timestamp` in each of these logs; None without partitions."""
     topics: dict[str, Offsets] = {}
     for (topic, index), state in about:
         question = ListOffsetsRequest.ListOffsetsPartition(index, state.leader_epoch, timestamp)

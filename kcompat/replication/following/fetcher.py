@@ -66,10 +66,10 @@ OffsetAnswer = ListOffsetsResponse.ListOffsetsPartitionResponse
 
 
 class Fetcher:
-    """The partitions of one broker that are fetched from one leader, by one connection."""
+    """The partitions that one broker fetches from one leader, through one connection."""
 
     def __init__(self, broker_id: int, broker_epoch: Callable[[], int], config: FetcherConfig) -> None:
-        """`broker_epoch` returns the broker epoch of this broker's current registration."""
+        """Make an empty fetcher; `broker_epoch` returns the epoch of this broker's current registration."""
         self._broker_id = broker_id
         self._broker_epoch = broker_epoch
         self._config = config
@@ -80,19 +80,19 @@ class Fetcher:
         self._delayed: dict[TopicPartition, int] = {}
         """End of each partition's pause, in ms since the epoch."""
         self._asked: dict[TopicPartition, int] = {}
-        """Leader epoch of each partition in the pending request, if that is not a Fetch."""
+        """Leader epoch of each partition in the pending request, if that request is not a Fetch."""
         self.failed: set[TopicPartition] = set()
-        """Partitions that are not followed any more until their next role."""
+        """Partitions that failed permanently; they are not fetched until their next role."""
 
     @property
     def is_idle(self) -> bool:
-        """Whether the fetcher has no partition, not even one that has failed."""
+        """Whether the fetcher has no partitions, failed ones included."""
         return not self._states and not self.failed
 
     # -- which partitions --------------------------------------------------------------------------------
 
     def follow(self, log: FollowerLog, leader_epoch: int) -> None:
-        """Start fetching a partition in this leader epoch, from the end of its log."""
+        """Start fetching a partition in this leader epoch, from its log end."""
         key = (log.topic, log.index)
         self.forget(key)
         self._states[key] = state = FetchState(log, leader_epoch, Stage.FETCHING)
@@ -117,9 +117,9 @@ class Fetcher:
             self._session.drop(key)
 
     def lag(self, key: TopicPartition) -> int | None:
-        """Return the offsets that a partition is behind the leader's high watermark.
+        """Return the number of offsets that a partition is behind the leader's high watermark.
 
-        -1 before the first answer; None if the partition is not followed.
+        The result is -1 before the first response, and None if the partition is not followed.
         """
         state = self._states.get(key)
         return None if state is None else state.lag
@@ -127,7 +127,7 @@ class Fetcher:
     # -- what to ask -------------------------------------------------------------------------------------
 
     def next(self, now_ms: int) -> Message | None:
-        """Return the next request; None if there is none before `due_ms`."""
+        """Return the next request; None if no request is due before `due_ms`."""
         for key in [key for key, until in self._delayed.items() if until <= now_ms]:
             state = self._states[key]
             if state.stage is Stage.FETCHING and state.log.is_held(state.lag):
@@ -147,7 +147,7 @@ class Fetcher:
         return self._fetch()
 
     def due_ms(self) -> int | None:
-        """Return when the first pause ends, in ms since the epoch; None without pauses."""
+        """Return the end of the first pause in ms since the epoch; None if no partition pauses."""
         return min(self._delayed.values(), default=None)
 
     def _fetch(self) -> FetchRequest | None:
@@ -164,7 +164,7 @@ class Fetcher:
         return request
 
     def _in_stage(self, stage: Stage) -> list[tuple[TopicPartition, FetchState]]:
-        """Return the partitions in this stage that do not pause, and note that they are asked about."""
+        """Return the partitions in this stage that do not pause, and add them to the pending request."""
         found = [
             (key, state)
             for key, state in self._not_fetching.items()
@@ -218,7 +218,7 @@ class Fetcher:
                     self._contain(key, answer, now_ms)
 
     def _contain(self, key: TopicPartition, answer: Answer, now_ms: int) -> None:
-        """Apply the answer for one partition; a bug that it meets stops only that partition."""
+        """Apply the response for one partition. An unexpected exception stops only that partition."""
         try:
             self._take(key, answer, now_ms)
         except Exception:
@@ -226,7 +226,7 @@ class Fetcher:
             self._give_up(key, "a fault in this broker")
 
     def _take(self, key: TopicPartition, answer: Answer, now_ms: int) -> None:
-        """Apply the answer for one partition, unless its offset or epoch has changed meanwhile."""
+        """Apply the response for one partition, unless its offset or epoch has changed since the request."""
         state, asked = self._states.get(key), self._session.sent.get(key)
         if state is None or asked is None or key in self._delayed:
             return
@@ -295,7 +295,7 @@ class Fetcher:
             self._truncate(key, answer.leader_epoch, answer.end_offset)
 
     def _found_offset(self, key: TopicPartition, answer: OffsetAnswer, now_ms: int) -> None:
-        """Apply an offset of ListOffsets. The leader's log ends first only after an unclean election."""
+        """Apply an offset from ListOffsets. Only an unclean election makes the leader's log shorter."""
         state = self._about(key, Stage.SEEKING_END) or self._about(key, Stage.SEEKING_START)
         if state is None:
             return
@@ -319,7 +319,7 @@ class Fetcher:
             self._enter(key, state, Stage.SEEKING_START)
 
     def _about(self, key: TopicPartition, stage: Stage) -> FetchState | None:
-        """Return the state of a partition that still waits for this answer, else None."""
+        """Return the state of a partition that still waits for this response; None for any other."""
         state = self._states.get(key)
         if state is None or state.stage is not stage:
             return None
@@ -356,7 +356,7 @@ class Fetcher:
     # -- going on ----------------------------------------------------------------------------------------
 
     def _enter(self, key: TopicPartition, state: FetchState, stage: Stage) -> None:
-        """Set the stage of a partition: the request that it needs next."""
+        """Set the stage of a partition."""
         state.stage = stage
         if stage is Stage.FETCHING:
             self._not_fetching.pop(key, None)
@@ -366,9 +366,9 @@ class Fetcher:
             self._session.drop(key)
 
     def _refused(self, key: TopicPartition, error: ErrorCode, now_ms: int) -> None:
-        """Pause a partition after an error; one with a fenced epoch waits for its next role instead."""
+        """Pause a partition after an error; after FENCED_LEADER_EPOCH, wait for its next role instead."""
         if error == ErrorCode.FENCED_LEADER_EPOCH:
-            # After every election: the role that tells of it is on its way.
+            # This error follows every election: the role with the new epoch has not arrived yet.
             self._give_up(key, "its leader is in a later epoch", logging.INFO)
         else:
             self._pause(key, now_ms)
@@ -387,7 +387,7 @@ class Fetcher:
         self.failed.add(key)
 
     def check_invariants(self) -> None:
-        """Assert that each partition needs one kind of request, from its log end."""
+        """Assert that each partition is in one stage, and fetches from its log end."""
         assert not self.failed & self._states.keys()
         assert self._delayed.keys() <= self._states.keys()
         wanted = self._session.wanted

@@ -1,4 +1,6 @@
-"""The driver of one fetcher: sends its requests to the leader, and runs it again when a pause ends."""
+"""The connection of a fetcher to its leader: sends the fetcher's requests, and continues it when a pause
+ends.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ FIRST_WITH_REPLICA_STATE: Final = 15
 
 
 class LeaderPort(Protocol):
-    """A connection to another broker."""
+    """Port to another broker that leads partitions."""
 
     def ask(self, key: ApiKey, make: Callable[[int], Message], timeout_ms: int) -> Promise[Message]:
         """Send the request `make(version)`, in a version that both brokers support, and promise its response.
@@ -35,7 +37,7 @@ class LeaderPort(Protocol):
         """
 
     def disconnect(self) -> None:
-        """Close the connection, and fail pending requests; the next `ask` connects again."""
+        """Close the connection, and fail pending requests; the next `ask` opens a new connection."""
 
 
 class FetcherConnection:
@@ -56,12 +58,16 @@ class FetcherConnection:
         self._timeout_ms = timeout_ms
         self._under_way: Message | None = None
         self._is_cut_short = False
-        """Whether a request that ends the fetch waiting at the leader has been sent and not answered."""
+        """Whether a request was sent to end the fetch that waits at the leader, and its response is still
+        pending.
+        """
         self._timer: Timer | None = None
         self._is_closed = False
 
     def go_on_soon(self) -> None:
-        """Send the next request after the current event, so that it covers every partition the event adds."""
+        """Send the next request after the current event, so that it includes every partition that the event
+        adds.
+        """
         self._set_timer(0)
 
     def close(self) -> None:
@@ -88,7 +94,7 @@ class FetcherConnection:
         self._is_cut_short = False
 
     def _go_on(self) -> None:
-        """Send the fetcher's next request, if it has one, and set a timer for the next end of a pause."""
+        """Send the fetcher's next request, if it has one, and set a timer for the end of its first pause."""
         now_ms = self._clock.now_ms()
         request = self.fetcher.next(now_ms)
         due_ms = self.fetcher.due_ms()
@@ -117,7 +123,9 @@ class FetcherConnection:
 
 
 def _fitted(request: Message, version: int) -> Message:
-    """Adapt a request to a version: Fetch has the follower's id in another field before version 15."""
+    """Return the request adapted to a version: before version 15, Fetch has the follower's id in another
+    field.
+    """
     if isinstance(request, FetchRequest):
         if version < FIRST_WITH_REPLICA_STATE:
             request.replica_id = request.replica_state.replica_id

@@ -1,9 +1,9 @@
 """The fetchers of this broker's followers (Kafka's `ReplicaFetcherManager`).
 
-There are `num.replica.fetchers` connections to each leader, and a `Fetcher` for each; a partition always
-belongs to the same one of them. Each has one request under way, and at most a second one that ends a long
-poll: a leader that runs kcompat answers a fetch that waits when the next request of its connection comes, so
-that new followers need not wait for it.
+Each leader has `num.replica.fetchers` connections with one `Fetcher` each; a partition always belongs to the
+same one of them. A fetcher has one pending request, and at most a second one that ends the long poll of the
+first: a leader that runs kcompat answers a waiting fetch as soon as another request arrives on the
+connection, so new followers need not wait for the poll to end.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
 
 
 FIRST_WITH_DIVERGING_EPOCHS: Final = release("2.7-IV1")
-"""`inter.broker.protocol.version` from which leaders compare epochs in Fetch (KIP-595)."""
+"""First `inter.broker.protocol.version` with which leaders detect divergent logs in Fetch (KIP-595)."""
 
 
 class FetcherManagerConfig(Struct, frozen=True):
-    """Limits on fetching from other brokers."""
+    """Limits on the fetches from other brokers."""
 
     fetcher: FetcherConfig = FetcherConfig()
     fetchers: int = 1
-    """`num.replica.fetchers`, for each leader."""
+    """Number of fetchers for each leader (`num.replica.fetchers`)."""
     timeout_ms: int = 30_000
-    """Time for a response beyond the wait of a fetch: `replica.socket.timeout.ms`."""
+    """Time in ms for a response, in addition to the wait of a fetch (`replica.socket.timeout.ms`)."""
 
 
 class FetcherManager:
-    """The fetchers of one broker, by leader and number."""
+    """The fetchers of one broker, by the leader's id and the number of the fetcher."""
 
     def __init__(
         self,
@@ -56,7 +56,9 @@ class FetcherManager:
         clock: Clock,
         config: FetcherManagerConfig,
     ) -> None:
-        """`leader(broker_id, number)` returns the connection of a fetcher. `broker_epoch` returns the broker
+        """Make a manager without fetchers.
+
+        `leader(broker_id, number)` returns the connection of a fetcher. `broker_epoch` returns the broker
         epoch of this broker's current registration.
         """
         self._broker_id = broker_id
@@ -69,7 +71,7 @@ class FetcherManager:
         self._partitions: dict[TopicPartition, Partition] = {}
 
     def follow(self, partition: Partition) -> None:
-        """Follow the leader that the partition's role names, if it is another broker."""
+        """Fetch the partition from the leader that its role names, if that is another broker."""
         key = (partition.topic, partition.index)
         self.leave(*key)
         leader = partition.role.leader
@@ -91,7 +93,7 @@ class FetcherManager:
         return (crc32(topic.encode()) + index) % self._config.fetchers
 
     def leave(self, topic: str, index: int) -> None:
-        """Stop fetching for a partition."""
+        """Stop fetching a partition."""
         key = (topic, index)
         place = self._places.pop(key, None)
         self._partitions.pop(key, None)
@@ -103,7 +105,7 @@ class FetcherManager:
             self._clock.call_later(0, lambda: self._close_idle(place))
 
     def _close_idle(self, place: tuple[int, int]) -> None:
-        """Close a connection that has no partition after the current event either."""
+        """Close a connection if it still has no partition after the current event."""
         connection = self._connections.get(place)
         if connection is not None and connection.fetcher.is_idle:
             del self._connections[place]
@@ -119,9 +121,9 @@ class FetcherManager:
                 self.follow(partition)
 
     def lag(self, topic: str, index: int) -> int | None:
-        """Return the offsets that a partition is behind the leader's high watermark.
+        """Return the number of offsets that a partition is behind the leader's high watermark.
 
-        -1 before the first answer; None if the partition is not followed.
+        The result is -1 before the first response, and None if the partition is not followed.
         """
         place = self._places.get((topic, index))
         return None if place is None else self._connections[place].fetcher.lag((topic, index))
@@ -136,7 +138,9 @@ class FetcherManager:
 
 
 def fetcher_manager_config(broker: BrokerConfig) -> FetcherManagerConfig:
-    """Read the keys `replica.fetch.*`, `num.replica.fetchers` and `replica.socket.timeout.ms`."""
+    """Return the limits in the keys `replica.fetch.*`, `num.replica.fetchers` and
+    `replica.socket.timeout.ms`.
+    """
     brokers_release = release(broker.string("inter.broker.protocol.version"))
     partition_max_bytes = broker.integer("replica.fetch.max.bytes")
     is_given = "replica.fetch.max.bytes" in broker.given

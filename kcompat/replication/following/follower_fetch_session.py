@@ -1,7 +1,7 @@
 """The follower's side of a fetch session (KIP-227): a request names only the partitions that changed. Pure.
 
-The cost of a request depends on the partitions that changed since the last request, not on all that are
-followed. Kafka's counterpart: `FetchSessionHandler`.
+The cost of a request depends on the partitions that changed since the last request, not on the number of
+followed partitions. Kafka's counterpart: `FetchSessionHandler`.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class FollowerFetchSession:
         self._wanted: dict[TopicPartition, PartitionFetch] = {}
         self._changed: dict[TopicPartition, None] = {}
         self.sent: dict[TopicPartition, PartitionFetch] = {}
-        """Partitions in the request under way, or in the last one."""
+        """Fields last sent for each partition, in the pending request included."""
 
     def __len__(self) -> int:
         return len(self._wanted)
 
     @property
     def wanted(self) -> list[TopicPartition]:
-        """The partitions that are fetched, in the order in which they were added."""
+        """The fetched partitions, in the order in which they were added."""
         return list(self._wanted)
 
     def wants(self, key: TopicPartition) -> PartitionFetch:
@@ -61,21 +61,23 @@ class FollowerFetchSession:
 
     @property
     def has_work(self) -> bool:
-        """Whether the next request fetches or forgets any partition."""
+        """Whether the next request would fetch a partition, or remove one from the session."""
         return bool(self._wanted) or (self._epoch != INITIAL_EPOCH and bool(self.sent))
 
     def want(self, key: TopicPartition, fetch: PartitionFetch) -> None:
-        """Fetch a partition from now on; a partition that is fetched already gets the new fields."""
+        """Fetch a partition from now on; replace its fields if it is fetched already."""
         self._wanted[key] = fetch
         self._changed[key] = None
 
     def drop(self, key: TopicPartition) -> None:
-        """Stop fetching this partition."""
+        """Stop fetching a partition."""
         if self._wanted.pop(key, None) is not None:
             self._changed[key] = None
 
     def fill(self, request: FetchRequest) -> None:
-        """Fill in the session's id and epoch, and the partitions that have changed since the last request."""
+        """Fill the request with the session's id and epoch, and the partitions that changed since the last
+        request.
+        """
         request.session_id, request.session_epoch = self._id, self._epoch
         if self._epoch == INITIAL_EPOCH:
             changed: Iterable[TopicPartition] = self._wanted
@@ -113,7 +115,7 @@ class FollowerFetchSession:
         request.forgotten_topics_data = list(forgotten.values())
 
     def answered(self, response: FetchResponse) -> bool:
-        """Move the session to its next epoch, or begin a new one, as the leader's response requires.
+        """Advance the session to its next epoch, or begin a new session, as the response requires.
 
         Returns False if the leader refused the request; the next request then names every partition.
         """
@@ -129,11 +131,13 @@ class FollowerFetchSession:
         return True
 
     def failed(self) -> None:
-        """Begin a new session: the leader may or may not have received the request."""
+        """Begin a new session after a request without response, which the leader may or may not have
+        received.
+        """
         self._begin_anew(self._id)
 
     def _begin_anew(self, session_id: int) -> None:
-        """Have the next request name every partition, and close the session of this id."""
+        """Make the next request name every partition and close the session of this id."""
         self._id = session_id
         self._epoch = INITIAL_EPOCH
 

@@ -1,4 +1,4 @@
-"""The log of a follower as its fetcher sees it, and where the fetcher truncates it (KIP-101, KIP-279).
+"""The log of a follower as its fetcher uses it, and the offset to truncate it to (KIP-101, KIP-279).
 
 Kafka's counterpart of `truncation`: `AbstractFetcherThread.getOffsetTruncationState`.
 """
@@ -21,7 +21,7 @@ class FollowerLog(ReplicaIdentity, Protocol):
 
     @property
     def log_start_offset(self) -> int:
-        """The start offset of its log."""
+        """Log start offset of this replica."""
 
     @property
     def log_end_offset(self) -> int:
@@ -29,27 +29,29 @@ class FollowerLog(ReplicaIdentity, Protocol):
 
     @property
     def high_watermark(self) -> int:
-        """High watermark of the partition, as this broker knows it."""
+        """High watermark of the partition, as known to this broker."""
 
     @property
     def latest_epoch(self) -> int:
-        """The leader epoch of the last batch; -1 if no epochs are known."""
+        """Leader epoch of the last batch; -1 if no epochs are known."""
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """Return the largest epoch up to `epoch` and where it ends; (-1, -1) if that is unknown."""
+        """Return the largest epoch up to `epoch` and its end offset in this log; (-1, -1) if they are
+        unknown.
+        """
 
     def append(self, records: memoryview, leader_epoch: int) -> ErrorCode:
-        """Append what the leader of this epoch sent, as it is, but nothing of a later epoch.
+        """Append records unchanged as the leader of this epoch sent them, without batches of a later epoch.
 
-        Returns CORRUPT_MESSAGE if it was damaged on the way, OFFSET_OUT_OF_RANGE if it does not belong at the
-        log end.
+        Returns CORRUPT_MESSAGE if the records were damaged in transit, OFFSET_OUT_OF_RANGE if they do not
+        continue the log.
         """
 
     def heard(self, high_watermark: int, log_start_offset: int) -> None:
-        """Take over the leader's high watermark and log start, as far as this log has the records."""
+        """Set the high watermark and log start to the leader's, as far as this log has the records."""
 
     def is_held(self, lag: int) -> bool:
-        """Return whether a throttle holds this replica back; it is `lag` offsets behind (-1: unknown)."""
+        """Return whether the throttle delays this replica, which is `lag` offsets behind (-1: unknown)."""
 
     def truncate_to(self, offset: int) -> None:
         """Remove the records from `offset` on."""
@@ -59,16 +61,19 @@ class FollowerLog(ReplicaIdentity, Protocol):
 
 
 class Truncation(Struct, frozen=True, gc=False):
-    """Offset to truncate a log to; unless it is final, the leader is asked about the new last epoch."""
+    """Offset to truncate a log to. Unless it is final, the new last epoch has to be compared with the leader
+    again.
+    """
 
     offset: int
     is_final: bool
 
 
 def truncation(log: FollowerLog, epoch: int, end_offset: int) -> Truncation:
-    """Return where to cut the log when the leader answers that `epoch` ended at `end_offset`.
+    """Return the offset to truncate the log to after the leader has answered that `epoch` ends at
+    `end_offset`.
 
-    `epoch` is the largest that the leader knows up to the one it was asked about; -1 stands for "unknown".
+    `epoch` is the largest epoch that the leader knows, up to the requested one; -1 means "unknown".
     """
     log_end = log.log_end_offset
     if end_offset == UNDEFINED:
@@ -79,6 +84,6 @@ def truncation(log: FollowerLog, epoch: int, end_offset: int) -> Truncation:
     if own_end == UNDEFINED:
         return Truncation(min(end_offset, log_end), is_final=True)
     if own_epoch != epoch:
-        # The leader may have had yet other epochs where this log has `own_epoch`.
+        # The leader may have other epochs at the offsets at which this log has `own_epoch`.
         return Truncation(min(own_end, log_end), is_final=False)
     return Truncation(min(own_end, end_offset, log_end), is_final=True)

@@ -1,4 +1,4 @@
-"""A partition that another broker leads, as a fetcher reads and writes it.
+"""A partition that another broker leads, with the methods that a fetcher needs.
 
 Kafka's counterpart: `ReplicaFetcherThread.processPartitionData`.
 """
@@ -41,7 +41,7 @@ class FollowerPartition:
 
     @property
     def high_watermark(self) -> int:
-        """High watermark of the partition, as this broker knows it."""
+        """High watermark of the partition, as known to this broker."""
         return self._partition.high_watermark
 
     @property
@@ -50,11 +50,13 @@ class FollowerPartition:
         return self._log.epochs.latest
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """Return the largest epoch up to `epoch` and where it ends in this log."""
+        """Return the largest epoch up to `epoch` and its end offset in this log; (-1, -1) if they are
+        unknown.
+        """
         return self._log.end_offset_for_epoch(epoch)
 
     def append(self, records: memoryview, leader_epoch: int) -> ErrorCode:
-        """Append records as the leader sent them, and count their bytes against the throttle."""
+        """Append records unchanged as the leader sent them, and count their bytes for the throttle."""
         now_ms = self._clock.now_ms()
         throttle = self._partition.throttled.follower
         if throttle is not None:
@@ -62,10 +64,10 @@ class FollowerPartition:
         return append_to(self._log, records, leader_epoch, now_ms)
 
     def heard(self, high_watermark: int, log_start_offset: int) -> None:
-        """Take over the leader's high watermark and log start, as far as this log has the records.
+        """Set the high watermark and log start to the leader's, as far as this log has the records.
 
-        A high watermark falls only when the log is truncated: what one leader has committed, the next one has
-        as well.
+        The high watermark falls only when the log is truncated: records that one leader has committed are in
+        the log of the next leader as well.
         """
         follower, log = self._follower, self._log
         if log.is_failed:
@@ -78,8 +80,9 @@ class FollowerPartition:
             log.delete_records_before(min(log_start_offset, follower.high_watermark))
 
     def is_held(self, lag: int) -> bool:
-        """Return whether the throttle holds this replica back. A replica that is in sync is never held: it
-        would fall out of the ISR.
+        """Return whether the throttle delays this replica.
+
+        A replica in sync is never delayed, as it would drop out of the ISR.
         """
         throttle = self._partition.throttled.follower
         return throttle is not None and lag != 0 and throttle.is_exceeded(self._clock.now_ms())
@@ -111,7 +114,7 @@ class FollowerPartition:
 
     @property
     def _log(self) -> Log:
-        """Log of the partition; a move between log directories replaces it."""
+        """Current log of the partition; a move between log directories replaces it."""
         return self._partition.log
 
     @property
@@ -124,8 +127,8 @@ class FollowerPartition:
 def append_to(log: Log, records: memoryview, leader_epoch: int, now_ms: int) -> ErrorCode:
     """Append records that were fetched from another log.
 
-    If that log starts inside a batch it sends the whole batch; an empty log then starts at the first offset
-    of the batch. Raises StorageError.
+    If the other log starts inside a batch, it sends the whole batch; an empty log then starts at the base
+    offset of the batch. Raises StorageError.
     """
     result = log.append_as_follower(records, leader_epoch, now_ms)
     end = log.log_end_offset

@@ -1,7 +1,8 @@
 """Proposals of ISRs from this broker's leaders to the controller (Kafka's `AlterPartitionManager`, KIP-497).
 
-One AlterPartition is under way at a time, with the latest proposals of all partitions. It has no deadline: it
-is sent again until the current controller answers, or until another role makes the answer worthless.
+One AlterPartition is pending at a time, with the latest proposals of all partitions. A proposal has no
+deadline: it is sent again until the current controller answers, or until another role of the partition makes
+it obsolete.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RETRY_MS: Final = 50
-"""Milliseconds between a failed AlterPartition and the next."""
+"""Milliseconds between a failed AlterPartition and the next one."""
 
 RECOVERED: Final = 0
 
@@ -36,10 +37,10 @@ Answer = AlterPartitionResponse.PartitionData
 
 
 class ControllerPort(Protocol):
-    """The current controller, in this process or in another."""
+    """Port to the current controller, in this process or another."""
 
     def propose(self, request: AlterPartitionRequest) -> Promise[AlterPartitionResponse]:
-        """Have the controller decide; the promise may fail if it cannot be reached."""
+        """Send the request to the controller; the promise may fail if the controller cannot be reached."""
 
 
 class _Proposal(Struct, frozen=True, eq=False):
@@ -55,14 +56,16 @@ class IsrProposals:
     def __init__(
         self, broker_id: int, broker_epoch: Callable[[], int], controller: ControllerPort, clock: Clock
     ) -> None:
-        """`broker_epoch` returns the broker epoch of this broker's current registration."""
+        """Make an empty set of proposals; `broker_epoch` returns the epoch of this broker's current
+        registration.
+        """
         self._broker_id = broker_id
         self._broker_epoch = broker_epoch
         self._controller = controller
         self._clock = clock
         self._waiting: dict[TopicPartition, _Proposal] = {}
         self._is_busy = False
-        """Whether a request is under way, or a timer will send the next."""
+        """Whether a request is pending, or a timer will send the next one."""
         self._timer: Timer | None = None
         self._is_closed = False
 
@@ -70,7 +73,7 @@ class IsrProposals:
         return len(self._waiting)
 
     def submit(self, owner: IsrOwner, pending: Pending) -> None:
-        """Propose `pending.proposed`, instead of any earlier proposal of the partition."""
+        """Propose `pending.proposed`, in place of any earlier proposal of the partition."""
         role = owner.role
         self._waiting[owner.topic, owner.index] = _Proposal(
             owner, pending, role.leader_epoch, role.partition_epoch
@@ -99,7 +102,9 @@ class IsrProposals:
         promise.then(lambda response: self._answered(sent, response), lambda fault: self._failed(fault))
 
     def _request(self, sent: dict[TopicPartition, _Proposal]) -> AlterPartitionRequest:
-        """Return a request with topic names and ids and both forms of an ISR, for every version."""
+        """Return an AlterPartition request with topic names and ids and both forms of an ISR, to suit every
+        version.
+        """
         topics: dict[str, TopicData] = {}
         for (topic, index), proposal in sent.items():
             if topic not in topics:
@@ -142,7 +147,7 @@ class IsrProposals:
         self._later(RETRY_MS if is_undecided else 0)
 
     def _settle(self, key: TopicPartition, proposal: _Proposal, answer: Answer) -> None:
-        """Tell the partition the outcome of its proposal. A proposal that has to be made again stays."""
+        """Report the outcome of a proposal to its partition. A proposal that has to be repeated is kept."""
         owner, pending = proposal.owner, proposal.pending
         if answer.error_code and owner.isr_refused(pending, error_of(answer.error_code)):
             return

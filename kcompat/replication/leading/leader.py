@@ -1,8 +1,8 @@
-"""The leader of a partition, without its log: which replicas are in sync, and how much is committed. Pure.
+"""The leader's state of a partition, without the log: in-sync replicas, and the high watermark. Pure.
 
-The high watermark is the smallest log end over the maximal ISR, the replicas in sync or about to be. It never
-falls, and does not rise while fewer are in sync than `min.insync.replicas` asks for (KIP-966). Kafka's
-counterpart: the leader's half of `Partition`.
+The high watermark is the smallest log end over the maximal ISR: the in-sync replicas and those about to be.
+It never falls, and does not rise while fewer replicas are in sync than `min.insync.replicas` requires
+(KIP-966). Kafka's counterpart: the leader's half of `Partition`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.control_requests import Role
 
 NOT_APPLIED: Final = frozenset({ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.INELIGIBLE_REPLICA})
-"""Errors of the controller after which its ISR is still the one that this leader knows."""
+"""Errors after which the controller's ISR is still the one that this leader knows."""
 
 OVERTAKEN: Final = frozenset(
     {
@@ -34,27 +34,29 @@ OVERTAKEN: Final = frozenset(
         ErrorCode.NEW_LEADER_ELECTED,
     }
 )
-"""Errors of the controller after which a newer role is on its way to this broker."""
+"""Errors that mean that the controller has sent this broker a newer role."""
 
 FETCH_GRACE_MS: Final = 1000
-"""Time that a follower may take from the answer to a fetch to its next fetch."""
+"""Time in ms within which a follower is expected to fetch again after the response to its last fetch."""
 
 
 class IsrRule(Struct, frozen=True):
-    """The condition of being in sync: not more than `max_lag_ms` behind, on a broker that is alive."""
+    """Rule for being in sync: at most `max_lag_ms` behind, on a broker that is alive."""
 
     max_lag_ms: int
-    """Longest time without being caught up: `replica.lag.time.max.ms`."""
+    """Maximum time in ms without being caught up (`replica.lag.time.max.ms`)."""
     is_alive: Callable[[int], bool]
-    """Returns whether the broker of this id is known to be up."""
+    """Returns whether the broker with this id is registered and not presumed dead."""
     max_fetch_wait_ms: int
-    """`replica.fetch.wait.max.ms`: longest wait of a follower's fetch at its leader."""
+    """Maximum wait in ms of a follower's fetch at its leader (`replica.fetch.wait.max.ms`)."""
     session_timeout_ms: int
-    """`zookeeper.session.timeout.ms`: another leader is elected when the session of a leader has ended."""
+    """Session timeout in ms (`zookeeper.session.timeout.ms`): another leader is elected after the leader's
+    session ends.
+    """
 
 
 class Leader:
-    """Leader of one partition for one leader epoch; offsets as in the log."""
+    """Leader of one partition in one leader epoch; all offsets are offsets of the log."""
 
     __slots__ = (
         "_advances_alone",
@@ -85,11 +87,11 @@ class Leader:
         now_ms: int,
         previous: Leader | None = None,
     ) -> None:
-        """A new leader: its epoch begins at the end of its log.
+        """Begin an epoch of this leader at the end of its log.
 
-        `previous` is the state of this broker in an older epoch, if it was the leader. Its knowledge of
-        followers counts only if no epoch lies between: in such an epoch they may have followed another leader
-        and have been truncated.
+        `previous` is this broker's state in an older epoch, if it was the leader then. Its knowledge of
+        followers is used only if no epoch lies between: in such an epoch they may have followed another
+        leader and may have been truncated.
         """
         assert role.leader == broker_id, "a leader leads"
         self._broker_id = broker_id
@@ -121,7 +123,7 @@ class Leader:
         return known.at_reelection(now_ms, is_in_sync, self.epoch_start_offset)
 
     def _arrange(self) -> None:
-        """Recompute the replicas that the high watermark waits for."""
+        """Recompute the set of replicas that the high watermark waits for."""
         maximal = self.state.maximal
         self.has_quorum = len(self.state.isr) >= self._needed
         self._advances_alone = self.has_quorum and not self.remotes
@@ -130,7 +132,7 @@ class Leader:
 
     @property
     def _needed(self) -> int:
-        """`min.insync.replicas`, but at most the number of replicas."""
+        """`min.insync.replicas`, limited to the number of replicas."""
         return min(self._min_insync_replicas, len(self._replicas))
 
     def require_in_sync(self, min_insync_replicas: int) -> None:
@@ -141,11 +143,11 @@ class Leader:
     # -- the high watermark ------------------------------------------------------------------------------
 
     def advance(self, log_end_offset: int, now_ms: int) -> bool:
-        """Note the end of the leader's own log, as far as followers may read it; return whether the high
-        watermark rose.
+        """Advance to the end of the leader's own log, as far as followers may read it; return whether the
+        high watermark rose.
 
-        It waits for the replicas in sync, and for a while for those that may soon be: they would never come
-        into sync if it ran ahead of them.
+        The high watermark waits for the in-sync replicas, and for a limited time for replicas that may soon
+        be in sync: they would never come into sync if it ran ahead of them.
         """
         if log_end_offset <= self.high_watermark:
             return False
@@ -172,7 +174,7 @@ class Leader:
         )
 
     def committed(self, required_offset: int) -> ErrorCode | None:
-        """Return whether everything below `required_offset` is on every replica in sync.
+        """Return whether all records below `required_offset` are on every in-sync replica.
 
         NONE or an error is final; None means "not yet".
         """
@@ -185,7 +187,7 @@ class Leader:
     def knows_latest_offset(self) -> bool:
         """Whether the high watermark has reached the start of this epoch.
 
-        Before that, it may be behind the one that an earlier leader has sent (KIP-207).
+        Before that, it may be lower than one that an earlier leader has sent to clients (KIP-207).
         """
         return self.high_watermark >= self.epoch_start_offset
 
@@ -201,7 +203,7 @@ class Leader:
         now_ms: int,
         broker_epoch: int,
     ) -> bool:
-        """Note a follower's fetch; `log_end_offset` is the end of this log before it was read.
+        """Record a follower's fetch; `log_end_offset` is the end of this log before the read.
 
         Returns True if the follower has advanced or gone back, so that the high watermark may move.
         """
@@ -211,10 +213,10 @@ class Leader:
         return before != offset
 
     def refusal(self, replica: int, broker_epoch: int, known_epoch: int) -> ErrorCode:
-        """Return the error for a broker that may not follow this leader; NONE if it may.
+        """Return the error for a broker that may not fetch from this leader as a follower, else NONE.
 
-        Either this leader knows of no replica there, though a newer role may be on its way; or the broker has
-        fetched since under another registration, and this fetch is of its former one (KIP-903).
+        A broker is refused if this leader does not know it as a replica, although a newer role may be about
+        to arrive, or if it has already fetched under a newer registration than that of this fetch (KIP-903).
         """
         remote = self.remotes.get(replica)
         if remote is None and known_epoch != NO_EPOCH:
@@ -224,22 +226,25 @@ class Leader:
         return ErrorCode.NONE
 
     def ask_followers(self) -> dict[int, int]:
-        """Return the number of fetches by which each follower in sync, or about to be, confirms this leader.
+        """Return, for each follower in sync or about to be, the number of fetches that confirms this leader.
 
-        Another leader would be one of them, and a replica that fetches here knows of no other leader.
+        Another leader would be one of these followers, and a replica that still fetches here knows of no
+        other leader.
         """
         return {remote.id: remote.await_answer() for remote in self._waits_for}
 
     def is_followed(self, awaited: Mapping[int, int]) -> bool:
-        """Return whether each follower in `awaited` that can still be elected has fetched so often."""
+        """Return whether each follower in `awaited` that can still be elected has reached its number of
+        fetches.
+        """
         return all(remote.fetches >= awaited[remote.id] for remote in self._waits_for if remote.id in awaited)
 
     def is_followed_lately(self, now_ms: int) -> bool:
-        """Return whether each in-sync follower, or follower about to be, has fetched recently.
+        """Return whether each follower in sync or about to be has fetched recently.
 
-        Another leader would be one of them, and would no longer fetch here. A leader that is cut off has to
-        notice before it is replaced, which takes at least two thirds of its session timeout. Half of that
-        timeout is therefore the limit of any configured wait.
+        Another leader would be one of these followers, and would no longer fetch here. A leader that is cut
+        off must detect this before it is replaced, which takes at least two thirds of its session timeout.
+        Half of that timeout is therefore the limit of any configured wait.
         """
         rule = self._rule
         silence_ms = min(rule.max_fetch_wait_ms + FETCH_GRACE_MS, rule.session_timeout_ms // 2)
@@ -255,10 +260,11 @@ class Leader:
     # -- changes of the ISR ------------------------------------------------------------------------------
 
     def expand(self, replica: int) -> PendingExpand | None:
-        """Return the ISR to propose after a fetch of `replica`, if that brought it into sync.
+        """Return the ISR to propose after a fetch of `replica`; None unless the fetch brought the replica
+        into sync.
 
-        The replica must have reached the high watermark and the start of this epoch: between the two there
-        may be records that an earlier leader has committed.
+        The replica must have reached both the high watermark and the start of this epoch: between the two
+        there may be records that an earlier leader has committed.
         """
         state = self.state
         if not isinstance(state, Committed) or replica in state.isr:
@@ -271,7 +277,7 @@ class Leader:
         return pending
 
     def shrink(self, log_end_offset: int, now_ms: int) -> PendingShrink | None:
-        """Return the ISR to propose without the replicas that have fallen behind, if there are any."""
+        """Return the ISR to propose without the replicas that have fallen behind; None if there are none."""
         state = self.state
         if not isinstance(state, Committed):
             return None
@@ -296,7 +302,7 @@ class Leader:
     def accepted(
         self, pending: Pending, leader_epoch: int, partition_epoch: int, isr: tuple[int, ...]
     ) -> bool:
-        """Take over an ISR that the controller stored.
+        """Replace the ISR by the one that the controller stored.
 
         Returns False, and changes nothing, if this leader knows of a newer one.
         """
@@ -309,9 +315,9 @@ class Leader:
         return is_news
 
     def refused(self, pending: Pending, error: ErrorCode) -> bool:
-        """Handle an ISR that the controller did not store; return whether it has to be proposed again.
+        """Handle a proposal that the controller refused; return whether it has to be repeated.
 
-        If the controller has newer state, the change stays pending until the next role arrives.
+        If the controller has a newer state, the change stays pending until the next role arrives.
         """
         if self.state is not pending or error in OVERTAKEN:
             return False

@@ -1,8 +1,8 @@
-"""A copy of a partition's log in another log directory: a `FollowerLog`, and the `FutureLog` of the
-partition.
+"""A copy of a partition's log in another log directory: the `FollowerLog` of a fetcher, and the `FutureLog`
+of the partition.
 
 Once the copy has all records of the log, and they are synced to the device, the copy replaces the log. (Kafka
-does not sync it: after a power cut, records that had long been on the device could be gone.) Kafka's
+does not sync the copy, so a power cut could lose records that had long been on the device.) Kafka's
 counterpart: `ReplicaAlterLogDirsThread`.
 """
 
@@ -49,8 +49,10 @@ class FutureReplica:
         has_caught_up: Callable[[Partition], object],
         original_cut: Callable[[FutureReplica, int], object],
     ) -> None:
-        """`has_caught_up` is called when the copy can replace the log, `original_cut` with the offset to
-        which the log was truncated.
+        """Begin with the copy `log` of the log of `partition`.
+
+        `has_caught_up` is called when the copy can replace the log, `original_cut` with the offset to which
+        the log was truncated.
         """
         self.partition = partition
         self.log = log
@@ -67,31 +69,35 @@ class FutureReplica:
 
     @property
     def log_start_offset(self) -> int:
-        """Log start offset of this replica."""
+        """Log start offset of the copy."""
         return self.log.log_start_offset
 
     @property
     def log_end_offset(self) -> int:
-        """Log end offset, from which the next fetch starts."""
+        """Log end offset of the copy, from which the next fetch starts."""
         return self.log.log_end_offset
 
     @property
     def latest_epoch(self) -> int:
-        """Leader epoch of the last batch; -1 if no epochs are known."""
+        """Leader epoch of the last batch of the copy; -1 if no epochs are known."""
         return self.log.epochs.latest
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """Return the largest epoch up to `epoch` and where it ends in this log."""
+        """Return the largest epoch up to `epoch` and its end offset in the copy; (-1, -1) if they are
+        unknown.
+        """
         return self.log.end_offset_for_epoch(epoch)
 
     def append(self, records: memoryview, leader_epoch: int) -> ErrorCode:
-        """Append records as the leader sent them, and count their bytes against the throttle."""
+        """Append records unchanged as they were fetched, and count their bytes for the throttle."""
         now_ms = self._clock.now_ms()
         self._throttle.record(len(records), now_ms)
         return append_to(self.log, records, leader_epoch, now_ms)
 
     def heard(self, high_watermark: int, log_start_offset: int) -> None:
-        """Take over high watermark and log start; at the log end, sync the copy and replace the log."""
+        """Set the high watermark and log start to those of the log; at the log end, sync the copy and replace
+        the log.
+        """
         log = self.log
         if log.is_failed:
             raise log.context.out_of_service(f"{log.directory} takes no more appends")
@@ -131,5 +137,7 @@ class FutureReplica:
         self._must_sync = None
 
     def original_cut(self, offset: int) -> None:
-        """Truncate the copy as well. A fetch alone would not detect this in records without epochs."""
+        """Truncate the copy after the log was truncated. Fetching alone would not detect this in records
+        without epochs.
+        """
         self._original_cut(self, offset)

@@ -1,7 +1,7 @@
-"""The logs of this broker as a leader for copies in its other directories (Kafka's `LocalLeaderEndPoint`).
+"""The logs of this broker as a leader of copies in its other log directories (Kafka's `LocalLeaderEndPoint`).
 
 It answers the requests of a `Fetcher`, whichever broker leads the partition: a log is copied up to its end.
-One partition is copied at a time, so that each move ends as soon as possible: the present one as long as it
+One partition is copied at a time, so that each move ends as soon as possible: the current one as long as it
 is fetched, then the first by name. A fetch waits while copies exceed their rate limit.
 """
 
@@ -38,7 +38,7 @@ Offset = ListOffsetsResponse.ListOffsetsPartitionResponse
 
 
 class LocalLeader:
-    """The `LeaderPort` of one copier. Answers come in a later iteration of the event loop."""
+    """The `LeaderPort` of one copier. Responses are delivered in a later iteration of the event loop."""
 
     def __init__(self, replicas: ReplicaManager, clock: Clock, throttle: ReplicationThrottle) -> None:
         self._replicas = replicas

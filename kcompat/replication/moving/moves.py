@@ -1,14 +1,15 @@
-"""Moves replicas of this broker from one of its log directories to another, while they are written and read.
+"""Moves of replicas between the log directories of this broker, while they are written and read.
 
-In the other directory a copy grows (`FutureReplica`), by the machine that follows other leaders, from the log
-here. When it has caught up it takes the place of the log. Everybody else sees one replica all the time.
+A `FutureReplica` in the other log directory copies the log, by means of the same `Fetcher` that fetches from
+other leaders. When it has caught up, the copy replaces the log. Clients and other brokers see one replica all
+the time.
 
-- A move ends when the replica is asked to stay where it is, or is deleted. It goes on after a restart, and in
-  each new leader epoch.
-- Where the disk of the copy fails, the move is over, and the replica is as it was. Where that of the replica
-  fails, the copy waits for it, as nobody knows what is missing.
-- Where a power cut has left a hole in the log, nothing is copied until a leader is known: see `log.holes`.
-- A replica that is not here yet is made in the directory that was asked for.
+- A move is cancelled when the replica is requested to stay in its directory, or is deleted. It continues
+  after a restart, and in each new leader epoch.
+- If the disk of the copy fails, the move ends, and the replica is unchanged. If the disk of the replica
+  fails, the copy is kept until that disk is back, as the records that the copy lacks are unknown.
+- If a power cut has left a hole in the log, no record is copied until a leader is known: see `log.holes`.
+- A replica that does not exist here yet is created in the requested directory.
 
 Kafka's counterparts: `ReplicaManager.alterReplicaLogDirs` and `ReplicaAlterLogDirsManager`.
 """
@@ -48,13 +49,14 @@ logger = logging.getLogger(__name__)
 
 
 class MovesConfig(Struct, frozen=True):
-    """Number and rate of moves."""
+    """Limits on the number and the rate of moves."""
 
     fetcher: FetcherConfig = FetcherConfig()
     copiers: int = 1
-    """Number of moves under way at a time (`num.replica.alter.log.dirs.threads`)."""
+    """Number of moves that run at a time (`num.replica.alter.log.dirs.threads`)."""
     bytes_per_second: int = NO_LIMIT
-    """Bytes per second of all moves together (`replica.alter.log.dirs.io.max.bytes.per.second`)."""
+    """Limit on the bytes per second of all moves together (`replica.alter.log.dirs.io.max.bytes.per.second`).
+    """
     samples: int = 11
     sample_ms: int = 1000
 
@@ -65,7 +67,7 @@ class Moves:
     def __init__(
         self, broker_id: int, logs: LogManager, replicas: ReplicaManager, clock: Clock, config: MovesConfig
     ) -> None:
-        """The number of copiers stays what it is at the start, as in Kafka."""
+        """Make a set of moves. The number of copiers is fixed from the start, as in Kafka."""
         self._broker_id = broker_id
         self._logs = logs
         self._replicas = replicas
@@ -76,13 +78,13 @@ class Moves:
         self.configure(config)
 
     def configure(self, config: MovesConfig) -> None:
-        """Apply a changed limit."""
+        """Apply a changed rate limit."""
         self._throttle.configure(config.bytes_per_second, config.samples, config.sample_ms)
 
     # -- what is asked for -------------------------------------------------------------------------------
 
     def move(self, topic: str, index: int, path: str) -> ErrorCode:
-        """Move this broker's replica to a log directory; return the error that prevents it
+        """Move this broker's replica to the log directory `path`; return the error that prevents it
         (AlterReplicaLogDirs).
         """
         try:
@@ -117,7 +119,7 @@ class Moves:
         return ErrorCode.NONE
 
     def _is_in(self, directory: LogDirectory, topic: str, index: int) -> bool:
-        """Return whether the replica, or its copy, is in this directory."""
+        """Return whether this directory has the replica or its copy."""
         logs = (self._logs.get(topic, index), self._logs.futures.get(topic, index))
         return any(log is not None and log.context is directory for log in logs)
 
@@ -129,7 +131,7 @@ class Moves:
     # -- what is told ------------------------------------------------------------------------------------
 
     def follow(self, partition: Partition) -> None:
-        """Continue the move of a partition that has a role here, if there is one."""
+        """Continue the move of a partition that has taken a role, if it has a copy."""
         key = partition.topic, partition.index
         self.leave(*key)
         future = self._logs.futures.get(*key)
@@ -164,7 +166,7 @@ class Moves:
         copier.go_on_soon()
 
     def leave(self, topic: str, index: int) -> None:
-        """Stop copying the partition; the unfinished copy stays."""
+        """Stop copying the partition; the unfinished copy is kept."""
         copier = self._copiers.get(self._number_of((topic, index)))
         if copier is not None:
             copier.fetcher.forget((topic, index))
@@ -173,7 +175,7 @@ class Moves:
             partition.future = None
 
     def look_after(self) -> None:
-        """Give up moves whose disk has failed, and retry those that have stopped."""
+        """Give up moves whose disk has failed, and restart those that have stopped."""
         for future in self._logs.futures:
             key = future.topic, future.partition
             partition = self._replicas.get(*key)
@@ -184,7 +186,7 @@ class Moves:
                 self.follow(partition)
 
     def close(self) -> None:
-        """Stop all copying."""
+        """Stop copying all partitions."""
         for copier in self._copiers.values():
             copier.close()
         self._copiers.clear()
@@ -206,7 +208,9 @@ class Moves:
         return self._copiers[number]
 
     def _cut(self, replica: FutureReplica, offset: int) -> None:
-        """Truncate the copy of a truncated log, and fetch anew; delete a copy that cannot be truncated."""
+        """Truncate the copy after its log was truncated, and restart fetching; delete a copy that cannot be
+        truncated.
+        """
         key = replica.topic, replica.index
         with self._reported(key):
             try:
@@ -219,14 +223,14 @@ class Moves:
 
     @contextmanager
     def _reported(self, key: TopicPartition) -> Iterator[None]:
-        """Log a fault of the copy's disk, which concerns only the move."""
+        """Log a fault of the copy's disk, which affects only the move."""
         try:
             yield
         except StorageError as fault:
             logger.warning("the move of %s-%d meets a fault: %s", *key, fault)
 
     def _take_place(self, partition: Partition) -> None:
-        """Replace the log by a copy that has all its records. Raises StorageError."""
+        """Replace the log by its copy, which has all records of the log. Raises StorageError."""
         key = partition.topic, partition.index
         self.leave(*key)
         log = self._logs.replace_with_future(*key)
@@ -235,7 +239,9 @@ class Moves:
 
 
 def moves_config(broker: BrokerConfig) -> MovesConfig:
-    """Read the keys of moves between log directories, and those of `replica.fetch.*` that apply to moves."""
+    """Return the limits of moves in the broker's configuration; some keys of `replica.fetch.*` apply to moves
+    too.
+    """
     copiers = broker.get("num.replica.alter.log.dirs.threads")
     partition_max_bytes = broker.integer("replica.fetch.max.bytes")
     return MovesConfig(

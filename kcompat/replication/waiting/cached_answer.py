@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CachedAnswer(Struct, frozen=True):
-    """Answer to the fetch of a consumer that has everything it may read of a partition."""
+    """Response to the fetch of a consumer that has all records of a partition that it may read."""
 
     spec: FetchSpec
     isolation_level: int
@@ -31,9 +31,10 @@ class CachedAnswer(Struct, frozen=True):
     fetched: Fetched
 
     def lasts(self, partition: Partition, spec: FetchSpec, reader: PartitionReader) -> bool:
-        """Return whether the request is the same and a new read would give the same answer. Each election
-        makes another `Leader`, and the last stable offset does not move unless the high watermark or log
-        start does.
+        """Return whether the request is the same and a new read would give the same response.
+
+        Each election makes another `Leader`, and the last stable offset does not move unless the high
+        watermark or the log start moves.
         """
         log, leader, fetched = partition.log, self.leader, self.fetched
         return (
@@ -48,14 +49,14 @@ class CachedAnswer(Struct, frozen=True):
 
 
 class CachedFollowerAnswer(CachedAnswer, frozen=True):
-    """Answer to the fetch of a follower that has everything of a partition."""
+    """Response to the fetch of a follower that has all records of a partition."""
 
     broker_epoch: int
     state: IsrState
     remote: RemoteReplica
 
     def lasts(self, partition: Partition, spec: FetchSpec, reader: PartitionReader) -> bool:
-        """Return whether a new read would give the same answer. Each change of the ISR makes a new state."""
+        """Return whether a new read would give the same response. Each ISR change makes a new state."""
         return (
             CachedAnswer.lasts(self, partition, spec, reader)
             and self.leader.state is self.state
@@ -74,9 +75,9 @@ class CachedFollowerAnswer(CachedAnswer, frozen=True):
 def cacheable(
     partition: Partition, spec: FetchSpec, reader: PartitionReader, fetched: Fetched
 ) -> CachedAnswer | None:
-    """Return what the session may keep of an answer.
+    """Return the response for the fetch session to keep.
 
-    None if there is more to read, or the fetch of a follower has changed the leader's state.
+    None if there are more records to read, or if the fetch of a follower has changed the leader's state.
     """
     leader = partition.state
     if fetched.ends_wait or len(fetched.records) or not isinstance(leader, Leader):

@@ -1,4 +1,4 @@
-"""A fetch over many partitions that may wait for enough bytes (Kafka's `ReplicaManager.fetchMessages` and
+"""Fetch of many partitions that may wait for enough bytes (Kafka's `ReplicaManager.fetchMessages` and
 `DelayedFetch`).
 """
 
@@ -21,10 +21,10 @@ Results = list[tuple["FetchTarget", Fetched]]
 
 
 class DelayedFetch:
-    """Reads `targets` in order within the limits; as a waiter, waits until `min_bytes` are there.
+    """Reads `targets` in order within the limits; as a waiter, waits until `min_bytes` can be read.
 
-    A target without a partition carries its error. `max_bytes` bounds the answer, except that the first batch
-    found is always returned whole (KIP-74), unless `hard_limit`.
+    A target without a partition has an error. `max_bytes` limits the response, but unless `hard_limit` is set
+    the first batch is always returned whole (KIP-74).
     """
 
     __slots__ = (
@@ -83,10 +83,10 @@ class DelayedFetch:
         return results
 
     def note(self, results: Results, now_ms: int) -> None:
-        """Tell each partition that a follower has everything below its fetch offset.
+        """Record in each partition that a follower has all records below its fetch offset.
 
-        This happens once for a request, with the first results: records appended while it waits do not make
-        the follower late.
+        This is done once for each request, with the first results: records appended while the request waits
+        do not make the follower late.
         """
         for (target, partition), (_, fetched) in zip(self._targets, results, strict=True):
             if isinstance(target.cached, CachedFollowerAnswer):
@@ -95,17 +95,17 @@ class DelayedFetch:
                 partition.note_fetch(target.spec, self._reader, now_ms)
 
     def count(self, results: Results, now_ms: int) -> None:
-        """Count the bytes of throttled replicas that a follower is sent."""
+        """Count the bytes that throttled replicas are sent."""
         for (_, partition), (_, fetched) in zip(self._targets, results, strict=True):
             throttle = partition.throttled.leader if isinstance(partition, Partition) else None
             if throttle is not None:
                 throttle.record(len(fetched.records), now_ms)
 
     def must_answer(self, results: Results) -> bool:
-        """Return whether these results leave nothing to wait for.
+        """Return whether these results must be sent without waiting.
 
-        Otherwise remember the bytes of each partition, so that an event costs one read. Seen on a running
-        3.9.2: a target without a partition does not end the wait for the others.
+        Otherwise remember the bytes of each partition, so that an event costs one read. A target without a
+        partition does not end the wait for the others, as seen on a running Kafka 3.9.2.
         """
         total = 0
         for (target, partition), (_, fetched) in zip(self._targets, results, strict=True):
@@ -120,11 +120,11 @@ class DelayedFetch:
 
     @property
     def keys(self) -> list[Hashable]:
-        """Partitions to wait on, as `must_answer` found them."""
+        """Return the partitions to wait on, as found by `must_answer`."""
         return list(self._sizes)
 
     def try_complete(self, key: Hashable) -> Results | None:
-        """Read the partition that changed, and all of them once there are enough bytes."""
+        """Read the partition that changed, and all partitions once there are enough bytes."""
         assert isinstance(key, Partition)
         spec = self._specs[key]
         fetched = key.fetch(spec, self._reader, spec.max_bytes, min_one_batch=True)
@@ -136,7 +136,7 @@ class DelayedFetch:
     def expire(self) -> Results:
         """Return the results at the deadline.
 
-        Without a new record there may be a new high watermark or log start: for a follower neither ends the
-        wait.
+        Even without new records there may be a new high watermark or log start, neither of which ends the
+        wait of a follower.
         """
         return self.read()

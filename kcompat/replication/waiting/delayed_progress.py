@@ -1,4 +1,4 @@
-"""A request that waits for each of its partitions: a produce for the in-sync replicas or for the device, a
+"""Request that waits for each of its partitions: a Produce for the in-sync replicas or for the device, a
 DeleteRecords for the followers (Kafka's `DelayedProduce` and `DelayedDeleteRecords`).
 """
 
@@ -16,11 +16,11 @@ Answer = TypeVar("Answer")
 
 
 class DelayedProgress(Generic[Answer]):
-    """Waits until `check` (`Partition.committed`, `stored` or `deleted`) has a final answer for each
+    """Waits until `check` (`Partition.committed`, `stored` or `deleted`) has a final result for each
     partition.
 
-    `waiting` maps a partition to the offset that it has to reach. `settle(partition, error)` is called once
-    for each, with REQUEST_TIMED_OUT if the deadline came first; then the wait ends with `answer`.
+    `waiting` has the offset that each partition has to reach. `settle(partition, error)` is called once for
+    each, with REQUEST_TIMED_OUT if the deadline came first; then the wait ends with `answer`.
     """
 
     __slots__ = ("_answer", "_check", "_settle", "_waiting")
@@ -38,7 +38,7 @@ class DelayedProgress(Generic[Answer]):
         self._answer = answer
 
     def try_complete(self, key: Hashable) -> Answer | None:
-        """Settle the partition that moved; done when none is left."""
+        """Settle the partition that changed; return `answer` when none is left."""
         for partition in tuple(self._waiting):
             error = self._check(partition, self._waiting[partition]) if partition is key else None
             if error is not None:

@@ -1,7 +1,7 @@
-"""Fetch sessions (KIP-227): a client names its partitions once, then only changes go over the wire. Pure.
+"""Fetch sessions (KIP-227): a client names its partitions once, and later requests have only changes. Pure.
 
-A session begins with a full fetch (epoch 0), and those after it are incremental; epoch -1 means "no session,
-and close the one I name". Times are arguments. Kafka's counterparts: `FetchSessionCache` and its fetch
+A session begins with a full fetch (epoch 0), and the fetches after it are incremental; epoch -1 closes the
+named session and opens none. Times are arguments. Kafka's counterparts: `FetchSessionCache` and its fetch
 contexts.
 """
 
@@ -25,17 +25,17 @@ NO_SESSION = 0
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 EVICTION_MS = 120_000
-"""Milliseconds of disuse after which any session may replace this one, and of age after which one with more
-partitions may (Kafka's fixed two minutes).
+"""Time in ms without use after which any new session may replace a session, and age in ms after which a
+session with more partitions may (two minutes in Kafka).
 """
 
 TopicKey = str | bytes
-"""A topic's name, or from Fetch v13 on its 16-byte id."""
+"""Name of a topic; from Fetch v13 on its 16-byte id."""
 PartitionKey = tuple[TopicKey, int]
 
 
 class FetchTarget(Struct):
-    """Partition of a fetch: the request, and the values last sent to the client (-1 = none yet)."""
+    """Partition of a fetch: its request, and the values last sent to the client (-1 for none)."""
 
     topic: TopicKey
     index: int
@@ -53,7 +53,9 @@ class FetchTarget(Struct):
         return self.topic, self.index
 
     def must_answer(self, fetched: Fetched) -> bool:
-        """Return whether an incremental response has to include the partition; remember what it sends."""
+        """Return whether an incremental response has to include the partition; remember the values that it
+        then sends.
+        """
         changed = (
             len(fetched.records) > 0
             or fetched.high_watermark != self.told_high_watermark
@@ -64,15 +66,17 @@ class FetchTarget(Struct):
         if fetched.preferred_replica != NO_REPLICA:
             return True
         if fetched.error or fetched.diverging is not None:
-            # So that the next answer is told again: after an error nothing is known, and a follower that has
-            # to cut its log takes no high watermark before it has done so.
+            # The next response must include the partition again: after an error the client's values are
+            # unknown, and a follower that has to truncate its log ignores the high watermark until then.
             self.told_high_watermark = -1
             return True
         return changed
 
 
 class FetchSession:
-    """Partitions of one client in the order in which they are served: those that just had data go last."""
+    """Fetch session of one client. Its partitions are served in order; those that just had data move to the
+    end.
+    """
 
     __slots__ = ("created_ms", "epoch", "id", "is_privileged", "last_used_ms", "targets", "uses_topic_ids")
 
@@ -85,7 +89,9 @@ class FetchSession:
         *,
         is_privileged: bool,
     ) -> None:
-        """A follower's session is privileged: no consumer's takes its place while it is in use."""
+        """Begin a session. A follower's session is privileged: it is not replaced by a consumer's while in
+        use.
+        """
         self.id = session_id
         self.is_privileged = is_privileged
         self.epoch = next_epoch(INITIAL_EPOCH)
@@ -94,7 +100,7 @@ class FetchSession:
         self.created_ms = self.last_used_ms = now_ms
 
     def update(self, wanted: Iterable[FetchTarget], forgotten: Iterable[PartitionKey]) -> None:
-        """Apply what the request adds, changes and drops."""
+        """Add, change and remove partitions as the request demands."""
         for target in wanted:
             known = self.targets.get(target.key)
             if known is None:
@@ -106,7 +112,7 @@ class FetchSession:
 
 
 class FetchContext:
-    """Context of one fetch: the partitions to read, and which results the response includes."""
+    """One fetch within its session: the partitions to read, and the selection of results for the response."""
 
     __slots__ = (
         "_is_privileged",
@@ -136,7 +142,7 @@ class FetchContext:
     def answer(
         self, results: list[tuple[FetchTarget, Fetched]], now_ms: int
     ) -> tuple[int, list[tuple[FetchTarget, Fetched]]]:
-        """Return the session id for the response (0 = none) and the results that it includes."""
+        """Return the session id for the response (0: none) and the results that the response includes."""
         session = self._session
         if session is not None:
             told = [pair for pair in results if pair[0].must_answer(pair[1])]
@@ -176,9 +182,9 @@ class FetchSessions:
         now_ms: int,
         is_privileged: bool = False,
     ) -> FetchContext | ErrorCode:
-        """Find or make the context of a request with this session id and epoch, or return an error.
+        """Return the context of a request with this session id and epoch, or an error.
 
-        `is_privileged`: a follower sent the request, whose session is evicted last.
+        `is_privileged`: the request is from a follower, whose session is evicted last.
         """
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self._sessions.pop(session_id, None)
@@ -206,7 +212,9 @@ class FetchSessions:
     def create(
         self, targets: list[FetchTarget], uses_topic_ids: bool, now_ms: int, *, is_privileged: bool
     ) -> int:
-        """Add a session and return its id, or NO_SESSION when there is no room for one of its rank."""
+        """Add a session and return its id; NO_SESSION if no session of the same or a lower rank can be
+        evicted.
+        """
         rank = (is_privileged, len(targets))
         if len(self._sessions) >= self._slots and not self._evict_for(rank, now_ms):
             return NO_SESSION
@@ -219,7 +227,9 @@ class FetchSessions:
         return session_id
 
     def _evict_for(self, rank: tuple[bool, int], now_ms: int) -> bool:
-        """Make room as `EVICTION_MS` allows; False if it does not. Sessions rank by privilege, then size."""
+        """Evict a session if `EVICTION_MS` allows; return False if it does not. Sessions rank by privilege,
+        then size.
+        """
         if not self._sessions:
             return False
         victim = next(iter(self._sessions.values()))

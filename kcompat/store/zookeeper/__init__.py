@@ -1,4 +1,5 @@
-"""The metadata store on a ZooKeeper ensemble, through kazoo. Nothing outside knows kazoo or its threads.
+"""The metadata store on a ZooKeeper ensemble, through the client library kazoo. No other package uses kazoo
+or its threads.
 
 Kafka's counterpart: `ZooKeeperClient`.
 """

@@ -1,7 +1,7 @@
-"""One session with ZooKeeper, kept by a kazoo client of its own.
+"""One session with ZooKeeper, for which one kazoo client is used.
 
-kazoo would go on with another session where one has expired, and send in it what was meant for the old one.
-So a client is given up when its session ends.
+After a session has expired, a kazoo client would open another one and send requests that were meant for the
+old session in it. Therefore the client is discarded when its session ends.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Send = Callable[[Any], Any]
 """Function that sends a request with a kazoo client and returns kazoo's result object."""
 
 Answered = Callable[[Any, BaseException | None], object]
-"""Callback with the value of an answer, or its error."""
+"""Callback that takes the value of a response, or its error."""
 
 _STATES = {
     KazooState.CONNECTED: SessionState.CONNECTED,
@@ -36,10 +36,11 @@ _STATES = {
     KazooState.LOST: SessionState.EXPIRED,
 }
 PATIENCE = 0.2
-"""Fraction of the session timeout after which a silent server is given up for another."""
+"""Fraction of the session timeout after which the client leaves a silent server and connects to another one.
+"""
 
 _STOP_S = 5.0
-"""Seconds to wait for the end of a client. One whose server is silent ends by itself, later."""
+"""Seconds to wait for a client to stop. A client whose server is silent stops later."""
 
 _log = logging.getLogger(__name__)
 _kazoo_log = logging.getLogger(f"{__name__}.kazoo")
@@ -47,7 +48,7 @@ _kazoo_log.setLevel(logging.ERROR)  # states are reported; the attempts to conne
 
 
 class EnsembleConnection:
-    """One session and its connections, from `start` to its end."""
+    """One session and its successive connections, from `start` to the end of the session."""
 
     def __init__(
         self,
@@ -55,7 +56,9 @@ class EnsembleConnection:
         tls: ssl.SSLContext | None,
         told: Callable[[SessionState], object],
     ) -> None:
-        """`told` is called with each state on the running loop, in order with answers and watches."""
+        """Prepare the session. `told` is called with each state on the running loop, in order with responses
+        and watch events.
+        """
         self._told = told
         patience_s = settings.session_timeout_ms / 1000 * PATIENCE
         self._handler = LoopHandler(asyncio.get_running_loop(), tls, patience_s)
@@ -74,22 +77,22 @@ class EnsembleConnection:
 
     @property
     def session_id(self) -> int:
-        """The session's id; 0 before it is connected for the first time."""
+        """Id of the session; 0 before the first connection."""
         known = self._client.client_id
         return 0 if known is None else int(known[0])
 
     @property
     def last_zxid(self) -> int:
-        """The highest transaction id that an answer has told of."""
+        """Highest transaction id that a response has contained."""
         return int(self._client.last_zxid)
 
     @property
     def problem(self) -> OSError | None:
-        """Reason why the last attempt to reach a server failed; None where it did not."""
+        """Reason why the last attempt to connect to a server failed; None if it succeeded."""
         return self._handler.problem
 
     def start(self) -> None:
-        """Start to connect; the result is reported as a state."""
+        """Start to connect; the outcome is reported as a state."""
         self._client.start_async()
 
     def request(self, send: Send, answered: Answered) -> None:
@@ -105,7 +108,7 @@ class EnsembleConnection:
         result.rawlink(lambda result: answered(result.value, result.exception))
 
     async def stop(self) -> None:
-        """End the session, if it has not ended, and its thread."""
+        """End the session, unless it has ended, and stop its thread."""
         with self._lock:
             self._is_over = True
         stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -117,7 +120,7 @@ class EnsembleConnection:
             _log.warning("ZooKeeper does not answer: its session ends by itself")
 
     def _stop(self, stopped: asyncio.Future[None]) -> None:
-        """Stop the client, in a thread of its own: this waits for kazoo's thread."""
+        """Stop the client in a new thread, because this call waits for kazoo's thread."""
         try:
             self._client.stop()
             self._client.close()
@@ -126,7 +129,7 @@ class EnsembleConnection:
         self._handler.put(partial(_complete, stopped))
 
     def _state_changed(self, state: str) -> None:
-        """Report a state, in kazoo's thread, before kazoo forgets the session."""
+        """Report a state. Called in kazoo's thread, before kazoo discards the session."""
         if state == KazooState.LOST:
             with self._lock:
                 self._is_over = True
@@ -134,7 +137,7 @@ class EnsembleConnection:
 
 
 def is_end(error: BaseException) -> bool:
-    """Return whether an error means that the session has ended."""
+    """Return whether an error of kazoo means that the session has ended."""
     return isinstance(error, SessionExpiredError | ConnectionClosedError)
 
 

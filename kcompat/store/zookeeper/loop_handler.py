@@ -1,7 +1,8 @@
-"""kazoo's callbacks on the event loop, in the one order in which its connection thread makes them.
+"""Callbacks of kazoo on the event loop, in the order in which kazoo's connection thread makes them.
 
-kazoo knows threads, gevent and eventlet by handlers; this is one more. Its own handler for threads runs
-answers and watches in two threads: an answer could then overtake a watch that fired before it.
+kazoo supports threads, gevent and eventlet through handlers; this module is another handler. kazoo's handler
+for threads runs responses and watches in two threads, so a response could overtake a watch that fired before
+it.
 """
 
 from __future__ import annotations
@@ -30,19 +31,21 @@ class LoopHandler:
     timeout_exception = KazooTimeoutError
     sleep_func = staticmethod(time.sleep)
     running = True
-    """kazoo runs callbacks in its own thread where a handler does not run."""
+    """Flag that kazoo reads: if a handler is not running, kazoo runs callbacks in its own thread."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, tls: ssl.SSLContext | None, patience_s: float
     ) -> None:
-        """`patience_s`: how long a server may be silent while it is connected to and within an exchange."""
+        """Make a handler for `loop`. `patience_s` is the longest silence in seconds of a server, during
+        connecting and within a request.
+        """
         self._loop = loop
         self._patience_s = patience_s
         self._tls = tls
         self._posted: deque[Callable[[], object]] = deque()
         self._is_woken = False
         self.problem: OSError | None = None
-        """Reason why the last attempt to connect failed; None where it did not."""
+        """Reason why the last attempt to connect failed; None if it succeeded."""
         threads = SequentialThreadingHandler()
         self._select = threads.select
         self.create_socket_pair = threads.create_socket_pair
@@ -51,10 +54,10 @@ class LoopHandler:
         self.rlock_object = threads.rlock_object
         self.spawn = threads.spawn
         self.completion_queue = self
-        """Queue into which kazoo puts the callbacks of answers."""
+        """Queue into which kazoo puts the callbacks of responses: this handler itself."""
 
     def put(self, callback: Callable[[], object]) -> None:
-        """Call this on the loop after all earlier callbacks. May be called from any thread."""
+        """Run `callback` on the loop after all earlier callbacks. May be called from any thread."""
         self._posted.append(callback)
         if not self._is_woken:
             self._is_woken = True
@@ -62,19 +65,21 @@ class LoopHandler:
                 self._loop.call_soon_threadsafe(self._run)
 
     def dispatch_callback(self, callback: Any) -> None:
-        """Run the callback of a watch that has fired."""
+        """Run the callback of a watch that has fired on the loop."""
         self.put(partial(callback.func, *callback.args))
 
     def async_result(self) -> Any:
-        """Return a new object that will hold one answer."""
+        """Return a new object that will hold one response."""
         return AsyncResult(self)
 
     def select(self, read: list[Any], write: list[Any], other: list[Any], timeout: float) -> Any:
-        """Wait as `select.select`. kazoo waits for one socket in the middle of an exchange, and would wait as
-        long as a session lasts: one that reaches a server just when it starts may never be answered.
+        """Wait for sockets as `select.select` does, but no longer than `patience_s` for a single socket.
 
-        What comes in one record of TLS is decrypted as one: of an answer and a watch in it, the kernel has
-        nothing more once the first is read.
+        kazoo waits for a single socket within a request, with the session timeout as the limit. A server that
+        is just starting may never respond to such a request.
+
+        A TLS socket with decrypted bytes counts as readable: one TLS record may contain a response and a
+        watch event, and after the first is read the kernel reports nothing more.
         """
         if len(read) == 1:
             timeout = min(timeout, self._patience_s)
@@ -106,10 +111,10 @@ class LoopHandler:
             raise
 
     def start(self) -> None:
-        """Do nothing: the loop runs already."""
+        """Do nothing: the loop is already running."""
 
     def stop(self) -> None:
-        """Do nothing: callbacks that were put are still called."""
+        """Do nothing: callbacks that were queued are still called."""
 
     def _run(self) -> None:
         self._is_woken = False  # first: what is put from here on wakes the loop again

@@ -1,4 +1,4 @@
-"""Read of many nodes with one request (ZOOKEEPER-3402, in servers from 3.6 on), which kazoo lacks."""
+"""Read of many nodes in one request (ZOOKEEPER-3402, servers from 3.6 on), which kazoo does not support."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _LAST = MultiHeader(-1, True, -1).serialize()
 
 
 class MultiRead(Struct, frozen=True):
-    """Request for data and stat of each path, in the form of kazoo's requests."""
+    """Request for the data and Stat of each path, with the methods that kazoo expects of a request."""
 
     type: ClassVar = 22
     paths: list[str]
 
     def serialize(self) -> bytearray:
-        """The body of the request."""
+        """Return the body of the request."""
         header = MultiHeader(GetData.type, False, -1).serialize()
         body = bytearray()
         for path in self.paths:
@@ -37,7 +37,7 @@ class MultiRead(Struct, frozen=True):
 
     @classmethod
     def deserialize(cls, data: bytes, offset: int) -> list[Any]:
-        """Return for each path kazoo's (data, stat), None where there is no node, or the exception."""
+        """Return kazoo's (data, stat) for each path; None if the node does not exist, or the exception."""
         results: list[Any] = []
         while True:
             kind, is_last, _ = multiheader_struct.unpack_from(data, offset)
@@ -55,7 +55,7 @@ class MultiRead(Struct, frozen=True):
 
 
 def send_multi_read(client: Any, paths: list[str]) -> Any:
-    """Send the request; return kazoo's result object."""
+    """Send a `MultiRead` with a kazoo client; return kazoo's result object."""
     result = client.handler.async_result()
     client._call(MultiRead(paths), result)  # as kazoo's own transactions do
     return result

@@ -1,13 +1,13 @@
-"""Whether a transaction was made whose answer never came. Pure.
+"""Judgement whether a transaction took effect although its response was lost. Pure.
 
-Once a session is connected again and has caught up (`sync`), nothing that it sent before can still take
-effect: ZooKeeper takes requests of a session from its last connection only. So what the nodes hold now
-decides:
+Once a session is connected again and has caught up (`sync`), none of its earlier requests can still take
+effect: ZooKeeper accepts requests of a session from its last connection only. So the present state of the
+nodes decides:
 
-- A transaction is made as a whole, under one id that is above every id seen before it was sent. A node that
-  it would have changed and that was last changed before says that it was not made.
-- If each of its changes is there, all under one id, and its conditions held at that id, it was made.
-- Else another writer has changed the node since, and the outcome is unknown.
+- A transaction takes effect as a whole, with one id that is greater than every id seen before it was sent. If
+  a node that it changes was last changed before it was sent, the transaction was not made.
+- If all of its changes are present with one id, and its conditions held at that id, it was made.
+- Otherwise another writer has changed a node since, and the outcome is unknown.
 """
 
 from __future__ import annotations
@@ -26,43 +26,45 @@ if TYPE_CHECKING:
     from kcompat.store.interface import Op, OpResult, Stat
 
 Node = tuple[bytes, "Stat"] | None
-"""Data and Stat of a node; None where there is none."""
+"""Data and Stat of a node; None if the node does not exist."""
 
 
 class Sent(Struct, frozen=True):
-    """A transaction without an answer."""
+    """A transaction whose response was lost."""
 
     ops: Sequence[Op]
     seen: int
-    """The highest transaction id known when it was sent."""
+    """Highest transaction id known when the transaction was sent."""
     session_id: int
 
 
 class Found(Struct, frozen=True):
-    """The nodes of the store after a transaction whose answer was lost."""
+    """State of the nodes in the store after the response to a transaction was lost."""
 
     nodes: Mapping[str, Node]
     """Nodes by path, at least those of `paths_to_read`."""
     numbered: Mapping[str, Mapping[str, tuple[bytes, Stat]]] = {}
-    """Nodes by sequential path: those whose names are that path and a number."""
+    """Existing nodes of each sequential path: nodes whose name is the path followed by a number."""
 
 
 class Made(Struct, frozen=True):
-    """The transaction was made: what its operations answered, and its id where that is known (else 0)."""
+    """Verdict that the transaction was made, with the results of its operations, and its id if it is known
+    (else 0).
+    """
 
     results: list[OpResult]
     zxid: int = 0
 
 
 class Verdict(Enum):
-    """Judgement of a transaction that was not certainly made."""
+    """Verdict on a transaction that was not made, or whose outcome is unknown."""
 
     NOT_MADE = auto()
     UNKNOWN = auto()
 
 
 def paths_to_read(ops: Sequence[Op]) -> list[str]:
-    """Return the nodes whose state shows whether these operations were made."""
+    """Return the paths of the nodes whose state shows whether these operations were made."""
     paths: dict[str, None] = {}
     for op in ops:
         if not (isinstance(op, Create) and op.sequential):
@@ -73,12 +75,12 @@ def paths_to_read(ops: Sequence[Op]) -> list[str]:
 
 
 def sequential_paths(ops: Sequence[Op]) -> list[str]:
-    """Return the paths to which ZooKeeper adds a number."""
+    """Return the paths to which ZooKeeper appends a number."""
     return [op.path for op in ops if isinstance(op, Create) and op.sequential]
 
 
 def judge(sent: Sent, found: Found) -> Made | Verdict:
-    """Decide by the nodes in the store whether a transaction was made."""
+    """Decide from the nodes in the store whether a transaction was made."""
     evidence = [_judge_path(effect, sent, found) for effect in _effects(sent.ops)]
     evidence += [_judge_sequential(op, sent, found) for op in sent.ops if _is_sequential(op)]
     if _NO in evidence:
@@ -96,23 +98,23 @@ def judge(sent: Sent, found: Found) -> Made | Verdict:
 # -- one path --------------------------------------------------------------------------------------------
 
 _NO, _MAYBE, _GONE = -1, -2, -3
-"""Values in place of a transaction id: the change was not made; unknown; the node is
-absent, as it should be.
+"""Results in place of a transaction id: the change was not made; its outcome is unknown; the node is absent,
+as the transaction requires.
 """
 
 
 class _Effect(Struct):
-    """The effect of a transaction on one node."""
+    """Net effect of a transaction on one node."""
 
     path: str
     create: Create | None = None
     data: bytes = b""
     base: int = ANY_VERSION
-    """Version that the first set expects."""
+    """Version that the first SetData expects."""
     sets: int = 0
     is_deleted: bool = False
     existed: bool = True
-    """Whether the node must exist before."""
+    """Whether the node must exist before the transaction."""
 
 
 def _effects(ops: Sequence[Op]) -> list[_Effect]:
@@ -182,7 +184,7 @@ def _judge_sequential(op: Op, sent: Sent, found: Found) -> int:
 
 
 def _made_for(op: Create, found: Found, fits: Callable[[Stat], bool]) -> tuple[str, Stat] | None:
-    """Return the last node that this sequential operation may have created."""
+    """Return the last node that this sequential Create may have made; None if there is none."""
     fitting = [
         (path, stat)
         for path, (data, stat) in sorted(found.numbered[op.path].items())
@@ -204,7 +206,10 @@ def _is_sequential(op: Op) -> bool:
 
 
 def _conditions(ops: Sequence[Op], zxid: int | None, found: Found) -> Verdict | None:
-    """None where every check held when the transaction was made. Nodes it changes itself say so already."""
+    """Return None if every Check held when the transaction was made, else the verdict.
+
+    Nodes that the transaction also changes are skipped: their changes show whether it was made.
+    """
     changed = {op.path for op in ops if not isinstance(op, Check)}
     for op in ops:
         if not isinstance(op, Check) or op.path in changed:

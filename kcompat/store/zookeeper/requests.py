@@ -1,9 +1,10 @@
-"""The requests of one session with ZooKeeper: in order, so many at a time, and over the loss of connections.
+"""The requests of one session with ZooKeeper: sent in order, with a limited number at a time, and kept when a
+connection is lost.
 
-What is asked while there is no connection waits for one. A read whose answer was lost is asked again. A
-transaction whose answer was lost may have been made: once there is a connection again it is judged by what
-the store holds (`outcome`), and made again if it was not. Until then nothing else is let out, so that
-transactions are made in the order they were asked for.
+Requests made without a connection wait for one. A read whose response was lost is sent again. A transaction
+whose response was lost may have been made: after the next connection, the content of the store decides
+(`outcome`), and the transaction is sent again if it was not made. Until that is settled no other request is
+sent, so that transactions are made in the order of their calls.
 """
 
 from __future__ import annotations
@@ -34,17 +35,17 @@ if TYPE_CHECKING:
     from kcompat.store.zookeeper.translation import Translation
 
 MOST_LOSSES = 5
-"""Number of lost connections after which a transaction fails: the servers do not accept it."""
+"""Number of lost connections after which a transaction fails, as the servers evidently do not accept it."""
 
 
 _ENDED = "the session with ZooKeeper has ended"
 
 
 class _Request:
-    """A request to ZooKeeper that has no answer yet."""
+    """A request to ZooKeeper without a response yet."""
 
     def __init__(self, send: Send, ops: Sequence[Op] | None = None) -> None:
-        """`ops` are the operations of a transaction, None for a read."""
+        """Make a request. `ops` are the operations of a transaction, None for a read."""
         self.send = send
         self.ops = ops
         self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -53,7 +54,7 @@ class _Request:
 
 
 class Requests:
-    """The requests of one session, in order and over lost connections."""
+    """The requests of one session, in order, across lost connections."""
 
     def __init__(self, connection: EnsembleConnection, translation: Translation, most_in_flight: int) -> None:
         self._connection = connection
@@ -66,7 +67,7 @@ class Requests:
         self._recovery: asyncio.Task[None] | None = None
 
     def read(self, send: Send) -> asyncio.Future[Any]:
-        """Send a read and return its answer. Raises kazoo's errors."""
+        """Send a read; the future yields its response. Raises kazoo's errors."""
         return self._ask(_Request(send))
 
     async def transact(self, ops: Sequence[Op]) -> list[OpResult]:
@@ -75,7 +76,7 @@ class Requests:
         return answer.results if isinstance(answer, Made) else self._translation.results(ops, answer)
 
     def open(self) -> None:
-        """Send the requests that wait: there is a connection."""
+        """Send the waiting requests after a connection was made."""
         if self._lost:
             self._recovery = asyncio.create_task(self._recover(), name="zookeeper-recovery")
         else:
@@ -83,14 +84,14 @@ class Requests:
             self._let_out()
 
     def suspend(self) -> None:
-        """Keep requests waiting: there is no connection."""
+        """Hold requests back after the connection was lost."""
         self._is_open = False
         if self._recovery is not None:
             self._recovery.cancel()
             self._recovery = None
 
     def end(self) -> None:
-        """Fail every request: the session has ended."""
+        """Fail every request after the session has ended."""
         self.suspend()
         left = [*self._lost, *self._waiting]
         self._lost.clear()
@@ -133,7 +134,7 @@ class Requests:
     # -- after a loss ------------------------------------------------------------------------------------
 
     async def _recover(self) -> None:
-        """Answer the lost requests in order, then send the waiting ones."""
+        """Settle the requests whose responses were lost, in order, then send the waiting ones."""
         try:
             for request in tuple(self._lost):
                 if request.ops is not None:
@@ -148,7 +149,7 @@ class Requests:
         self._let_out()
 
     async def _settle(self, request: _Request, ops: Sequence[Op]) -> None:
-        """Find out whether a lost transaction took effect, and send it again if it did not."""
+        """Find out whether a transaction without a response was made, and send it again if it was not."""
         if request.answer.done():
             return  # the caller no longer waits
         try:
@@ -162,7 +163,7 @@ class Requests:
                 request.answer.set_result(answer)
 
     async def _judged(self, request: _Request, ops: Sequence[Op]) -> Any:
-        """Judge a transaction whose answer was lost; return or raise the value for `_Request.answer`."""
+        """Judge a transaction whose response was lost; return or raise the value for `_Request.answer`."""
         found = await self._find(ops)
         judgement = outcome.judge(Sent(ops, request.seen, self._connection.session_id), found)
         if isinstance(judgement, Made):
@@ -183,7 +184,7 @@ class Requests:
         return await self._at_once(request.send)
 
     async def _find(self, ops: Sequence[Op]) -> Found:
-        """Catch up with the ensemble, and read the nodes of these operations."""
+        """Wait until the server has caught up with the ensemble, and read the nodes of these operations."""
         await self._at_once(self._translation.sync())
         paths = outcome.paths_to_read(ops)
         nodes = dict(zip(paths, await self._nodes(paths), strict=True))
@@ -212,7 +213,7 @@ class Requests:
             return []
 
     async def _at_once(self, send: Send) -> Any:
-        """Send a request ahead of all that wait, and return its answer."""
+        """Send a request ahead of all waiting ones, and return its response."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
         def answered(value: Any, error: BaseException | None) -> None:

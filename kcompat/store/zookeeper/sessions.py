@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 READ_AT_ONCE = 500
-"""Nodes read with one request."""
+"""Number of nodes read with one request."""
 
 
 class ZooKeeper:
@@ -46,7 +46,7 @@ class ZooKeeper:
         self._sessions: list[ZooKeeperSession] = []
 
     async def session(self) -> ZooKeeperSession:
-        """Open a session; create the chroot if it is missing. Raises `StoreUnavailableError`."""
+        """Open a session, and create the chroot if it is missing. Raises `StoreUnavailableError`."""
         session = ZooKeeperSession(self._settings, self._tls)
         self._sessions.append(session)
         try:
@@ -65,7 +65,7 @@ class ZooKeeper:
 
 
 class ZooKeeperSession(Session):
-    """One broker's `MetadataStore`."""
+    """One broker's `MetadataStore` on a ZooKeeper ensemble."""
 
     def __init__(self, settings: ZooKeeperSettings, tls: ssl.SSLContext | None) -> None:
         super().__init__(0, SessionState.SUSPENDED)
@@ -75,7 +75,7 @@ class ZooKeeperSession(Session):
         self._watches = Watches(self._send, self._translation.full_path)
         self._is_closed = False
         self._reads_many = True
-        """Whether the servers are of 3.6 or later, as far as is known."""
+        """Whether the servers support reads of many nodes (3.6 or later); True until a server refuses one."""
         self._renewing = asyncio.Lock()
         self._connection: EnsembleConnection
         self._requests: Requests
@@ -84,7 +84,9 @@ class ZooKeeperSession(Session):
     # -- the session -------------------------------------------------------------------------------------
 
     async def connect(self) -> None:
-        """Open the session. Raises `StoreUnavailableError` if no server accepts it in time."""
+        """Open the first connection of the session. Raises `StoreUnavailableError` if no server accepts it in
+        time.
+        """
         settings = self._settings
         self._connected = asyncio.get_running_loop().create_future()
         connection: EnsembleConnection
@@ -103,7 +105,7 @@ class ZooKeeperSession(Session):
             ) from error
 
     async def make_chroot(self) -> None:
-        """Create the missing nodes of the chroot."""
+        """Create the nodes of the chroot that do not exist."""
         if await self.exists("/") is None:
             for create in self._translation.create_chroot():
                 with suppress(KazooNodeExistsError, NoAuthError):  # an upper one may belong to others
@@ -137,7 +139,7 @@ class ZooKeeperSession(Session):
             self._become(state)
 
     def _give_up(self) -> None:
-        """Release the resources of a session that has ended or never began."""
+        """Release the resources of a session that has ended or was never connected."""
         self._ending = asyncio.ensure_future(self._connection.stop())
         if not self._connected.done():
             self._connected.set_exception(StoreUnavailableError("ZooKeeper refused the session"))
@@ -164,15 +166,15 @@ class ZooKeeperSession(Session):
 
     @property
     def last_zxid(self) -> int:
-        """Highest transaction id seen in an answer."""
+        """Highest transaction id seen in a response."""
         return self._connection.last_zxid
 
     async def get(self, path: str) -> tuple[bytes, Stat]:
-        """Data and Stat of a node, or `NoNodeError`."""
+        """Return the data and Stat of a node. Raises `NoNodeError`."""
         return self._translation.node(await self._read(path, self._translation.get(path)))
 
     async def get_many(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
-        """Data and Stat of each node."""
+        """Return the data and Stat of each node, None for nodes that do not exist."""
         self._insist()
         if len(paths) > 1 and self._reads_many:
             try:
@@ -185,7 +187,9 @@ class ZooKeeperSession(Session):
         return [self._node(path, answer) for path, answer in zip(paths, asked, strict=True)]
 
     async def _get_at_once(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
-        """Read several nodes with requests of up to `READ_AT_ONCE` paths. Raises `UnimplementedError`."""
+        """Return the data and Stat of each node, read with requests of up to `READ_AT_ONCE` paths. Raises
+        `UnimplementedError` if the server is older than 3.6.
+        """
         parts = [paths[first : first + READ_AT_ONCE] for first in range(0, len(paths), READ_AT_ONCE)]
         asked = [self._requests.read(self._translation.get_many(part)) for part in parts]
         await asyncio.wait(asked)
@@ -208,12 +212,12 @@ class ZooKeeperSession(Session):
         return self._translation.node(answer)
 
     async def exists(self, path: str) -> Stat | None:
-        """The Stat of a node."""
+        """Return the Stat of a node; None if it does not exist."""
         found = await self._read(path, self._translation.exists(path))
         return None if found is None else stat(found)
 
     async def children(self, path: str) -> list[str]:
-        """Sorted names of children, or `NoNodeError`."""
+        """Return the sorted names of a node's children. Raises `NoNodeError`."""
         return sorted(await self._read(path, self._translation.children(path)))
 
     async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
@@ -227,7 +231,7 @@ class ZooKeeperSession(Session):
             raise our_error(error, ops[0].path) from error
 
     def watch(self, path: str, listener: Callable[[WatchEvent], object]) -> Watch:
-        """Report changes of a node and of its children's names."""
+        """Call `listener` with the changes of a node and of the names of its children."""
         self._insist()
         return self._watches.add(path, listener)
 
@@ -243,5 +247,5 @@ class ZooKeeperSession(Session):
             raise SessionExpiredError("the session with ZooKeeper has ended")
 
     def _send(self, send: Send, answered: Answered) -> None:
-        """Send a request outside the queue, at once."""
+        """Send a request at once, ahead of all waiting requests."""
         self._connection.request(send, answered)

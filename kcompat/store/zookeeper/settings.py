@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 AUTH_VARIABLE = "KCOMPAT_ZOOKEEPER_AUTH"
-"""Name of the environment variable with the credential, a secret that should not be in a properties file."""
+"""Name of the environment variable that holds the credential, which is a secret and should not be in a
+properties file.
+"""
 
 _VERSIONS = {
     "TLSv1": ssl.TLSVersion.TLSv1,
@@ -25,17 +27,16 @@ _VERSIONS = {
 
 
 class Credential(Struct, frozen=True):
-    """A credential that a session gives ZooKeeper; with the scheme "digest" the text is `user:password`."""
+    """Credential that a session sends to ZooKeeper; with the scheme "digest" the text is `user:password`."""
 
     scheme: str
     text: str
 
 
 def credentials(environ: Mapping[str, str]) -> list[Credential]:
-    """Return the credentials of the environment, `KCOMPAT_ZOOKEEPER_AUTH=digest:USER:PASSWORD`.
+    """Return the credentials in the environment, `KCOMPAT_ZOOKEEPER_AUTH=digest:USER:PASSWORD`.
 
-    Raises:
-        StoreUnavailableError: it has another form.
+    Raises StoreUnavailableError if the variable has another form.
     """
     text = environ.get(AUTH_VARIABLE, "")
     if not text:
@@ -47,19 +48,23 @@ def credentials(environ: Mapping[str, str]) -> list[Credential]:
 
 
 class ZooKeeperTls(Struct, frozen=True):
-    """TLS towards ZooKeeper. Stores are PEM files: certificates to trust; a key with its certificates."""
+    """TLS settings of connections to ZooKeeper. The stores are PEM files: trusted certificates, and a key
+    with its certificates.
+    """
 
     truststore: str | None = None
     keystore: str | None = None
     keystore_password: str | None = None
     versions: Sequence[str] = ("TLSv1.2",)
-    """Allowed versions of TLS, from the lowest of these to the highest."""
+    """Enabled TLS versions; all versions between the lowest and the highest of these are allowed."""
     cipher_suites: Sequence[str] = ()
     checks_host_name: bool = True
     checks_revocation: bool = False
 
     def context(self) -> ssl.SSLContext:
-        """Return the TLS context of connections. Raises `StoreUnavailableError` with one sentence."""
+        """Return the TLS context of connections. Raises `StoreUnavailableError` with the reason in one
+        sentence.
+        """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = self.checks_host_name
         try:
@@ -86,23 +91,25 @@ class ZooKeeperTls(Struct, frozen=True):
 
 
 class ZooKeeperSettings(Struct, frozen=True):
-    """The servers of the ensemble, and the settings of sessions. Times in ms."""
+    """Servers of the ensemble, and the settings of sessions. Times in ms."""
 
     servers: str
     """Servers as `host:port`, separated by commas."""
     chroot: str = ""
-    """Path of the root node; "" is the whole tree."""
+    """Path below which all nodes lie; "" for the whole tree."""
     session_timeout_ms: int = 18_000
     connection_timeout_ms: int = 18_000
     max_in_flight_requests: int = 10
     set_acl: bool = False
-    """Whether nodes belong to their creator: `zookeeper.set.acl`."""
+    """Whether only the creator of a node may change it (`zookeeper.set.acl`)."""
     credentials: Sequence[Credential] = ()
     tls: ZooKeeperTls | None = None
 
     @classmethod
     def read(cls, get: Callable[[str], Any], credentials: Sequence[Credential] = ()) -> ZooKeeperSettings:
-        """The settings, by Kafka's names. Raises `StoreUnavailableError` where they cannot be used."""
+        """Read the settings through `get`, which returns the value of a Kafka key. Raises
+        `StoreUnavailableError` if they are invalid.
+        """
         servers, chroot = parse_connect(get("zookeeper.connect"))
         session_timeout_ms = get("zookeeper.session.timeout.ms")
         connection_timeout_ms = get("zookeeper.connection.timeout.ms")
@@ -125,7 +132,9 @@ class ZooKeeperSettings(Struct, frozen=True):
 
 
 def parse_connect(connect: str) -> tuple[str, str]:
-    """Servers and chroot of `HOST:PORT[,HOST:PORT...][/CHROOT]`. Raises `StoreUnavailableError`."""
+    """Return the servers and the chroot of `HOST:PORT[,HOST:PORT...][/CHROOT]`. Raises
+    `StoreUnavailableError`.
+    """
     servers, slash, path = connect.partition("/")
     chroot = (slash + path).rstrip("/")
     hosts = [server.strip() for server in servers.split(",")]
@@ -155,7 +164,7 @@ def _tls(get: Callable[[str], Any]) -> ZooKeeperTls:
 
 
 def _pem(store: str, get: Callable[[str], Any]) -> str | None:
-    """The file of a key or trust store, which must be of type PEM."""
+    """Return the file of a key store or trust store, whose type must be PEM; None if it is not configured."""
     location = get(f"zookeeper.ssl.{store}.location")
     if location is None:
         return None

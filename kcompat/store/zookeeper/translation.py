@@ -1,4 +1,4 @@
-"""Paths, operations, answers and errors: ours into kazoo's and back."""
+"""Conversion of paths, operations, results and errors between the store's types and kazoo's."""
 
 from __future__ import annotations
 
@@ -30,16 +30,17 @@ if TYPE_CHECKING:
 ALL, READ = 31, 1
 
 CREATOR_ONLY: Acl = (Access(ALL, "auth", ""),)
-"""Access list of the identities of the session that creates the node."""
+"""Access control list that gives all permissions to the identities of the session that creates the node."""
 
 READ_BY_ALL: Acl = (*CREATOR_ONLY, Access(READ, "world", "anyone"))
 
 _SENSITIVE = ("/config/users", "/config/brokers", "/delegation_token/tokens")
-"""Paths below which, and beginning with which, nodes hold secrets."""
+"""Prefixes of the paths of nodes that hold secrets."""
 
 MOST_BYTES = 1_000_000
-"""Bytes of the largest transaction. ZooKeeper closes a connection on which a request has more than
-`jute.maxbuffer`, 1 MiB less 1 byte.
+"""Bytes of the largest transaction.
+
+ZooKeeper closes a connection on which a request has more than `jute.maxbuffer` bytes (1 MiB less 1 byte).
 """
 
 _ERRORS = {
@@ -62,13 +63,14 @@ _LOG_IN = (
     f"enforce.auth.schemes allow digest or x509 as well, and set {_CREDENTIALS}"
 )
 _OF_OTHERS = (kazoo_errors.RolledBackError, kazoo_errors.RuntimeInconsistency)
-"""Results of operations whose transaction was failed by another operation."""
+"""Errors that kazoo returns for an operation when another operation of the same transaction failed."""
 
 
 class Translation:
-    """Requests to kazoo and results from it, for one chroot and one rule of access lists.
+    """Conversion of requests to kazoo and of its results, for one chroot and one rule for access control
+    lists.
 
-    Most methods return a function that sends a request with a client.
+    Most methods return a function that sends a request with a kazoo client.
     """
 
     def __init__(self, chroot: str, *, is_secure: bool) -> None:
@@ -76,36 +78,36 @@ class Translation:
         self._is_secure = is_secure
 
     def full_path(self, path: str) -> str:
-        """Return the path in ZooKeeper, below the chroot, of our `path`."""
+        """Return the path in ZooKeeper, which includes the chroot, of a path in the store."""
         return f"{self._chroot}{path}".rstrip("/") or "/"
 
     def get(self, path: str) -> Send:
-        """Request a node's data."""
+        """Return the request for a node's data."""
         full = self.full_path(path)
         return lambda client: client.get_async(full)
 
     def get_many(self, paths: Sequence[str]) -> Send:
-        """Request the data of several nodes at once; servers before 3.6 do not understand it."""
+        """Return the request for the data of several nodes, which servers before 3.6 do not support."""
         full = [self.full_path(path) for path in paths]
         return lambda client: send_multi_read(client, full)
 
     def exists(self, path: str) -> Send:
-        """Request a node's Stat."""
+        """Return the request for a node's Stat."""
         full = self.full_path(path)
         return lambda client: client.exists_async(full)
 
     def children(self, path: str) -> Send:
-        """Request the names of a node's children."""
+        """Return the request for the names of a node's children."""
         full = self.full_path(path)
         return lambda client: client.get_children_async(full)
 
     def sync(self) -> Send:
-        """Request that the server catch up with the others."""
+        """Return the request that makes the server catch up with the ensemble."""
         root = self.full_path("/")
         return lambda client: client.sync_async(root)
 
     def create_chroot(self) -> list[Send]:
-        """Return requests that create the nodes down to the chroot, from the top."""
+        """Return the requests that create the nodes of the chroot path, from the top."""
         names = self._chroot.split("/")[1:]
         paths = ["/" + "/".join(names[: depth + 1]) for depth in range(len(names))]
         return [self._create_above(path) for path in paths]
@@ -115,7 +117,9 @@ class Translation:
         return lambda client: client.create_async(path, b"", acl)
 
     def transaction(self, ops: Sequence[Op]) -> Send:
-        """Request these operations as one transaction. Raises ValueError, `TransactionTooLargeError`."""
+        """Return the request that runs these operations as one transaction. Raises ValueError,
+        `TransactionTooLargeError`.
+        """
         size = 0
         for op in ops:
             if isinstance(op, Create | Delete):
@@ -147,7 +151,7 @@ class Translation:
                 transaction.check(path, op.version)
 
     def results(self, ops: Sequence[Op], answer: Sequence[Any]) -> list[OpResult]:
-        """Return the results of the operations. Raises the error of the first one that failed."""
+        """Return the results of the operations, or raise the error of the first one that failed."""
         for op, value in zip(ops, answer, strict=True):
             if isinstance(value, Exception) and not isinstance(value, _OF_OTHERS):
                 raise our_error(value, op.path)
@@ -163,13 +167,13 @@ class Translation:
                 return None
 
     def node(self, answer: Any) -> tuple[bytes, Stat]:
-        """Data and Stat; nodes may have no data at all, which is the same as none."""
+        """Return the data and Stat in kazoo's response; a node without data has b""."""
         data, found = answer
         return data or b"", stat(found)
 
 
 def stat(found: Any) -> Stat:
-    """A Stat of ours."""
+    """Return kazoo's stat as a `Stat`."""
     return Stat(
         found.czxid,
         found.mzxid,
@@ -185,12 +189,14 @@ def stat(found: Any) -> Stat:
 
 
 def kazoo_acl(acl: Acl) -> list[Any]:
-    """An access list of kazoo's."""
+    """Return an access control list in kazoo's form."""
     return [ACL(entry.permissions, Id(entry.scheme, entry.id)) for entry in acl]
 
 
 def our_error(error: BaseException, path: str) -> BaseException:
-    """The store's error for one of kazoo's; what has no counterpart means that the store cannot be used."""
+    """Return the store's error for one of kazoo's errors; `StoreUnavailableError` if there is no other
+    counterpart.
+    """
     if not isinstance(error, kazoo_errors.KazooException):
         return error
     if isinstance(error, kazoo_errors.SessionClosedRequireSaslError):
@@ -204,8 +210,10 @@ def our_error(error: BaseException, path: str) -> BaseException:
 
 
 def default_acl(path: str, *, is_secure: bool) -> Acl:
-    """The access list of a new node. Unless `is_secure` (`zookeeper.set.acl`) everybody may do everything, as
-    they may with `/consumers`, where old consumers write.
+    """Return the access control list of a new node.
+
+    Unless `is_secure` (`zookeeper.set.acl`), every client has all permissions. The same holds for
+    `/consumers` in any case, as old consumers write there.
     """
     if not is_secure or path == "/consumers":
         return OPEN_ACL

@@ -1,8 +1,8 @@
-"""Watches that stay, made of ZooKeeper's, which fire once.
+"""Persistent watches, made of ZooKeeper's one-time watches.
 
-A watch that fires is set again, and the answer says what the node is like now: the events are the differences
-to what it was like before. So nothing is lost between the two, and what happened several times in between is
-told once. Set again are they also when the session is connected anew; then `MISSED` is told.
+A watch that fires is set again, and the response has the node's present state: the reported events are the
+differences to its state before. So no change is missed between the two, but several changes in between may be
+reported as one. Watches are also set again when the session is connected again; then `MISSED` is reported.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ _log = logging.getLogger(__name__)
 
 
 class Watches:
-    """The watches of one `MetadataStore`."""
+    """The persistent watches of one `MetadataStore`."""
 
     def __init__(self, request: Callable[[Send, Answered], None], full_path: Callable[[str], str]) -> None:
-        """`request` sends a request at once; `full_path` gives a node's path in ZooKeeper."""
+        """Make an empty table. `request` sends a request at once; `full_path` returns a node's path in
+        ZooKeeper.
+        """
         self._request = request
         self._full_path = full_path
         self._listeners: Subscribers[str, WatchEvent] = Subscribers("a watch of the metadata store")
@@ -38,7 +40,7 @@ class Watches:
         self._is_connected = False
 
     def add(self, path: str, listener: Callable[[WatchEvent], object]) -> Watch:
-        """Watch a node from now on."""
+        """Call `listener` with every change of a node from now on."""
         subscription = self._listeners.add(path, listener)
         if path not in self._nodes:
             node = self._nodes[path] = _Watched(self, path, self._full_path(path))
@@ -47,7 +49,7 @@ class Watches:
         return subscription
 
     def suspend(self) -> None:
-        """Take note that the connection, and with it ZooKeeper's watches, are lost."""
+        """Note that the connection was lost, and ZooKeeper's watches with it."""
         self._is_connected = False
         for node in self._nodes.values():
             node.has_missed = True
@@ -65,7 +67,7 @@ class Watches:
         self._nodes.clear()
 
     def is_wanted(self, node: _Watched) -> bool:
-        """Return whether a listener is left; forget the node otherwise."""
+        """Return whether the node has a listener; without one, forget the node."""
         if node.path in self._listeners:
             return True
         self._nodes.pop(node.path, None)
@@ -77,12 +79,12 @@ class Watches:
             self._listeners.tell(path, WatchEvent(event, path))
 
     def request(self, send: Send, answered: Answered) -> None:
-        """Send a request at once."""
+        """Send a request at once, ahead of all waiting requests."""
         self._request(send, answered)
 
 
 class _Watched:
-    """One node that is watched."""
+    """A watched node, with its last known state."""
 
     def __init__(self, watches: Watches, path: str, full_path: str) -> None:
         self.path = path
@@ -90,12 +92,15 @@ class _Watched:
         self._watches = watches
         self._full_path = full_path
         self._known: tuple[Any] | None = None
-        """Tuple of the node's last known Stat (None: it does not exist); None before that is known."""
+        """Last known Stat of the node, in a tuple (a None in it: the node does not exist); None before the
+        first response.
+        """
         self._number = 0
-        """Number of times that the watch was set: late answers of earlier times are ignored."""
+        """Number of times that the watch was set, by which late responses to earlier settings are recognized.
+        """
 
     def set(self) -> None:
-        """Set ZooKeeper's watches, and read the state of the node."""
+        """Set ZooKeeper's watches on the node, and read its state."""
         self._number += 1
         number, path = self._number, self._full_path
         answers: list[Any] = []
@@ -133,7 +138,9 @@ class _Watched:
 
 
 def differences(before: Any, now: Any) -> list[EventType]:
-    """Return the changes between two stats of a node (None: it did not exist), in their order."""
+    """Return the changes between two stats of a node (None: it does not exist), in the order in which they
+    happened.
+    """
     if before is None:
         return [] if now is None else [EventType.CREATED]
     if now is None:
