@@ -17,12 +17,13 @@ Offsets = dict["TopicPartition", Made]
 def fill(
     records: Buffer, base_offset: int, find: Callable[[str], Offsets[Made]], make: Callable[..., Made], /
 ) -> int:
-    """Take the committed offsets at the beginning of the uncompressed records of a batch; here, none.
+    """Load committed offsets from the front of the uncompressed records of a batch; this implementation loads
+    none.
 
     The native implementation puts each commit into `find(group)`, made by `make(offset, leader_epoch,
     metadata, commit_timestamp, -1, record_offset)`. Returns the position of the first record that is not a
-    commit in today's form, here that of the first record: the loader reads the records one by one from there
-    on.
+    commit in the present format, which is here the first record; the caller reads the records one by one from
+    that position on.
     """
     del records, base_offset, find, make
     return 0

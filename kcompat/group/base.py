@@ -1,4 +1,4 @@
-"""The interface of every kind of group, so that offsets, removal and descriptions do not depend on the kinds.
+"""The interface of every kind of group, on which offsets, removal and descriptions depend.
 
 Kafka's counterpart: the interface `Group`.
 """
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
     GroupTransition = Transition["Groups"]
     PartitionJudge = Callable[[str, bytes, int], ErrorCode]
-    """Returns the error of committing a partition, by its topic's name and id and its index."""
+    """Returns the error of a commit for one partition, given the topic's name and id and the partition's
+    index.
+    """
 
 
 class Group(Protocol):
@@ -33,54 +35,62 @@ class Group(Protocol):
 
     @property
     def is_deserted(self) -> bool:
-        """Whether the group has no members, and no assigned member ids whose clients may still join."""
+        """Whether the group has no members and no assigned member ids whose clients may still join."""
 
     @property
     def is_stored(self) -> bool:
-        """Whether the log has a record of the group itself, beside those of its offsets."""
+        """Whether the log has a record of the group itself, in addition to records of its offsets."""
 
     @property
     def gives_way(self) -> bool:
-        """Whether a group of another kind may replace this one."""
+        """Whether a member of another kind that joins replaces this group."""
 
     def commit_error(self, request: CommitRequest) -> ErrorCode:
-        """Return the error of a client that may not commit offsets of the group."""
+        """Return the error for a client that may not commit offsets of the group."""
 
     def judge_of_partitions(self, request: CommitRequest) -> PartitionJudge | None:
-        """Return a function that judges each partition of a commit which `commit_error` allows.
+        """Return a function that checks each partition of a commit that `commit_error` allows.
 
         None, the usual result, allows all partitions.
         """
 
     def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
-        """Return the error of a client that may not fetch offsets of the group (KIP-848).
+        """Return the error for a client that may not fetch offsets of the group (KIP-848).
 
-        The client need not name a member.
+        `member_id` is None if the client does not name a member.
         """
 
     def keep_alive(self, transition: GroupTransition, member_id: str) -> None:
-        """Take a commit of this member, if it exists, as a sign of life, in kinds where commits are one."""
+        """Restart the session of this member, if it exists, in kinds of groups in which a commit counts as a
+        heartbeat.
+        """
 
     def is_static(self, member_id: str) -> bool:
-        """Return whether this member exists and may be away for all of its session (KIP-345)."""
+        """Return whether this member exists and has an instance id, so that it may be absent for its whole
+        session (KIP-345).
+        """
 
     def delete_offsets_error(self) -> ErrorCode:
-        """Return the error of a client that may not delete offsets of the group.
+        """Return the error for a client that may not delete offsets of the group.
 
         `subscribes_to` protects the offsets of single topics.
         """
 
     def subscribes_to(self, topic: str) -> bool:
-        """Return whether members of the group consume the topic, or may do so if that is unknown."""
+        """Return whether members of the group consume the topic; True if that is unknown."""
 
     def retention_start(self, committed: CommittedOffset) -> int | None:
-        """Return the time in ms from which the retention of an offset counts; None while it must be kept."""
+        """Return the time in ms at which the retention of an offset begins; None while the offset must be
+        kept.
+        """
 
     def delete_error(self) -> ErrorCode:
-        """Return the error of a client that may not delete the group."""
+        """Return the error for a client that may not delete the group."""
 
     def write_tombstones(self, transition: GroupTransition) -> None:
-        """Write the tombstones of the group's own records, and forget the member ids handed out."""
+        """Write the tombstones of the group's own records, and drop the member ids that were assigned to
+        clients.
+        """
 
     def described(self) -> DescribedGroup:
         """Return the group as DescribeGroups shows it."""
@@ -89,27 +99,34 @@ class Group(Protocol):
         """Return the group as ListGroups shows it."""
 
     def loaded(self, transition: GroupTransition) -> None:
-        """Begin the members' sessions after all records have been replayed; nothing is written."""
+        """Start the members' sessions after all records have been replayed. No record is written."""
 
     def unloaded(self) -> list[Answer]:
-        """Return the answers to the requests parked here, after the group has left this broker."""
+        """Return the responses to the requests parked in the group, after the group was unloaded from this
+        broker.
+        """
 
     def check_invariants(self) -> None:
-        """Assert what must always hold."""
+        """Assert the invariants of the group."""
 
 
 class Conversions(NamedTuple):
-    """The ways in which a group with members changes its kind: functions of `kcompat.group.mixed`."""
+    """Conversions of a group with members to another kind: functions of `kcompat.group.mixed`."""
 
     upgrade: Callable[[GroupTransition, Group], Group | Refusal]
-    """`upgrade(transition, group)` makes a consumer group of a classic one, or returns why it cannot."""
+    """`upgrade(transition, group)` converts a classic group to a consumer group, or returns the reason for
+    refusal.
+    """
     downgrade: Callable[[GroupTransition, str, Collection[str]], bool]
-    """`downgrade(transition, group_id, leaving)` makes a classic group of a consumer group that these members
-    leave; False where the group stays what it is."""
+    """`downgrade(transition, group_id, leaving)` converts a consumer group that these members leave to a
+    classic group; False if the group is not converted.
+    """
 
 
 class Groups(Protocol):
-    """The groups of one partition of `__consumer_offsets`, as operations on them see their shard."""
+    """The groups of one partition of `__consumer_offsets`, with the parts of their shard that
+    operations use.
+    """
 
     groups: dict[str, Group]
     offsets: dict[str, GroupOffsets]
@@ -121,15 +138,17 @@ class Groups(Protocol):
     expected: ExpectedMembers
     hashes: TopicHashes
     topics_made_ms: int
-    """Time in ms at which the latest topics were made; if no topic was made since the shard was loaded, that
-    time.
+    """Time in ms at which the latest topics were created; the time of loading if no topic was
+    created since.
     """
     conversions: Conversions
     timeline: Timeline
-    """The uncommitted changes of the shard."""
+    """Uncommitted changes of the shard."""
 
     def create_simple(self, group_id: str, now_ms: int) -> Group:
-        """Return a new group without members, to hold offsets. No record of the group itself is written."""
+        """Return a new group without members, which holds offsets. No record of the group itself is
+        written.
+        """
 
     def forget_if_vacant(self, group_id: str) -> bool:
-        """Drop a group that has no member, no assigned member id, no record and no offset."""
+        """Drop a group that has no members, no assigned member ids, no record and no offsets."""

@@ -1,6 +1,6 @@
-"""Committed offsets from the records of a batch, as many as can be taken together.
+"""Loading of committed offsets from the records of a batch, many at a time.
 
-Done by `_native` where it was built, else by the pure-Python implementation `_python`.
+The module `_native` implements it if it was built, else the pure-Python implementation `_python`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""OffsetCommit, OffsetFetch and OffsetDelete: the offsets of any group."""
+"""OffsetCommit, OffsetFetch and OffsetDelete for the offsets of any group."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ Errors = dict["TopicPartition", ErrorCode]
 
 
 def commit(transition: GroupTransition, request: CommitRequest) -> Errors:
-    """Commit offsets of a member of the current generation, or of a consumer that needs no group."""
+    """Commit offsets for a member of the current generation, or for a consumer that assigns itself
+    partitions.
+    """
     group = transition.shard.groups.get(request.group_id)
     if group is None:
         if request.generation >= 0:
@@ -47,7 +49,9 @@ def commit(transition: GroupTransition, request: CommitRequest) -> Errors:
 
 
 def _partition_error(transition: GroupTransition, group: Group, request: CommitRequest) -> ErrorCode:
-    """Return the first error that the group has for a partition: as in Kafka it applies to all partitions."""
+    """Return the first error that the group has for a partition; as in Kafka, it applies to all
+    partitions.
+    """
     judge = group.judge_of_partitions(request)
     if judge is None:
         return ErrorCode.NONE
@@ -62,7 +66,7 @@ def _partition_error(transition: GroupTransition, group: Group, request: CommitR
 
 
 def every(offsets: Iterable[OffsetToCommit], error: ErrorCode) -> Errors:
-    """Return `error` for every partition."""
+    """Return `error` for each of these partitions."""
     return {(offset.topic, offset.partition): error for offset in offsets}
 
 
@@ -84,14 +88,14 @@ def _commit_one(transition: GroupTransition, request: CommitRequest, offset: Off
 
 
 def _expiry(now_ms: int, retention_ms: int) -> int:
-    """Return the end in ms of the retention that the client asked for, at most the largest int64; -1 without
-    one.
+    """Return the end in ms of the retention that the client requested, at most the largest int64; -1 if it
+    requested none.
     """
     return -1 if retention_ms == -1 else min(now_ms + retention_ms, MAX_TIMESTAMP)
 
 
 def _metadata_fits(metadata: str, config: GroupCoordinatorConfig) -> bool:
-    """Return whether the metadata is short enough, counted in UTF-16 code units as Java counts."""
+    """Return whether the metadata is short enough. Its length is counted in UTF-16 code units, as in Java."""
     limit = config.offset_metadata_max_bytes
     return len(metadata) <= limit and sum(1 + (char > "\uffff") for char in metadata) <= limit
 
@@ -99,7 +103,7 @@ def _metadata_fits(metadata: str, config: GroupCoordinatorConfig) -> bool:
 def fetch(
     shard: Groups, asker: FetchingMember, partitions: Iterable[TopicPartition] | None, require_stable: bool
 ) -> FetchAnswer:
-    """Return committed offsets, of all partitions with an offset if `partitions` is None."""
+    """Return committed offsets; of all partitions with an offset if `partitions` is None."""
     group_id = asker.group_id
     group = shard.groups.get(group_id)
     error = ErrorCode.NONE if group is None else group.fetch_error(asker.member_id, asker.member_epoch)
@@ -125,7 +129,9 @@ def fetch(
 def delete(
     transition: GroupTransition, group_id: str, partitions: Iterable[TopicPartition]
 ) -> tuple[ErrorCode, Errors]:
-    """Delete single offsets; not those of topics that a live consumer group consumes (KIP-496)."""
+    """Delete offsets of single partitions, except those of topics that an active consumer group consumes
+    (KIP-496).
+    """
     group = transition.shard.groups.get(group_id)
     if group is None:
         return ErrorCode.GROUP_ID_NOT_FOUND, {}
@@ -143,7 +149,7 @@ def delete(
 
 
 def write_offset_tombstone(transition: GroupTransition, group_id: str, partition: TopicPartition) -> None:
-    """Write the tombstone of an offset, if the group has committed one, or is about to in a transaction."""
+    """Write the tombstone of an offset, if the group has one, committed or in an open transaction."""
     offsets = transition.shard.offsets.get(group_id)
     if offsets is not None and offsets.has(partition):
         topic, index = partition

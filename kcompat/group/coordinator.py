@@ -1,4 +1,4 @@
-"""The group coordinator: one method for each API, which runs on the shard that owns the group."""
+"""The group coordinator: one method for each API, executed on the shard that owns the group."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WITHOUT_CONNECTION: Final = 2 / 5
-"""Share of its session that a member keeps after its connection has ended.
+"""Fraction of its session that a member keeps after its connection has ended.
 
-Kafka's documentation asks for a heartbeat in each third of the session (`heartbeat.interval.ms`); the rest is
-for a new connection.
+Kafka's documentation asks for a heartbeat in each third of the session (`heartbeat.interval.ms`); the
+remaining time is for a new connection.
 """
 
 
 class GroupCoordinator:
-    """All groups that one broker coordinates, of every kind.
+    """The groups of every kind that one broker coordinates.
 
     `load` adds a partition of `__consumer_offsets` with its groups, `unload` removes it.
     """
@@ -91,11 +91,11 @@ class GroupCoordinator:
     # --- life
 
     def start(self) -> None:
-        """Delete expired offsets every `offsets.retention.check.interval.ms` from now on."""
+        """Start the periodic deletion of expired offsets, every `offsets.retention.check.interval.ms`."""
         self._expiry = self._clock.call_later(self.config.retention_check_interval_ms, self._expire_all)
 
     def stop(self) -> None:
-        """Answer NOT_COORDINATOR to all waiting requests and to all later ones."""
+        """Answer NOT_COORDINATOR to all waiting and all later requests."""
         if self._expiry is not None:
             self._expiry.cancel()
         self.runtime.close()
@@ -118,11 +118,11 @@ class GroupCoordinator:
     # --- the APIs
 
     def note_question(self, connection: Connection, group_id: str) -> None:
-        """Note a FindCoordinator request for the group: its client mostly joins the group next."""
+        """Record a FindCoordinator request for the group: its client usually joins the group next."""
         self._expected.note_question(connection, group_id, self._clock.now_ms())
 
     def heard(self, connection: Connection, group_id: str, member_id: str) -> None:
-        """Note that a member of any kind of group has sent a request on a connection.
+        """Record that a member of any kind of group has sent a request on a connection.
 
         If the connection ends, the member has two fifths of its session to send a request on another one.
         """
@@ -152,8 +152,9 @@ class GroupCoordinator:
 
         def failed(error: ErrorCode) -> SyncAnswer:
             if error == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-                # The generation under way was lost with the old coordinator, so the member has to join again.
-                # This error makes it join here; clients do not expect the other one in SyncGroup.
+                # The current generation was lost with the old coordinator, so the member has to join again.
+                # REBALANCE_IN_PROGRESS makes it join here; clients do not expect COORDINATOR_LOAD_IN_PROGRESS
+                # in SyncGroup.
                 return SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS)
             return SyncAnswer(group_error(error))
 
@@ -162,7 +163,7 @@ class GroupCoordinator:
         return self.write(request.group_id, lambda transition: by_kind.sync(transition, request), failed)
 
     def heartbeat(self, group_id: str, member: MemberIdentity, generation: int) -> ErrorCode:
-        """Handle Heartbeat. A coordinator that is still loading answers NONE."""
+        """Handle Heartbeat. While the group is still being loaded the result is NONE."""
 
         def query(shard: GroupShard, now_ms: int) -> ErrorCode:
             transition: GroupTransition = Transition(shard, now_ms)  # it writes nothing
@@ -174,7 +175,7 @@ class GroupCoordinator:
         return ErrorCode.NONE if error == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS else error
 
     def leave(self, group_id: str, members: tuple[MemberIdentity, ...]) -> Promise[LeaveAnswer]:
-        """Handle LeaveGroup, of one member or of several."""
+        """Handle LeaveGroup for one or more members."""
 
         def failed(error: ErrorCode) -> LeaveAnswer:
             return LeaveAnswer(group_error(error))
@@ -266,7 +267,9 @@ class GroupCoordinator:
         )
 
     def describe(self, group_id: str) -> DescribedGroup:
-        """Handle DescribeGroups of one group; an unknown group has GROUP_ID_NOT_FOUND and the state Dead."""
+        """Handle DescribeGroups for one group. An unknown group has the error GROUP_ID_NOT_FOUND and the
+        state Dead.
+        """
         return self.runtime.read(
             self.partition_of(group_id),
             lambda shard, _: describe.describe(shard, group_id),
@@ -276,13 +279,13 @@ class GroupCoordinator:
     def list_groups(
         self, states: AbstractSet[str], types: AbstractSet[str]
     ) -> tuple[ErrorCode, list[ListedGroup]]:
-        """Handle ListGroups for the groups of this broker; filter by `states` and `types`, in lower case."""
+        """Handle ListGroups for the groups of this broker; `states` and `types` are filters in lower case."""
         error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if self.runtime.is_loading else ErrorCode.NONE
         shards = (shard for _, shard in self.runtime.active())
         return error, [group for shard in shards for group in describe.list_groups(shard, states, types)]
 
     def delete(self, group_id: str) -> Promise[ErrorCode]:
-        """Handle DeleteGroups of one group; the state of its share partitions is deleted first."""
+        """Handle DeleteGroups for one group; the state of its share partitions is deleted first."""
 
         def forgotten(error: ErrorCode) -> Promise[ErrorCode]:
             if error:
@@ -317,7 +320,7 @@ class GroupCoordinator:
         )
 
     def topics_made(self) -> None:
-        """Note that topics were created, so that groups match their topic patterns again."""
+        """Record that topics were created, so that groups match their topic patterns again."""
         now_ms = self._clock.now_ms()
         for _, shard in self.runtime.active():
             shard.topics_made_ms = now_ms
@@ -328,7 +331,7 @@ class GroupCoordinator:
             self._forget(partition, lambda transition: removal.forget_topics(transition, gone))
 
     def forget_share_partitions(self, topic_ids: Collection[bytes]) -> None:
-        """Delete the share partitions, in every share group, of topics that no longer exist."""
+        """Delete the share partitions of topics that no longer exist, in every share group."""
         self.runtime.run_everywhere(lambda transition: administration.forget_topics(transition, topic_ids))
 
     # --- operations on a group of any kind
@@ -339,11 +342,15 @@ class GroupCoordinator:
         decide: Callable[[GroupTransition], T | Promise[T]],
         failed: Callable[[ErrorCode], T],
     ) -> Promise[T]:
-        """Run a writing operation on the shard of a group; `failed` turns a runtime error into a response."""
+        """Run a writing operation on the shard of a group; `failed` converts an error of the runtime to a
+        response.
+        """
         return self.runtime.run(self.partition_of(group_id), decide, failed)
 
     def read(self, group_id: str, query: Callable[[Groups], T], failed: Callable[[ErrorCode], T]) -> T:
-        """Run a query on the shard of a group now; `failed` turns a runtime error into a response."""
+        """Run a query on the shard of a group at once; `failed` converts an error of the runtime to a
+        response.
+        """
         return self.runtime.read(self.partition_of(group_id), lambda shard, _: query(shard), failed)
 
     # --- inside
@@ -376,12 +383,12 @@ def _itself(error: ErrorCode) -> ErrorCode:
 
 
 def _given_up(_error: ErrorCode) -> bool:
-    """Ignore a failed expiration: the next one deletes the offsets that remain."""
+    """Ignore a failed expiration: the next one deletes the remaining offsets."""
     return True
 
 
 def _nothing_left(_error: ErrorCode) -> list[removal.Doomed]:
-    """Ignore a failed deletion: as in Kafka, the offsets then stay until their retention ends."""
+    """Ignore a failed deletion: as in Kafka, the offsets then remain until their retention ends."""
     return []
 
 

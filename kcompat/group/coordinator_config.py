@@ -29,7 +29,7 @@ class GroupCoordinatorConfig(Struct, frozen=True):
     share: ShareGroupConfig
     streams: StreamsGroupConfig
     rebalance_protocols: frozenset[str]
-    """The kinds of groups that are served."""
+    """Kinds of groups that the broker serves."""
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> GroupCoordinatorConfig:

@@ -18,7 +18,10 @@ STATE_OF_NO_GROUP = "Dead"
 
 
 def describe(shard: Groups, group_id: str) -> DescribedGroup:
-    """Return the description of a group; GROUP_ID_NOT_FOUND, and Kafka's state for that, if there is none."""
+    """Return the description of a group.
+
+    An unknown group has the error GROUP_ID_NOT_FOUND and the state Dead.
+    """
     group = shard.groups.get(group_id)
     if group is None:
         return DescribedGroup(
@@ -31,7 +34,9 @@ def describe(shard: Groups, group_id: str) -> DescribedGroup:
 
 
 def of_another_kind(group_id: str) -> DescribedGroup:
-    """Return the answer of DescribeGroups, which describes classic groups, for a group of another kind."""
+    """Return the DescribeGroups response for a group that is not classic, which DescribeGroups does not
+    describe.
+    """
     return DescribedGroup(
         group_id,
         ErrorCode.GROUP_ID_NOT_FOUND,
@@ -41,8 +46,9 @@ def of_another_kind(group_id: str) -> DescribedGroup:
 
 
 def list_groups(shard: Groups, states: AbstractSet[str], types: AbstractSet[str]) -> Iterator[ListedGroup]:
-    """Return the groups in any of the states and of any of the types (in lower case; empty sets filter
-    nothing).
+    """Return the groups in any of the states and of any of the types.
+
+    Both are in lower case; an empty set does not filter.
     """
     for group in shard.groups.values():
         listed = group.listed()

@@ -1,4 +1,4 @@
-"""The errors for clients after a failed append to `__consumer_offsets` (Kafka's `GroupMetadataManager`)."""
+"""Errors sent to clients after a failed append to `__consumer_offsets` (Kafka's `GroupMetadataManager`)."""
 
 from __future__ import annotations
 
@@ -17,17 +17,21 @@ _MODERN = _RECORD | {ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAI
 
 
 def commit_error(error: ErrorCode) -> ErrorCode:
-    """Return the error for an offset commit whose record failed with `error`, by default `error`."""
+    """Return the error for an offset commit whose append failed with `error`; `error` itself if there is no
+    special one.
+    """
     return _COMMIT.get(error, error)
 
 
 def group_error(error: ErrorCode) -> ErrorCode:
-    """Return the error for a request whose group record failed with `error`, by default `error`."""
+    """Return the error for a request whose group record failed with `error`; `error` itself if there is no
+    special one.
+    """
     return _GROUP.get(error, error)
 
 
 def modern_error(error: ErrorCode) -> ErrorCode:
-    """Return the error for a heartbeat whose records failed with `error` (`GroupCoordinatorService` of Kafka
-    4).
+    """Return the error for a heartbeat whose records failed with `error` (Kafka 4's
+    `GroupCoordinatorService`).
     """
     return _MODERN.get(error, error)

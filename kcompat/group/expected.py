@@ -1,8 +1,8 @@
-"""Clients that are about to join a group: after FindCoordinator a client mostly joins the group next.
+"""Clients that are expected to join a group: after FindCoordinator a client usually joins the group next.
 
 With `group.initial.rebalance.delay.ms` at 0 the first generation starts at once, unless more members are
-expected. Members that miss it by a few milliseconds wait seconds for the next generation, because the first
-one's members learn of a rebalance only with their next heartbeats.
+expected. Members that miss it by a few milliseconds would wait seconds for the next generation, because the
+first one's members learn of a rebalance only from their next heartbeats.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     from kcompat.net.answers import Connection
 
 EXPECTED_FOR_MS: Final = 1000
-"""Milliseconds after FindCoordinator in which the client is expected to join.
+"""Time in ms after FindCoordinator within which the client is expected to join.
 
-Clients take up to some 150 ms to join. Tools that send FindCoordinator never join.
+Clients take up to about 150 ms to join. Tools that send FindCoordinator never join.
 """
 
 
 class ExpectedMembers:
-    """Connections that have sent FindCoordinator for a group whose clients have not joined the group since.
+    """Connections that sent FindCoordinator for a group whose clients have not joined it since.
 
-    A client may join on another connection than the one that sent FindCoordinator. So each join counts for
-    the connection that has waited longest.
+    A client may join on another connection than the one that sent FindCoordinator. Therefore each join is
+    attributed to the connection that has waited longest.
     """
 
     def __init__(self) -> None:
         self._asked: dict[str, dict[Connection, int]] = {}
-        """Time in ms of each connection's FindCoordinator, by group, the latest last."""
+        """Time in ms of each connection's FindCoordinator, by group, latest last."""
         self._group_of: dict[Connection, str] = {}
-        """The group of each connection's last FindCoordinator."""
+        """Group in the last FindCoordinator of each connection."""
 
     def note_question(self, connection: Connection, group_id: str, now_ms: int) -> None:
-        """Note that a connection has sent FindCoordinator for a group."""
+        """Record that a connection has sent FindCoordinator for a group."""
         before = self._group_of.get(connection)
         if before == group_id:
             return
@@ -46,7 +46,7 @@ class ExpectedMembers:
             connection.when_closed(partial(self._closed, connection))
 
     def note_join(self, group_id: str) -> None:
-        """Note that a new member has joined the group, so that one member less is expected."""
+        """Record that a new member has joined the group, so that one member fewer is expected."""
         asked = self._asked.get(group_id)
         if asked is not None:
             self._drop(next(iter(asked)))

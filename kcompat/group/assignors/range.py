@@ -1,8 +1,8 @@
-"""The range assignor: each subscriber of a topic gets a run of its partitions, in the order of the members.
+"""The range assignor: each subscriber of a topic gets a range of its partitions, in the order of the members.
 
-If all topics have as many partitions, the same member gets the partitions of one number in each of them,
-which joins need. Static members come first, in the order of their instance ids, so that they keep their place
-when they come back under another member id. Kafka's counterpart: `RangeAssignor`.
+If all topics have the same number of partitions, partitions with the same index go to the same member, as
+joins require. Static members come first, in the order of their instance ids, so that they keep their ranges
+when they return under another member id. Kafka's counterpart: `RangeAssignor`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class RangeAssignor:
-    """Assigns runs of partitions to members in order (`range`)."""
+    """Assigns ranges of partitions to members in order (`range`)."""
 
     name = "range"
 
     def assign(self, spec: GroupSpec) -> Mapping[str, Mapping[bytes, frozenset[int]]]:
-        """Return the next targets, which do not depend on the last ones."""
+        """Return the next targets, which do not depend on the previous ones."""
         members = sorted(spec.members.items(), key=_place)
         subscribers = Counter(topic_id for _, member in members for topic_id in member.topics)
         served: Counter[bytes] = Counter()
@@ -47,7 +47,9 @@ def _place(entry: tuple[str, MemberSpec]) -> tuple[bool, bytes]:
 
 
 def _run(partitions: int, members: int, position: int) -> range:
-    """Return the partitions of the member at `position` of `members`; the first members have one more."""
+    """Return the partitions of the member at `position` of `members`; the first members may have one more
+    than the others.
+    """
     share, extra = divmod(partitions, members)
     start = position * share + min(position, extra)
     return range(start, start + share + (position < extra))

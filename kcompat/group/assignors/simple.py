@@ -1,8 +1,8 @@
-"""The assignor of share groups: each partition has a member, and members have about equally many partitions.
+"""The assignor of share groups: each partition has at least one member, and loads are about even.
 
 A partition has several members if there are more members than partitions. If all members subscribe to the
 same topics, the partitions of all topics are assigned together, else those of each topic separately. Members
-keep as many of their partitions as that allows. Kafka's counterpart: `SimpleAssignor`.
+keep as many of their partitions as even loads allow. Kafka's counterpart: `SimpleAssignor`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TopicPartition = tuple[bytes, int]
 
 
 class SimpleAssignor:
-    """Assigns any member any partition of its topics, so that the loads are even (`simple`)."""
+    """Assigns partitions to any member that subscribes to their topic, with even loads (`simple`)."""
 
     name = "simple"
 
@@ -54,8 +54,9 @@ def _share_out(
     partitions: Sequence[TopicPartition],
     held: Mapping[str, Sequence[TopicPartition]],
 ) -> dict[str, list[TopicPartition]]:
-    """Return the partitions of each member; as many members share a partition as needed to give each member
-    one.
+    """Return the partitions of each member.
+
+    If there are more members than partitions, several members share a partition, so that each member has one.
     """
     if not members or not partitions:
         return {}
@@ -83,7 +84,7 @@ def _share_out(
 
 
 def _wanted(members: Sequence[str], total: int) -> dict[str, int]:
-    """Return the number of partitions that each member gets, `total` in sum."""
+    """Return the number of partitions that each member gets; the sum is `total`."""
     count = len(members)
     return {
         member_id: -(-total * (place + 1) // count) + (-total * place // count)

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class MemberSpec(Struct, frozen=True):
-    """A member: the ids of the topics that it subscribes to, as far as they exist, and its last target."""
+    """Input of an assignor for one member: the ids of the existing topics that it subscribes to, and its last
+    target.
+    """
 
     topics: frozenset[bytes]
     target: Mapping[bytes, frozenset[int]] = NO_PARTITIONS
@@ -24,7 +26,7 @@ class MemberSpec(Struct, frozen=True):
 
 
 class GroupSpec(Struct, frozen=True):
-    """A group by member id, as the input of an assignor.
+    """Input of an assignor for a group, by member id.
 
     `partition_counts` has every topic that a member subscribes to. `is_homogeneous`: all members subscribe to
     the same topics. `assignable`: the partitions that may be assigned, if not all.
@@ -36,7 +38,7 @@ class GroupSpec(Struct, frozen=True):
     assignable: Mapping[bytes, frozenset[int]] | None = None
 
     def partitions_of(self, topic_id: bytes) -> Sequence[int]:
-        """Return the partitions of a topic that may be assigned, in order."""
+        """Return the assignable partitions of a topic, in order."""
         partitions = range(self.partition_counts[topic_id])
         if self.assignable is None:
             return partitions
@@ -45,11 +47,13 @@ class GroupSpec(Struct, frozen=True):
 
 
 class Assignor(Protocol):
-    """A way to share partitions out."""
+    """Algorithm that computes the target assignment of a group."""
 
     @property
     def name(self) -> str:
         """Name of the assignor in requests and configurations."""
 
     def assign(self, spec: GroupSpec) -> Mapping[str, Mapping[bytes, frozenset[int]]]:
-        """Return the next target of each member; a member that is missing in it gets nothing."""
+        """Return the next target of each member; a member that is missing in the result gets no
+        partitions.
+        """

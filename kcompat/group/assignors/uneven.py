@@ -1,7 +1,7 @@
 """The uniform assignor for members that subscribe to different topics.
 
 First each member keeps its partitions of its topics. Then each free partition goes to the least loaded
-subscriber. At last partitions move from the most to the least loaded subscriber until that brings no more
+subscriber. Finally partitions move from the most to the least loaded subscriber, as long as that improves the
 balance. Kafka's counterpart: `UniformHeterogeneousAssignmentBuilder`.
 """
 
@@ -22,13 +22,13 @@ case.
 
 
 def assign_uneven(spec: GroupSpec) -> dict[str, dict[bytes, frozenset[int]]]:
-    """Return the next targets."""
+    """Return the next targets of members that subscribe to different topics."""
     return _Sharing(spec).targets()
 
 
 class _Sharing:
-    """Members by their places in the order of member ids; owners of partitions by topic, None without an
-    owner.
+    """Assignment in progress: members by their index in the order of member ids; owners of partitions by
+    topic, None for partitions without an owner.
     """
 
     def __init__(self, spec: GroupSpec) -> None:
@@ -64,7 +64,9 @@ class _Sharing:
         }
 
     def _in_order(self, topics: Iterable[bytes]) -> list[bytes]:
-        """Return the topics, those with the most partitions a subscriber first: least choice first."""
+        """Return the topics in the order of assignment: those with the most partitions for each subscriber
+        first.
+        """
 
         def key(topic_id: bytes) -> tuple[float, int, bytes]:
             subscribers = len(self._subscribers[topic_id])
@@ -87,7 +89,7 @@ class _Sharing:
             heappush(least, (load + 1, place))
 
     def _balance(self) -> None:
-        """Go through the topics until none has changed since it was last looked at."""
+        """Rebalance topic by topic, until no topic has changed since its last pass."""
         topics = self._in_order(topic_id for topic_id, found in self._subscribers.items() if len(found) > 1)
         unchanged = 0
         for _ in range(MAX_ROUNDS):
@@ -97,8 +99,8 @@ class _Sharing:
                     return
 
     def _even_out(self, topic_id: bytes) -> bool:
-        """Move partitions of a topic from the most to the least loaded subscribers while that evens out the
-        loads.
+        """Move partitions of a topic from the most to the least loaded subscribers until their loads are
+        even.
 
         Returns whether a partition was moved.
         """

@@ -1,6 +1,6 @@
-"""The uniform assignor: each member gets as many partitions as the others, and keeps as many as possible.
+"""The uniform assignor: members get about equally many partitions, and keep as many of theirs as possible.
 
-Kafka goes through members and topics in the order of its hash tables, here they are sorted; the guarantees
+Kafka processes members and topics in the order of its hash tables, kcompat in sorted order; the guarantees
 are the same. Kafka's counterpart: `UniformAssignor`.
 """
 
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 
 class UniformAssignor:
-    """Assigns equally many partitions to all members, and moves as few as possible (`uniform`)."""
+    """Assigns about equally many partitions to all members, and moves as few as possible (`uniform`)."""
 
     name = "uniform"
 
     def assign(self, spec: GroupSpec) -> Mapping[str, Mapping[bytes, frozenset[int]]]:
-        """Return the next targets: as even as possible, and then as similar to the last ones as possible."""
+        """Return the next targets: as even as possible first, then as similar to the previous ones as
+        possible.
+        """
         if not spec.members:
             return {}
         return _assign_even(spec) if spec.is_homogeneous else assign_uneven(spec)
@@ -45,7 +47,8 @@ def _assign_even(spec: GroupSpec) -> dict[str, dict[bytes, frozenset[int]]]:
             for index in sorted(indexes)
             if (topic_id, index) in unowned
         ]
-        # One more than the quota goes to members that own it already, or to the last ones that can take it.
+        # The additional partition beyond the quota goes to members that own it already, or else to the last
+        # members that can take it.
         takes_extra = extra > 0 and (len(mine) > quota or waiting <= extra)
         limit = quota + takes_extra
         extra -= takes_extra

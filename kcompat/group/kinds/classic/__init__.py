@@ -1,1 +1,1 @@
-"""Classic groups: members elect a protocol, and their leader assigns."""
+"""Classic groups: the members agree on a protocol, and one of them, the leader, assigns partitions."""

@@ -32,7 +32,7 @@ CLASSIC = "classic"
 
 
 class ClassicGroup(ClassicMembers):
-    """A classic group, or the group that only holds the offsets of consumers that assign themselves.
+    """A classic group, or a group that only holds the offsets of consumers that assign themselves partitions.
 
     `Group` documents the methods that all kinds have. `stored` is the last record of the group in the log;
     only replay sets it.
@@ -45,7 +45,7 @@ class ClassicGroup(ClassicMembers):
     # --- the log
 
     def replay(self, value: GroupMetadataValue | None) -> None:
-        """Apply the group's record, written with the assignments of its members, or its tombstone."""
+        """Apply the group's record, which includes the assignments of its members, or its tombstone."""
         self.stored = value
         for stored in value.members if value is not None else ():
             member = self.members.get(stored.member_id)
@@ -57,10 +57,10 @@ class ClassicGroup(ClassicMembers):
         return self.stored is not None
 
     def loaded(self, transition: GroupTransition) -> None:
-        """Begin the members' sessions (`Group.loaded`).
+        """Start the members' sessions (`Group.loaded`).
 
-        The group has to join again if it exceeds a lowered limit. So has a group that was made of a consumer
-        group before its partitions were assigned: it has no leader.
+        A group that exceeds a lowered size limit has to join again. So does a group that was converted from a
+        consumer group before its partitions were assigned, because it has no leader.
         """
         if self.stored is not None:
             restore(self, self.stored)
@@ -83,12 +83,15 @@ class ClassicGroup(ClassicMembers):
     # --- offsets
 
     def commit_error(self, request: CommitRequest) -> ErrorCode:
-        """Refuse commits (`Group.commit_error`) but by a member of the generation, or in an empty group."""
+        """Return the error of a commit (`Group.commit_error`).
+
+        Only members of the generation may commit, and any client if the group is empty.
+        """
         if request.generation < 0 and self.is_in(ClassicState.EMPTY):
             return ErrorCode.NONE  # an administrator, or a consumer that does without group management
         names_member = request.member_id != UNKNOWN_MEMBER or request.instance_id is not None
         if request.generation < 0 and not names_member:
-            # Producers named no member before KIP-447, whatever the group was doing.
+            # Before KIP-447 producers named no member, in any state of the group.
             return ErrorCode.NONE if request.is_transactional else ErrorCode.UNKNOWN_MEMBER_ID
         error = self.member_error(request.member_id, request.instance_id)
         if error != ErrorCode.NONE:
@@ -117,7 +120,9 @@ class ClassicGroup(ClassicMembers):
         return member is not None and member.is_static
 
     def delete_offsets_error(self) -> ErrorCode:
-        """Refuse a deletion (`Group.delete_offsets_error`) unless subscriptions are known (KIP-496)."""
+        """Return the error of a deletion (`Group.delete_offsets_error`), unless subscriptions are known
+        (KIP-496).
+        """
         may = self.is_in(ClassicState.EMPTY) or self.is_consumer_group
         return ErrorCode.NONE if may else ErrorCode.NON_EMPTY_GROUP
 
@@ -129,7 +134,7 @@ class ClassicGroup(ClassicMembers):
     def retention_start(self, committed: CommittedOffset) -> int | None:
         """Return the start of an offset's retention (`Group.retention_start`).
 
-        That is the time at which the group became empty, if its record has it. The time of the commit counts
+        Retention starts when the group became empty, if its record has that time. It starts with the commit
         if there never was a group (no protocol type), and in a stable group of consumers, which loses the
         offsets of topics that it no longer subscribes to (KIP-211).
         """
@@ -163,7 +168,9 @@ class ClassicGroup(ClassicMembers):
     # --- what is told of it
 
     def described(self) -> DescribedGroup:
-        """Describe the group (`Group.described`); protocol and metadata only once they are settled."""
+        """Describe the group (`Group.described`); protocol and metadata are included only in a settled
+        generation.
+        """
         stable = self.is_in(ClassicState.STABLE)
         protocol = (self.protocol_name or "") if stable else ""
         members = tuple(
@@ -190,16 +197,16 @@ class ClassicGroup(ClassicMembers):
 
 
 def find(transition: GroupTransition, group_id: str) -> ClassicGroup | None:
-    """Return the classic group of this id, or None if there is none or its kind is another."""
+    """Return the classic group with this id; None if there is none or the group is of another kind."""
     group = transition.shard.groups.get(group_id)
     return group if isinstance(group, ClassicGroup) else None
 
 
 def restore(group: ClassicMembers, value: GroupMetadataValue) -> None:
-    """Fill a group that has just been loaded: with members it is stable, without it is empty.
+    """Fill a newly loaded group from its record: a group with members is stable, one without is empty.
 
-    Of a member's protocols the record has only the chosen one. A member that supports more looks changed when
-    it joins again, and so causes a rebalance.
+    The record has only the chosen one of a member's protocols. A member that supports more appears changed
+    when it joins again, and so causes a rebalance.
     """
     assert not group.members
     group.generation = value.generation
@@ -213,7 +220,7 @@ def restore(group: ClassicMembers, value: GroupMetadataValue) -> None:
                 stored.group_instance_id,
                 stored.client_id,
                 stored.client_host,
-                # Version 0 of the record has no rebalance timeout: the session timeout served as both.
+                # Version 0 of the record has no rebalance timeout; the session timeout served as both.
                 rebalance_timeout if rebalance_timeout >= 0 else stored.session_timeout,
                 stored.session_timeout,
                 value.protocol_type,

@@ -1,7 +1,7 @@
-"""JoinGroup on a classic group: each function answers at once, or parks the member and returns a promise.
+"""JoinGroup in a classic group: each function returns a response, or parks the member and returns a promise.
 
-The checks follow Kafka's `GroupCoordinator.doJoinGroup` step by step, as their order decides which error a
-client sees.
+The checks follow Kafka's `GroupCoordinator.doJoinGroup` step by step, because their order decides which error
+a client gets.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def join(
     request: JoinRequest,
     again: Callable[[GroupTransition, JoinRequest], JoinOutcome],
 ) -> JoinOutcome:
-    """Add a member to the next generation, or answer with the current one.
+    """Add a member to the next generation, or return the current generation.
 
-    `again` repeats the join on the group that has replaced this one, if a group of another kind gives way.
+    `again` repeats the join on the group that has replaced this one, if a group of another kind was replaced.
     """
     config = transition.shard.config
     held = transition.shard.groups.get(request.group_id)
@@ -60,7 +60,9 @@ def _join_in_place_of(
     request: JoinRequest,
     again: Callable[[GroupTransition, JoinRequest], JoinOutcome],
 ) -> JoinOutcome:
-    """Join a group that replaces one of another kind, if that gives way; its offsets stay."""
+    """Join a classic group that replaces a group of another kind, if that group may be replaced; its offsets
+    are kept.
+    """
     if not group.gives_way:
         return _refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     promise: Promise[JoinAnswer] = Promise()
@@ -83,7 +85,7 @@ def _join_in_place_of(
 def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:
     """Return whether the group has room for this member.
 
-    In the join phase the members that wait count, so that a lowered limit refuses the last ones.
+    In the join phase only waiting members count, so that a lowered limit refuses the last ones to join.
     """
     if group.is_in(ClassicState.EMPTY):
         return True
@@ -94,7 +96,7 @@ def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:
 
 
 def _drop(transition: GroupTransition, group: ClassicGroup, member_id: str) -> None:
-    """Remove a member that exceeds a lowered limit. The rebalance under way goes on without it."""
+    """Remove a member that exceeds a lowered limit, and continue the rebalance under way without it."""
     if member_id in group.members:
         rebalance.end_session(transition, group, member_id)
         group.remove(member_id)
@@ -104,7 +106,7 @@ def _drop(transition: GroupTransition, group: ClassicGroup, member_id: str) -> N
 
 
 def _join_new(transition: GroupTransition, group: ClassicGroup, request: JoinRequest) -> JoinOutcome:
-    """Join a member without an id, which gets one."""
+    """Handle the join of a member without an id, and assign an id to it."""
     transition.shard.expected.note_join(group.group_id)
     prefix = request.client_id if request.instance_id is None else request.instance_id
     member_id = f"{prefix}-{transition.shard.new_uuid()}"
@@ -119,7 +121,7 @@ def _join_new(transition: GroupTransition, group: ClassicGroup, request: JoinReq
 
 
 def _join_known(transition: GroupTransition, group: ClassicGroup, request: JoinRequest) -> JoinOutcome:
-    """Join a member with an id, after MEMBER_ID_REQUIRED or again."""
+    """Handle the join of a member with an id: its first join after MEMBER_ID_REQUIRED, or a later one."""
     if request.member_id in group.pending_members:
         return _add(transition, group, request, request.member_id)
     error = group.member_error(request.member_id, request.instance_id)
@@ -171,7 +173,7 @@ def _rejoin(
 def _park_again(
     transition: GroupTransition, group: ClassicGroup, member: ClassicMember, request: JoinRequest
 ) -> Promise[JoinAnswer]:
-    """Park a member's new join, and answer an older one from a lost connection with a retriable error."""
+    """Park a member's new join, and answer an older join from a lost connection with a retriable error."""
     promise: Promise[JoinAnswer] = Promise()
     transition.answer(
         group.take_join(member), JoinAnswer(ErrorCode.REBALANCE_IN_PROGRESS, member_id=member.member_id)
@@ -184,7 +186,7 @@ def _park_again(
 def _replace_static(
     transition: GroupTransition, group: ClassicGroup, request: JoinRequest, instance_id: str, member_id: str
 ) -> JoinOutcome:
-    """Replace a static member that came back without its member id (KIP-345): the old id is fenced."""
+    """Replace a static member that returned without its member id (KIP-345); the old id is fenced."""
     old_leader = group.leader or ""
     old_member_id = group.static_members[instance_id]
     member = group.members[old_member_id]
@@ -226,7 +228,7 @@ def _fence(transition: GroupTransition, group: ClassicGroup, member: ClassicMemb
 
 
 def _same_generation(group: ClassicGroup, member_id: str, old_leader: str, can_skip: bool) -> JoinAnswer:
-    """Let a returned static member continue without a rebalance.
+    """Return the join response for a returned static member, which continues without a rebalance.
 
     A stable group would not distribute a new assignment, so its leader must not make one: newer clients are
     told to skip it (KIP-814), older ones get the leader's old id, which they do not recognize as their own.

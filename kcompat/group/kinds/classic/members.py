@@ -1,7 +1,7 @@
-"""Members, generation and state of a classic group, as data without timers and decisions.
+"""Members, generation and state of a classic group: data without timers and decisions.
 
-They are in memory alone. After a restart they are read from the group's last record, and a rebalance that was
-under way is forgotten. Kafka's counterpart: `GroupMetadata`.
+The data are kept in memory alone. After a restart they are read from the group's last record, and a rebalance
+that was under way is lost. Kafka's counterpart: `GroupMetadata`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _VERSION = struct.Struct(">h")
 
 
 class ClassicState(Enum):
-    """States of a classic group; the values are what clients see."""
+    """States of a classic group; clients see their values."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -38,7 +38,7 @@ class ClassicState(Enum):
     DEAD = "Dead"
 
     def may_follow(self, previous: ClassicState) -> bool:
-        """Whether a group in state `previous` may go to this one."""
+        """Return whether a group may change from state `previous` to this state."""
         return previous in _PREVIOUS[self]
 
 
@@ -54,10 +54,11 @@ _PREVIOUS: dict[ClassicState, frozenset[ClassicState]] = {
 
 
 class ClassicMember(Struct, eq=False):
-    """A member, what it brought when it joined, and its parked requests.
+    """A member, the fields of its JoinGroup request, and its parked requests.
 
-    `is_new` lasts until its first join is answered: it cannot heartbeat yet, so a fixed limit bounds its
-    wait, not its session. `assignment` is the last one written, empty once it is out of date.
+    `is_new` is set until the first join is answered: until then the client cannot heartbeat, so a fixed
+    limit, not the session timeout, bounds its wait. `assignment` is the last one written; it is empty once it
+    is out of date.
     """
 
     member_id: str
@@ -75,11 +76,13 @@ class ClassicMember(Struct, eq=False):
 
     @property
     def is_static(self) -> bool:
-        """Whether the member has an instance id and may be away for its session timeout (KIP-345)."""
+        """Whether the member has an instance id, so that it may be absent for its session timeout
+        (KIP-345).
+        """
         return self.instance_id is not None
 
     def take_sync(self) -> Promise[SyncAnswer] | None:
-        """Return the member's parked sync, to be answered, and forget it."""
+        """Remove and return the member's parked sync, for the caller to answer; None if there is none."""
         promise, self.sync = self.sync, None
         return promise
 
@@ -89,7 +92,9 @@ class ClassicMember(Struct, eq=False):
         return {name for name, _ in self.protocols}
 
     def metadata(self, protocol: str) -> bytes:
-        """Return the member's metadata for a protocol: the first if named twice, empty if not named."""
+        """Return the member's metadata for a protocol: the first one if the protocol is named twice, empty if
+        it is not named.
+        """
         return next((metadata for name, metadata in self.protocols if name == protocol), b"")
 
     def vote(self, candidates: set[str]) -> str:
@@ -108,7 +113,7 @@ class ClassicMembers:
         self.group_id = group_id
         self.state = ClassicState.EMPTY
         self.state_timestamp = now_ms
-        """When the state was entered, ms; -1 if the log's record is too old to tell."""
+        """Time in ms at which the group entered its state; -1 if the log's record is too old to have it."""
         self.generation = 0
         self.protocol_type: str | None = None
         self.protocol_name: str | None = None
@@ -117,15 +122,15 @@ class ClassicMembers:
         self.static_members: dict[str, str] = {}
         """Member ids by instance id."""
         self.pending_members: set[str] = set()
-        """Member ids handed out whose clients have not joined with them yet (KIP-394)."""
+        """Assigned member ids whose clients have not joined with them yet (KIP-394)."""
         self.pending_syncs: set[str] = set()
-        """Members of this generation that have not asked for their assignment yet."""
+        """Ids of members of this generation that have not sent SyncGroup yet."""
         self.in_initial_delay = False
-        """Whether the first generation waits for more members to come (KIP-134)."""
+        """Whether the first generation is delayed for more members to join (KIP-134)."""
         self.new_member_added = False
-        """Whether a member has joined during that wait, which is then extended."""
+        """Whether a member has joined during that delay, which is then extended."""
         self.subscribed: frozenset[str] | None = None
-        """Topics the members of a consumer group subscribe to; None when that cannot be known."""
+        """Topics that the members of a consumer group subscribe to; None if they cannot be determined."""
         self._joining = 0
         self._support: Counter[str] = Counter()
 
@@ -194,7 +199,7 @@ class ClassicMembers:
         member.session_timeout_ms = session_timeout_ms
 
     def rename_static(self, instance_id: str, new_member_id: str) -> ClassicMember:
-        """Give a static member that came back its place under a new member id."""
+        """Replace the member id of a static member that has returned under a new one; return the member."""
         old_member_id = self.static_members[instance_id]
         member = self.members.pop(old_member_id)
         member.member_id = new_member_id
@@ -214,7 +219,7 @@ class ClassicMembers:
         self._joining += 1
 
     def take_join(self, member: ClassicMember) -> Promise[JoinAnswer] | None:
-        """Return the member's parked join, to be answered, and forget it."""
+        """Remove and return the member's parked join, for the caller to answer; None if there is none."""
         promise, member.join = member.join, None
         self._joining -= promise is not None
         return promise
@@ -226,7 +231,9 @@ class ClassicMembers:
 
     @property
     def everybody_joined(self) -> bool:
-        """Whether all members wait for the next generation, those included that have only an id yet."""
+        """Whether all members wait for the next generation, and no assigned member id is left whose client
+        has yet to join.
+        """
         return self._joining == len(self.members) and not self.pending_members
 
     @property
@@ -235,7 +242,7 @@ class ClassicMembers:
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def member_error(self, member_id: str, instance_id: str | None) -> ErrorCode:
-        """Return the error of a request by this member id and instance id; NONE if the member is in the
+        """Return the error for a request with this member id and instance id; NONE if the member is in the
         group.
         """
         if instance_id is not None:
@@ -249,7 +256,9 @@ class ClassicMembers:
     # --- protocols
 
     def supports(self, protocol_type: str, protocols: Iterable[str]) -> bool:
-        """Return whether one more member with these protocols could agree with the others."""
+        """Return whether one more member with these protocols would leave a protocol that all members
+        support.
+        """
         if not self.members:
             return bool(protocol_type) and any(True for _ in protocols)
         if protocol_type != self.protocol_type:
@@ -257,8 +266,8 @@ class ClassicMembers:
         return any(self._support[name] == len(self.members) for name in protocols)
 
     def select_protocol(self) -> str:
-        """Return the protocol of the next generation: most first preferences among those that all members
-        support.
+        """Return the protocol of the next generation: of those that all members support, the one with the
+        most first preferences.
         """
         candidates = {name for name, count in self._support.items() if count == len(self.members)}
         votes = Counter(member.vote(candidates) for member in self.members.values())
@@ -282,7 +291,7 @@ class ClassicMembers:
     # --- answers and records
 
     def join_answer(self, member_id: str) -> JoinAnswer:
-        """Return the answer to one member's join: the current generation."""
+        """Return the JoinGroup response for one member, with the current generation."""
         return JoinAnswer(
             member_id=member_id,
             generation=self.generation,
@@ -293,7 +302,9 @@ class ClassicMembers:
         )
 
     def member_list(self) -> tuple[JoinedMember, ...]:
-        """Return all members with their metadata for the chosen protocol, from which the leader assigns."""
+        """Return all members with their metadata for the chosen protocol, for the leader to assign
+        partitions.
+        """
         assert self.protocol_name is not None
         protocol = self.protocol_name
         return tuple(
@@ -302,7 +313,9 @@ class ClassicMembers:
         )
 
     def to_value(self, assignments: dict[str, bytes]) -> GroupMetadataValue:
-        """Return the record of this generation with these assignments; other members have an empty one."""
+        """Return the record of this generation with these assignments; members without one have an empty
+        assignment.
+        """
         protocol = self.protocol_name
         return GroupMetadataValue(
             protocol_type=self.protocol_type or "",
@@ -326,7 +339,7 @@ class ClassicMembers:
         )
 
     def check_invariants(self) -> None:
-        """Assert what must always hold of a group."""
+        """Assert the invariants of the group."""
         members = self.members
         assert all(member_id == member.member_id for member_id, member in members.items())
         assert self._joining == sum(member.join is not None for member in members.values())
@@ -348,10 +361,10 @@ class ClassicMembers:
 
 
 def subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:
-    """Return the topics of all subscriptions, or None if one of them cannot be read.
+    """Return the topics of all subscriptions; None if a subscription cannot be read.
 
     A subscription is an int16 version and a ConsumerProtocolSubscription. Every version begins with the
-    fields of version 0, and only those are read, so that a consumer newer than this broker is understood too.
+    fields of version 0, and only those are read, so that consumers newer than this broker are supported too.
     """
     topics: set[str] = set()
     for subscription in subscriptions:

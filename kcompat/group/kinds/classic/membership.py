@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def heartbeat(
     transition: GroupTransition, group_id: str, member: MemberIdentity, generation: int
 ) -> ErrorCode:
-    """Restart the member's session; the answer tells it whether to join again."""
+    """Restart the member's session; the returned error tells the member whether to join again."""
     group = find(transition, group_id)
     if group is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
@@ -37,7 +37,9 @@ def heartbeat(
 
 
 def leave(transition: GroupTransition, group_id: str, members: tuple[MemberIdentity, ...]) -> LeaveAnswer:
-    """Remove members that leave, or static ones that an administrator names by their instance ids alone."""
+    """Remove members that leave, or static members that an administrator names by their instance
+    ids alone.
+    """
     group = find(transition, group_id)
     if group is None:
         return LeaveAnswer(members=tuple((member, ErrorCode.UNKNOWN_MEMBER_ID) for member in members))
@@ -60,7 +62,7 @@ def _leave_one(transition: GroupTransition, group: ClassicGroup, leaving: Member
 
 
 def sync(transition: GroupTransition, request: SyncRequest) -> SyncAnswer | Promise[SyncAnswer]:
-    """Give a member its assignment, once there is one."""
+    """Return the member's assignment, or a promise of it until the leader has assigned partitions."""
     group = find(transition, request.group_id)
     if group is None:
         return SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID)
@@ -98,7 +100,9 @@ def _sync_error(group: ClassicGroup, request: SyncRequest) -> ErrorCode:
 
 
 def _store(transition: GroupTransition, group: ClassicGroup, assignments: dict[str, bytes]) -> None:
-    """Write the assignments: empty ones for members that the leader left out, none for ids of no member."""
+    """Write the assignments: an empty one for members that the leader left out, none for ids that are not in
+    the group.
+    """
     generation = group.generation
 
     def stored(transition: GroupTransition, error: ErrorCode) -> None:

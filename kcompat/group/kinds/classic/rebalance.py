@@ -1,8 +1,8 @@
 """Rebalances: waiting for members, electing a leader, and removing members whose timers end.
 
-Timers of a group, all in milliseconds: one for the join phase, one for the sync phase (both the slowest
-member's rebalance timeout), and one a member for its session (for new members waiting in their first join, a
-fixed limit).
+A group has these timers, in milliseconds: one for the join phase, one for the sync phase (both the longest
+rebalance timeout of the members), and one for each member's session (a fixed limit for new members in their
+first join).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.classic.members import ClassicMember, ClassicMembers
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60_000
-"""Milliseconds after which a new member's first join is given up: its client has retried under another id."""
+"""Time in ms after which a new member's first join is abandoned: its client has retried under another id."""
 
 WAIT_FOR_EXPECTED_MS = 200
-"""Milliseconds for which a first generation waits for expected members, anew after each that joins."""
+"""Time in ms for which a first generation waits for expected members; each join restarts it."""
 
 
 def prepare(transition: GroupTransition, group: ClassicMembers) -> None:
-    """Begin a rebalance: every member has to join again."""
+    """Begin a rebalance, in which every member has to join again."""
     if group.is_in(ClassicState.COMPLETING_REBALANCE):
         answer_syncs(transition, group, ErrorCode.REBALANCE_IN_PROGRESS)
         for member in group.members.values():
@@ -49,7 +49,9 @@ def prepare(transition: GroupTransition, group: ClassicMembers) -> None:
 
 
 def prepare_if_possible(transition: GroupTransition, group: ClassicMembers) -> None:
-    """Begin a rebalance unless one is in its join phase; then see whether that has become complete."""
+    """Begin a rebalance unless one is in its join phase; then complete the join phase if all members have
+    joined.
+    """
     if ClassicState.PREPARING_REBALANCE.may_follow(group.state):
         prepare(transition, group)
     else:
@@ -57,7 +59,7 @@ def prepare_if_possible(transition: GroupTransition, group: ClassicMembers) -> N
 
 
 def complete_if_all_joined(transition: GroupTransition, group: ClassicMembers) -> None:
-    """Start the next generation if no member is missing any more."""
+    """Start the next generation if all members have joined."""
     if (
         group.is_in(ClassicState.PREPARING_REBALANCE)
         and not group.in_initial_delay
@@ -67,7 +69,7 @@ def complete_if_all_joined(transition: GroupTransition, group: ClassicMembers) -
 
 
 def _first_delay_ms(transition: GroupTransition, group: ClassicMembers) -> int:
-    """Return the milliseconds for which a first generation waits for more members."""
+    """Return the time in ms for which a first generation waits for more members."""
     configured_ms = transition.shard.config.initial_rebalance_delay_ms
     if configured_ms == 0 and transition.shard.expected.any_for(group.group_id, transition.now_ms):
         return WAIT_FOR_EXPECTED_MS
@@ -77,7 +79,7 @@ def _first_delay_ms(transition: GroupTransition, group: ClassicMembers) -> int:
 def _delay_first_generation(
     transition: GroupTransition, group: ClassicMembers, delay_ms: int, remaining_ms: int
 ) -> None:
-    """Extend the wait of the first generation while new members keep coming (KIP-134)."""
+    """Extend the delay of the first generation as long as new members join (KIP-134)."""
     group.in_initial_delay = True
     group.new_member_added = False
 
@@ -101,7 +103,9 @@ def _wait_for_members(transition: GroupTransition, group: ClassicMembers) -> Non
 
 
 def _complete_join(transition: GroupTransition, group: ClassicMembers) -> None:
-    """End the join phase: continue with the members that joined, and static ones that may be restarting."""
+    """End the join phase and continue with the members that joined, and static members that may be
+    restarting.
+    """
     group.in_initial_delay = False
     transition.shard.timers.cancel(_join_key(group))
     for member in [m for m in group.members.values() if m.join is None and not m.is_static]:
@@ -127,7 +131,7 @@ def _complete_join(transition: GroupTransition, group: ClassicMembers) -> None:
 
 
 def _elect_joined_leader(group: ClassicMembers) -> bool:
-    """Keep the leader if it joined, else elect a member that did; return False if there is none."""
+    """Keep the leader if it has joined, else elect a member that has; return False if there is none."""
     assert group.leader is not None
     if group.members[group.leader].join is not None:
         return True
@@ -142,14 +146,14 @@ def store(transition: GroupTransition, group: ClassicMembers, assignments: dict[
 
 
 def sync_received(transition: GroupTransition, group: ClassicMembers, member_id: str) -> None:
-    """Note that a member has sent its sync; after the last one the sync phase needs no timer."""
+    """Record that a member has sent its sync; after the last one, cancel the timer of the sync phase."""
     group.pending_syncs.discard(member_id)
     if not group.pending_syncs:
         transition.shard.timers.cancel(_sync_key(group))
 
 
 def _expire_syncs(transition: GroupTransition, group: ClassicMembers, generation: int) -> None:
-    """Remove the members that joined their generation but never sent a sync."""
+    """Remove the members that joined this generation but did not send a sync in time."""
     if group.generation != generation or not group.is_in(
         ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE
     ):
@@ -164,7 +168,7 @@ def _expire_syncs(transition: GroupTransition, group: ClassicMembers, generation
 
 
 def answer_syncs(transition: GroupTransition, group: ClassicMembers, error: ErrorCode) -> None:
-    """Answer all parked syncs, with assignments or an error, and restart the sessions of their members."""
+    """Answer all parked syncs with assignments or an error, and restart the sessions of their members."""
     for member in group.members.values():
         promise = member.take_sync()
         if error == ErrorCode.NONE:
@@ -176,7 +180,7 @@ def answer_syncs(transition: GroupTransition, group: ClassicMembers, error: Erro
 
 
 def remove_member(transition: GroupTransition, group: ClassicMembers, member: ClassicMember) -> None:
-    """Remove a member that leaves or whose session has ended: the others rebalance."""
+    """Remove a member that leaves or whose session has ended; the remaining members rebalance."""
     transition.answer(group.take_join(member), JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID))
     transition.answer(member.take_sync(), SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID))
     transition.shard.timers.cancel(session_key(group.group_id, member.member_id))
@@ -187,7 +191,7 @@ def remove_member(transition: GroupTransition, group: ClassicMembers, member: Cl
 def add_pending(
     transition: GroupTransition, group: ClassicMembers, member_id: str, session_timeout_ms: int
 ) -> None:
-    """Remember a member id handed out; its client has its session timeout to join with it."""
+    """Record an assigned member id, with which its client has to join within its session timeout."""
     group.pending_members.add(member_id)
     transition.shard.timers.schedule(
         session_key(group.group_id, member_id),
@@ -197,24 +201,24 @@ def add_pending(
 
 
 def remove_pending(transition: GroupTransition, group: ClassicMembers, member_id: str) -> None:
-    """Forget a member id handed out whose client did not join in time, or left."""
+    """Drop an assigned member id whose client did not join in time, or left."""
     transition.shard.timers.cancel(session_key(group.group_id, member_id))
     group.pending_members.discard(member_id)
     complete_if_all_joined(transition, group)
 
 
 def keep_alive(transition: GroupTransition, group: ClassicMembers, member: ClassicMember) -> None:
-    """Restart the session of a member that gave a sign of life."""
+    """Restart the session of a member that has sent a request."""
     _schedule_session(transition, group, member, member.session_timeout_ms)
 
 
 def limit_first_join(transition: GroupTransition, group: ClassicMembers, member: ClassicMember) -> None:
-    """Give a new member's parked join a fixed time to be answered."""
+    """Start the fixed timer that bounds the first join of a new member."""
     _schedule_session(transition, group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
 
 
 def end_session(transition: GroupTransition, group: ClassicMembers, member_id: str) -> None:
-    """Forget the timer of a member id that is no longer used."""
+    """Cancel the timer of a member id that is no longer used."""
     transition.shard.timers.cancel(session_key(group.group_id, member_id))
 
 
@@ -255,7 +259,7 @@ def _expire_session(transition: GroupTransition, group: ClassicMembers, member_i
 def _on_group(
     group: ClassicMembers, action: Callable[[GroupTransition, ClassicMembers], None]
 ) -> ShardOperation[Groups, None]:
-    """Return the operation of a timer: run `action` on the group, unless it has been deleted."""
+    """Return an operation for a timer, which runs `action` on the group unless the group was deleted."""
 
     def decide(transition: GroupTransition) -> None:
         held: object = transition.shard.groups.get(group.group_id)

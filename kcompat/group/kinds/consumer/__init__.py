@@ -1,1 +1,1 @@
-"""Consumer groups (KIP-848): the coordinator assigns, and each member goes to its target at its own pace."""
+"""Consumer groups (KIP-848): the coordinator assigns, and each member moves to its target independently."""

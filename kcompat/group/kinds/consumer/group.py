@@ -36,7 +36,10 @@ class ConsumerGroup(ConsumerMembers):
     # --- offsets
 
     def commit_error(self, request: CommitRequest) -> ErrorCode:
-        """Refuse a commit (`Group.commit_error`) unless it is by a member, in its epoch or an older one."""
+        """Return the error of a commit (`Group.commit_error`).
+
+        Only members may commit, in their current epoch or an older one.
+        """
         if need_be_no_member(request, is_empty=self.is_empty):
             return ErrorCode.NONE
         member = self.members.get(request.member_id)
@@ -47,8 +50,10 @@ class ConsumerGroup(ConsumerMembers):
         return ErrorCode.NONE if request.generation <= member.member_epoch else _stale(member)
 
     def judge_of_partitions(self, request: CommitRequest) -> PartitionJudge | None:
-        """Judge partitions (`Group.judge_of_partitions`): in an older epoch a member may commit offsets of
-        the partitions that it owned in that epoch (KIP-1251).
+        """Return the check of partitions (`Group.judge_of_partitions`).
+
+        In an older epoch a member may commit offsets of the partitions that it owned in that epoch
+        (KIP-1251).
         """
         member = self.members.get(request.member_id)
         if member is None or request.generation == member.member_epoch:
@@ -56,8 +61,8 @@ class ConsumerGroup(ConsumerMembers):
         return partial(_late_error, member, request.generation)
 
     def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
-        """Refuse a fetch of offsets (`Group.fetch_error`) by the committed state, as the answer has committed
-        offsets.
+        """Return the error of a fetch of offsets (`Group.fetch_error`), by the committed state, as committed
+        offsets are returned.
         """
         member, error = reader(self.members, member_id, member_epoch)
         return error if member is None or member_epoch == member.member_epoch else _stale(member)

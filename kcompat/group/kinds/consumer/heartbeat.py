@@ -1,7 +1,7 @@
-"""ConsumerGroupHeartbeat: a member joins, continues, changes its subscription or leaves.
+"""ConsumerGroupHeartbeat: a member joins, stays, changes its subscription or leaves.
 
-One heartbeat takes as many steps as it can: the member's wishes change the group epoch, the group epoch the
-target assignment, and the target the member's assignment. Each step is written if it changes anything.
+One heartbeat makes as many steps as possible: the request's fields change the group epoch, the group epoch
+the target assignment, and the target the member's assignment. Each step is written if it changes anything.
 Kafka's counterpart: `GroupMetadataManager.consumerGroupHeartbeat`.
 """
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 
 NEW_TARGET_MS: Final = 5_000
-"""Time in ms for which a target assignment is new."""
+"""Time in ms for which a target assignment counts as new."""
 LEAST_INTERVAL_MS: Final = 250
 INTERVAL_PER_MEMBER_MS: Final = 5
 
 
 def leave(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> HeartbeatAnswer | Refusal:
-    """Remove a member, or note that a static one is away."""
+    """Remove a member; a static member that will return is only marked as absent."""
     group = find(transition.shard, request.group_id, ConsumerGroup)
     if isinstance(group, Refusal):
         return group
@@ -62,7 +62,7 @@ def leave(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> Hea
 
 
 def go_on(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> HeartbeatAnswer | Refusal:
-    """Add a member, or take its next step."""
+    """Add a member, or advance it towards its target."""
     settings = settings_of(transition.shard.image(), transition.shard.config.consumer, request.group_id)
     group = _group(transition, request)
     if isinstance(group, Refusal):
@@ -87,8 +87,10 @@ def go_on(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> Hea
 
 
 def _group(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> ConsumerGroup | Refusal:
-    """Find the group. A member that joins makes a new one where there is none, or a classic group without
-    members, or upgrades a classic group; it comes to be when its first records are replayed.
+    """Return the group of the request, or a new one for a member that joins.
+
+    A new group replaces no group or a classic group without members; a classic group with members is
+    upgraded. A new group is added to the shard when its first records are replayed.
     """
     group: object = transition.shard.groups.get(request.group_id)
     if request.member_epoch != JOIN or not isinstance(group, ClassicGroup | None):
@@ -103,7 +105,7 @@ def _group(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> Co
 
 
 def _as_it_wants(member: ConsumerMember, request: ConsumerHeartbeatRequest) -> ConsumerMember:
-    """Return the member with the fields of the request, as a member with the consumer protocol."""
+    """Return the member with the fields of the request and without classic protocols."""
     wishes: dict[str, object] = {
         name: value
         for name, value in (
@@ -140,11 +142,12 @@ def _answer(
 
 
 def interval_ms(setting_ms: int, header: Header, group_epoch: int, members: int, now_ms: int) -> int:
-    """Return the interval in ms at which a member of a group in this epoch is asked to heartbeat.
+    """Return the interval in ms at which members of a group in this epoch are asked to send heartbeats.
 
-    A member hears of what it has to give up, and of what has become free for it, by its heartbeats alone. So
-    the members of a group whose target assignment is new heartbeat more often than the setting says; those of
-    a group at rest keep to it. The more members there are, the less is gained by it and the more it costs.
+    A member learns only from its heartbeats which partitions it has to revoke and which have become free for
+    it. Therefore the members of a group with a new target assignment send heartbeats more often than
+    `setting_ms`; in a stable group they keep to it. The gain shrinks and the cost grows with the number of
+    members.
     """
     if group_epoch <= header.assignment_epoch and now_ms >= header.assignment_timestamp + NEW_TARGET_MS:
         return setting_ms

@@ -1,4 +1,4 @@
-"""A member of a consumer group, replayed from the log: its wishes, its partitions and its epochs.
+"""A member of a consumer group, replayed from the log: its subscription, its partitions and its epochs.
 
 Kafka's counterparts: `ConsumerGroupMember`, `MemberState`.
 """
@@ -23,9 +23,9 @@ class ConsumerMemberState(IntEnum):
     STABLE = 0
     """The member owns exactly the partitions of its target assignment at its epoch."""
     UNREVOKED_PARTITIONS = 1
-    """The member has yet to give partitions up, and stays in its old epoch until then."""
+    """The member has yet to revoke partitions, and keeps its old epoch until then."""
     UNRELEASED_PARTITIONS = 2
-    """The member is in its new epoch, but others have yet to give up some of its partitions."""
+    """The member is in its new epoch, but other members have yet to revoke some of its partitions."""
     UNKNOWN = 127
     """A state that a newer broker wrote."""
 
@@ -35,17 +35,17 @@ class ConsumerMemberState(IntEnum):
 
 
 class ClassicMembership(Struct, frozen=True):
-    """The terms on which a member with the classic protocol joined: protocols by preference."""
+    """Fields with which a member of the classic protocol joined: its protocols in order of preference."""
 
     session_timeout_ms: int
     protocols: tuple[tuple[str, bytes], ...]
 
 
 class ConsumerMember(Struct, frozen=True):
-    """A member of a consumer group. Times in ms, -1 if the member has not given them.
+    """A member of a consumer group. Times are in ms, -1 if the client has not sent them.
 
     `assigned` and `revoking` are partitions by topic id, each with the epoch in which the member got it: from
-    that epoch on it may commit its offsets (KIP-1251).
+    that epoch on it may commit the partition's offsets (KIP-1251).
     """
 
     member_id: str
@@ -59,27 +59,29 @@ class ConsumerMember(Struct, frozen=True):
     client_host: str = ""
     subscribed_topics: frozenset[str] = frozenset()
     subscribed_regex: str = ""
-    """The pattern that the member subscribes to; empty without one."""
+    """Pattern that the member subscribes to; empty if it has none."""
     server_assignor: str | None = None
     assigned: Mapping[bytes, Mapping[int, int]] = NO_EPOCHS
     revoking: Mapping[bytes, Mapping[int, int]] = NO_EPOCHS
     classic: ClassicMembership | None = None
-    """The classic protocols of the member; None for a member that uses the consumer protocol."""
+    """Classic protocols of the member; None if it uses the consumer protocol."""
 
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
-        """Return whether the member owns its target assignment of this epoch."""
+        """Return whether the member owns its target assignment of the epoch `assignment_epoch`."""
         return self.state is ConsumerMemberState.STABLE and self.member_epoch == assignment_epoch
 
     def held(self) -> Iterator[tuple[bytes, int]]:
-        """The partitions that no other member may get: those it owns, and those it has yet to revoke."""
+        """Return the partitions that no other member may get: those that the member owns or has yet to
+        revoke.
+        """
         for partitions in (self.assigned, self.revoking):
             for topic_id, indexes in partitions.items():
                 for index in indexes:
                     yield topic_id, index
 
     def assignment_epoch(self, topic_id: bytes, partition: int) -> int | None:
-        """Return the epoch in which the member got a partition that it owns or has yet to revoke; None
-        otherwise.
+        """Return the epoch in which the member got a partition that it owns or has yet to revoke; None for
+        any other.
         """
         for partitions in (self.assigned, self.revoking):
             epoch = partitions.get(topic_id, {}).get(partition)
@@ -88,8 +90,8 @@ class ConsumerMember(Struct, frozen=True):
         return None
 
     def owns_at_least(self, reported: Mapping[bytes, frozenset[int]] | None) -> bool:
-        """Return whether all partitions that a member reports are assigned to it; False if it reports
-        nothing.
+        """Return whether all partitions in `reported` are assigned to the member; False if `reported` is
+        None.
         """
         if reported is None:
             return False

@@ -1,4 +1,4 @@
-"""Members and patterns of a consumer group, replayed from the log. Decides nothing.
+"""Members and patterns of a consumer group, replayed from the log. Makes no decisions.
 
 Kafka's counterpart: `ConsumerGroup`.
 """
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 
 CONSUMER = "consumer"
-"""The protocol type of consumers, and the name of this kind of group."""
+"""Protocol type of consumers, and the name of this kind of group."""
 
 
 class ConsumerState(Enum):
-    """States of a consumer group; the values are what clients see."""
+    """States of a consumer group; clients see their values."""
 
     EMPTY = "Empty"
     ASSIGNING = "Assigning"
-    """The target assignment is older than the group."""
+    """The target assignment is older than the group epoch."""
     RECONCILING = "Reconciling"
     """At least one member does not own its target assignment yet."""
     STABLE = "Stable"
 
 
 class ConsumerMembers(SubscribedGroup[ConsumerMember]):
-    """Members of one consumer group, changed by replay alone."""
+    """Members of one consumer group. Only replay changes them."""
 
     kind = CONSUMER
 
@@ -54,8 +54,8 @@ class ConsumerMembers(SubscribedGroup[ConsumerMember]):
         self.has_old_metadata = False
         """Whether the log has the topic metadata of a Kafka before 4.1."""
         self.needs_target = False
-        """Whether a new target has to be made whatever changes: the group was a rebalancing classic group,
-        whose assignment is of its last generation.
+        """Whether a new target has to be made in any case: the group was converted from a rebalancing classic
+        group, whose assignment is of its last generation.
         """
         self._assignors: Counter[str] = Counter()
         self._classic_protocols: Counter[str] = Counter()
@@ -70,12 +70,12 @@ class ConsumerMembers(SubscribedGroup[ConsumerMember]):
 
     @property
     def state(self) -> ConsumerState:
-        """The latest state."""
+        """Latest state of the group."""
         return _state((member for _, member in self.members.items()), self.group_epoch, self.assignment_epoch)
 
     @property
     def committed_state(self) -> ConsumerState:
-        """The committed state, for descriptions."""
+        """Committed state of the group, for descriptions."""
         header = self.committed_header
         members = (member for _, member in self.members.committed_items())
         return _state(members, header.group_epoch, header.assignment_epoch)
@@ -90,12 +90,12 @@ class ConsumerMembers(SubscribedGroup[ConsumerMember]):
         return None if member_id is None else self.members.get(member_id)
 
     def is_held(self, topic_id: bytes, partition: int) -> bool:
-        """Return whether a member owns the partition, or has yet to revoke it."""
+        """Return whether any member owns the partition or has yet to revoke it."""
         return (topic_id, partition) in self._holders
 
     def preferred_assignor(self, before: ConsumerMember | None, after: ConsumerMember) -> str | None:
-        """Return the assignor that most members prefer, once `after` has replaced `before`; None without a
-        preference.
+        """Return the assignor that most members prefer, after `after` has replaced `before`; None if no
+        member has a preference.
         """
         counts = Counter(self._assignors)
         if before is not None and before.server_assignor is not None:
@@ -105,7 +105,7 @@ class ConsumerMembers(SubscribedGroup[ConsumerMember]):
         return _most_wanted(counts)
 
     def committed_assignor(self) -> str | None:
-        """The assignor that most members prefer by the committed state, for descriptions."""
+        """Return the assignor that most members prefer by the committed state, for descriptions."""
         members = (member for _, member in self.members.committed_items())
         return _most_wanted(Counter(m.server_assignor for m in members if m.server_assignor is not None))
 
@@ -119,11 +119,13 @@ class ConsumerMembers(SubscribedGroup[ConsumerMember]):
         )
 
     def former(self, before: ConsumerMember) -> ConsumerMember | None:
-        """Return the logged member that `before` replaces, perhaps under another id; None if it is new."""
+        """Return the member in the log that `before` replaces, possibly with another id; None if it
+        is new.
+        """
         return self.static_member(before.instance_id) or self.members.get(before.member_id)
 
     def subscriptions_with(self, before: ConsumerMember, after: ConsumerMember) -> SubscriptionCounts:
-        """Return the subscriptions of all members once `after` has replaced `before`."""
+        """Return the subscriptions of all members after `after` has replaced `before`."""
         subscriptions = self.subscriptions()
         subscriptions.count(after, 1)
         former = self.former(before)
@@ -142,7 +144,9 @@ class ConsumerMembers(SubscribedGroup[ConsumerMember]):
         return self._classic_members
 
     def supports_classic(self, protocol_type: str, protocols: Iterable[str]) -> bool:
-        """Return whether one more classic member with these protocols could agree with the others."""
+        """Return whether one more classic member with these protocols would leave a protocol that all classic
+        members support.
+        """
         return protocol_type == CONSUMER and any(
             self._classic_protocols[name] == self._classic_members for name in protocols
         )
@@ -181,7 +185,7 @@ class ConsumerMembers(SubscribedGroup[ConsumerMember]):
         )
 
     def check_invariants(self) -> None:
-        """Assert what must always hold."""
+        """Assert the invariants of the group."""
         super().check_invariants()
         members = dict(self.members.items())
         held = [(key, member_id) for member_id, member in members.items() for key in member.held()]

@@ -1,4 +1,4 @@
-"""Finding the member of a heartbeat: a known one, a new one, or a static one that comes back."""
+"""Lookup of the member of a heartbeat: a known one, a new one, or a static one that returns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def find_or_join(
     transition: GroupTransition, group: ConsumerMembers, request: ConsumerHeartbeatRequest, member_id: str
 ) -> ConsumerMember | Refusal:
-    """Return the member in the log, or a new one that joins."""
+    """Return the member in the log, or a new member that joins."""
     if request.instance_id is not None:
         return _static(transition, group, request, request.instance_id, member_id)
     member = group.members.get(member_id)
@@ -35,7 +35,9 @@ def find_or_join(
 def fenced_instance(
     group: ConsumerMembers, instance_id: str, member_id: str
 ) -> tuple[ConsumerMember | None, Refusal | None]:
-    """Return the static member of an instance id, and the refusal if it has another member id."""
+    """Return the static member with an instance id, and the refusal if its member id differs from
+    `member_id`.
+    """
     member = group.static_member(instance_id)
     if member is None:
         return None, Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
@@ -76,7 +78,7 @@ def _static(
 def take_place(
     transition: GroupTransition, group: ConsumerMembers, former: ConsumerMember, member_id: str
 ) -> ConsumerMember:
-    """Give a static member that came back under another member id the state of its former one."""
+    """Give a static member that returned under another member id the state of its former id."""
     member = replace(former, member_id=member_id, member_epoch=JOIN, previous_member_epoch=JOIN)
     RECORDS.bury_member(transition, group.group_id, former.member_id)
     RECORDS.write_member(transition, group.group_id, member)

@@ -1,4 +1,5 @@
-"""Steps of a member with either protocol: from its wishes to epochs, a target assignment and partitions.
+"""Steps of a member with either protocol: from its subscription to epochs, a target assignment and
+partitions.
 
 Each step is written if it changes anything. Kafka's counterparts: the numbered steps of
 `consumerGroupHeartbeat` and `classicGroupJoinToConsumerGroup`.
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Noted(Struct, frozen=True):
-    """The group epoch once a member's wishes are noted, and whether what it subscribes to has changed."""
+    """Group epoch after a member's fields were recorded, and whether its subscribed topics have changed."""
 
     group_epoch: int
     subscription_changed: bool
@@ -44,9 +45,9 @@ def take_note(
     after: ConsumerMember,
     may_describe: Callable[[str], bool],
 ) -> Noted | Refusal:
-    """Write a member's wishes, and raise the group epoch if they or the topics require another target.
+    """Write a member's changed fields, and raise the group epoch if they or the topics require a new target.
 
-    `may_describe(topic)` returns whether a pattern of its client may match the topic.
+    `may_describe(topic)` returns whether a pattern of the client may match the topic.
     """
     if after != before:
         RECORDS.write_member(transition, group.group_id, after)
@@ -68,9 +69,10 @@ def go_on(
     owned: Mapping[bytes, frozenset[int]] | None,
     settings: ConsumerGroupConfig,
 ) -> ConsumerMember | Refusal:
-    """Return the member after its next step towards its target, which is recomputed if it is out of date.
+    """Return the member after its next step towards its target, which is first recomputed if it is out of
+    date.
 
-    `owned` is what the member reports to own, None if it reports nothing.
+    `owned` are the partitions that the member reports to own, None if it reports none.
     """
     target_epoch, target = next_target(transition, group, noted.group_epoch, before, after, settings)
     return step(transition, group, after, target_epoch, target, owned, changed=noted.subscription_changed)
@@ -84,7 +86,7 @@ def _group_epoch(
     *,
     bump: bool,
 ) -> int:
-    """Raise the group epoch if the subscriptions or the topics have changed; return the current one."""
+    """Return the current group epoch, raised if the subscriptions or the topics have changed."""
     image = transition.shard.image()
     if not bump and not group.refresh_due(image):
         return group.group_epoch
@@ -110,7 +112,7 @@ def step(
     *,
     changed: bool,
 ) -> ConsumerMember | Refusal:
-    """Take the member one step towards this target."""
+    """Return the member after one step towards this target."""
     if not changed and member.is_reconciled_to(target_epoch):
         return member
     subscribed = existing_ids(transition.shard.image(), topics_of(member, group.patterns.latest))
@@ -133,7 +135,7 @@ def next_target(
     """Return the epoch of the newest target assignment and the target of the member, which becomes `after`.
 
     A target assignment that is out of date is recomputed, unless the last one is too recent: then a later
-    heartbeat does so.
+    heartbeat recomputes it.
     """
     former = group.former(before)
     former_id = after.member_id if former is None else former.member_id

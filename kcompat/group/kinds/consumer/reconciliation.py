@@ -1,4 +1,5 @@
-"""Reconciliation of a member with its target: revoke first, then take what others have revoked. Pure.
+"""Reconciliation of a member with its target: it revokes first, then takes partitions that others have
+revoked. Pure.
 
 Kafka's counterpart: `CurrentAssignmentBuilder`.
 """
@@ -25,9 +26,10 @@ Epochs = dict[bytes, dict[int, int]]
 class ConsumerStep(Struct, frozen=True):
     """Facts that decide the next step of a member towards its target.
 
-    `target` is that of `target_epoch`. Topics that are not in `subscribed`, by id, are revoked whatever the
-    target says. `is_held(topic_id, partition)` returns whether any member owns a partition or has yet to
-    revoke it. `reported` is what the member says it owns, None if it says nothing.
+    `target` is the target assignment at `target_epoch`. Partitions of topics that are not in `subscribed`
+    (ids) are revoked even if the target has them. `is_held(topic_id, partition)` returns whether any member
+    owns a partition or has yet to revoke it. `reported` are the partitions that the member reports to own,
+    None if it reports none.
     """
 
     target_epoch: int
@@ -39,7 +41,7 @@ class ConsumerStep(Struct, frozen=True):
 
 
 def reconcile(member: ConsumerMember, around: ConsumerStep) -> ConsumerMember | Refusal:
-    """Return the member after its next step."""
+    """Return the member after its next step towards its target, or the refusal of its heartbeat."""
     match member.state:
         case ConsumerMemberState.STABLE:
             if member.member_epoch != around.target_epoch:
@@ -62,8 +64,9 @@ def reconcile(member: ConsumerMember, around: ConsumerStep) -> ConsumerMember | 
 
 
 def _still_owns(revoking: Mapping[bytes, Mapping[int, int]], around: ConsumerStep) -> bool:
-    """Return whether the member has yet to revoke any of these. A member that reports nothing has revoked
-    nothing.
+    """Return whether the member has yet to revoke any partition in `revoking`.
+
+    A member that reports no partitions has revoked nothing.
     """
     if around.reported is None:
         return True
@@ -73,7 +76,9 @@ def _still_owns(revoking: Mapping[bytes, Mapping[int, int]], around: ConsumerSte
 
 
 def _without_unsubscribed(member: ConsumerMember, around: ConsumerStep) -> ConsumerMember:
-    """Revoke, in the member's epoch, the partitions of topics that it no longer subscribes to."""
+    """Return the member after it was asked to revoke, in its epoch, partitions of topics that it no longer
+    subscribes to.
+    """
     kept = {topic: epochs for topic, epochs in member.assigned.items() if topic in around.subscribed}
     if len(kept) == len(member.assigned):
         return member
@@ -86,7 +91,10 @@ def _without_unsubscribed(member: ConsumerMember, around: ConsumerStep) -> Consu
 
 
 def _next(member: ConsumerMember, epoch: int, around: ConsumerStep) -> ConsumerMember:
-    """Go as far towards the target as other members allow; with partitions to revoke, stay in `epoch`."""
+    """Return the member with every target partition that is free, at the target epoch.
+
+    A member that has partitions to revoke keeps `epoch` and gets no partition.
+    """
     kept: Epochs = {}
     revoking: Epochs = {}
     free: dict[bytes, set[int]] = {}
@@ -98,7 +106,7 @@ def _next(member: ConsumerMember, epoch: int, around: ConsumerStep) -> ConsumerM
         stays = {index: since for index, since in has.items() if index in wanted}
         goes = {index: since for index, since in has.items() if index not in wanted}
         missing = wanted - has.keys()
-        # Partitions that the member itself is revoking do not block its target.
+        # Partitions that the member itself is revoking do not block its own target.
         ready = {i for i in missing if i in own_revoking or not around.is_held(topic_id, i)}
         waits |= len(ready) < len(missing)
         for found, partitions in ((kept, stays), (revoking, goes)):

@@ -1,8 +1,9 @@
-"""The records of consumer groups in `__consumer_offsets`, written and replayed.
+"""Records of consumer groups in `__consumer_offsets`: writing and replay.
 
-The records are those of Kafka 4.3. Earlier Kafkas with consumer groups read them as well: they pass over what
-they do not know (the metadata hash, assignment epochs and timestamps, resolved patterns before 4.0). What a
-Kafka before 4.1 wrote of topic metadata (record type 4) is only noted, and buried with the next change.
+The records are those of Kafka 4.3. Earlier versions of Kafka with consumer groups read them as well, and
+ignore fields that they do not know (the metadata hash, assignment epochs and timestamps, resolved patterns
+before 4.0). The topic metadata that Kafka before 4.1 wrote (record type 4) is only detected, and its
+tombstone is written with the next change.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.consumer.members import ConsumerMembers
 
 NO_IMAGE_VERSION = 0
-"""Version of the metadata image written with a resolved pattern: Kafka's metadata offsets have no equivalent
+"""Version of the metadata image written with a resolved pattern; Kafka's metadata offsets have no equivalent
 here.
 
-Kafka resolves the pattern again when it finds this version.
+Kafka resolves the pattern again when it reads this version.
 """
 
 _CurrentTopic = ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions
@@ -164,7 +165,7 @@ class ConsumerRecords(SubscribedRecords[ConsumerMember]):
         transition.write(ConsumerGroupRegularExpressionKey(group_id, pattern), None)
 
     def bury_old_metadata(self, transition: GroupTransition, group_id: str) -> None:
-        """Write the tombstone of the topic metadata of a Kafka before 4.1."""
+        """Write the tombstone of the topic metadata that Kafka before 4.1 wrote."""
         transition.write(ConsumerGroupPartitionMetadataKey(group_id), None)
 
     def bury_all(
@@ -184,7 +185,7 @@ def _rows(epochs: Mapping[bytes, Mapping[int, int]]) -> list[_CurrentTopic]:
 
 
 def _epochs(rows: Iterable[_CurrentTopic], member_epoch: int) -> Mapping[bytes, Mapping[int, int]]:
-    """Return partitions with their assignment epochs: the member's epoch if a Kafka before 4.3 wrote the
+    """Return partitions with their assignment epochs; the epoch is the member's if Kafka before 4.3 wrote the
     record.
     """
     found = {}

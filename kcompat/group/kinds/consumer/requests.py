@@ -1,4 +1,4 @@
-"""Requests to consumer groups, and their answers, free of protocol versions."""
+"""Requests to consumer groups and their responses, independent of protocol versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ConsumerHeartbeatRequest(Struct, frozen=True):
-    """Heartbeat of a member, with what it owns and wants; None for fields that have not changed.
+    """Heartbeat of a member, with its partitions and its subscription; None for fields that have not changed.
 
     `owned` are partitions by topic id. `may_describe(topic)` returns whether a pattern of the client may
     match the topic.
@@ -37,11 +37,11 @@ class ConsumerHeartbeatRequest(Struct, frozen=True):
     server_assignor: str | None = None
     owned: Mapping[bytes, frozenset[int]] | None = None
     needs_member_id: bool = True
-    """Whether the client makes its own member id (v1+)."""
+    """Whether the client has to choose its own member id (v1+)."""
 
     @property
     def is_full(self) -> bool:
-        """Whether the request has all fields, as after an error."""
+        """Whether the request has all fields, as clients send them after an error."""
         subscribes = self.subscribed_topics is not None or self.subscribed_regex is not None
         return self.rebalance_timeout_ms != -1 and subscribes and self.owned is not None
 
@@ -76,7 +76,9 @@ class DescribedConsumerGroup(Struct, frozen=True):
 
 
 def request_refusal(request: ConsumerHeartbeatRequest, config: GroupCoordinatorConfig) -> Refusal | None:
-    """Return the first error that does not depend on the state of the group, in Kafka's order of checks."""
+    """Return the first error that does not depend on the state of the group, with Kafka's order of checks;
+    None without one.
+    """
     assignors = config.consumer.assignors
     message = _what_is_missing(request) or _what_is_wrong(request)
     if message is not None:

@@ -1,4 +1,5 @@
-"""Matching of a group's patterns with the names of all topics, in slices, so that other requests go on.
+"""Matching of a group's patterns with the names of all topics, in slices between which other requests are
+served.
 
 Kafka's counterparts: `maybeUpdateRegularExpressions`, `TopicRegexResolver`, `handleRegularExpressionsResult`.
 """
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.consumer.member import ConsumerMember
 
 SHOWN = 100
-"""Characters of a long pattern that messages show."""
+"""Maximum number of characters of a pattern in a message."""
 
 STEPS_IN_A_SLICE = 20_000
-"""Steps of the matcher that a scan takes in one iteration of the event loop: a few milliseconds of work."""
+"""Number of matcher steps in one iteration of the event loop: a few milliseconds of work."""
 
 
 def update(
@@ -37,7 +38,7 @@ def update(
     after: ConsumerMember,
     may_describe: Callable[[str], bool],
 ) -> PatternChange | Refusal:
-    """Note a member's pattern, and begin a scan if one is due.
+    """Record a member's pattern, and begin a scan if one is due.
 
     Topics that the client may not describe are not matched.
     """
@@ -70,7 +71,7 @@ def update(
 def _change(
     transition: GroupTransition, group: ConsumerMembers, old: str, new: str
 ) -> tuple[PatternChange, bool] | Refusal:
-    """Judge a changed pattern, and return whether it has to be matched with the topics first."""
+    """Check a changed pattern, and return whether it has to be matched with the topics first."""
     if old and group.pattern_subscribers[old] == 1:
         RECORDS.bury_pattern(transition, group.group_id, old)
     if not new:
@@ -90,9 +91,9 @@ def _change(
 def _begin(
     transition: GroupTransition, group_id: str, texts: list[str], may_describe: Callable[[str], bool]
 ) -> None:
-    """Match the patterns with the present topics, beginning after this operation.
+    """Begin to match the patterns with the present topics, after this operation.
 
-    Patterns that a Kafka has stored and that are not valid here match no topics.
+    Patterns that Kafka has stored and that are not valid here match no topics.
     """
     scan = Scan(texts, list(transition.shard.image().topics))
     began_ms = transition.now_ms
@@ -130,7 +131,7 @@ def _conclude(transition: GroupTransition, group_id: str, resolved: Mapping[str,
 
 
 def _shown(pattern: str) -> str:
-    """Return a pattern for a message, cut to its beginning if it is long."""
+    """Return a pattern for a message, truncated if it is long."""
     return pattern if len(pattern) <= MAX_LENGTH else f"{pattern[:SHOWN]}..."
 
 

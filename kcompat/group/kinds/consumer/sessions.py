@@ -1,4 +1,4 @@
-"""Members of a consumer group that leave, or whose timers end.
+"""Members of a consumer group that leave or whose timers end.
 
 The timers of a member are its session, the time to revoke partitions, and, for a classic member, the times to
 join and to sync.
@@ -44,9 +44,9 @@ def cancel(transition: GroupTransition, group_id: str, member_id: str) -> None:
 
 
 def fence(transition: GroupTransition, group: ConsumerMembers, members: Sequence[ConsumerMember]) -> None:
-    """Remove members: their partitions are free, and the group needs another target assignment.
+    """Remove members: their partitions become free, and the group needs a new target assignment.
 
-    A group that is left with classic members alone becomes a classic one.
+    A group that has only classic members left becomes a classic group.
     """
     if transition.shard.conversions.downgrade(
         transition, group.group_id, {member.member_id for member in members}
@@ -69,9 +69,9 @@ def _forget(transition: GroupTransition, group_id: str, members: Sequence[Consum
 
 
 def leave_for_a_while(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
-    """Keep the partitions of a static member that restarts for the next member with its instance id.
+    """Keep the partitions of a static member that is restarting, for the next member with its instance id.
 
-    That member may commit their offsets whatever its epoch is.
+    That member may commit their offsets in any epoch.
     """
     kept = {topic: dict.fromkeys(partitions, 0) for topic, partitions in member.assigned.items()}
     away = replace(member, member_epoch=LEAVE_FOR_A_WHILE, assigned=kept, revoking=NO_EPOCHS)
@@ -79,12 +79,12 @@ def leave_for_a_while(transition: GroupTransition, group_id: str, member: Consum
 
 
 def keep_alive(transition: GroupTransition, group_id: str, member_id: str, timeout_ms: int) -> None:
-    """Restart a member's session: it is removed unless it gives a sign of life within `timeout_ms`."""
+    """Restart a member's session: the member is removed unless it sends a request within `timeout_ms`."""
     _expire(transition, session_key(group_id, member_id), timeout_ms, lambda _member: True)
 
 
 def watch(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
-    """Restart the session of a member. A classic member has chosen its own session timeout."""
+    """Restart the session of a member, with the session timeout of a classic member's own choice."""
     if member.classic is None:
         timeout_ms = settings_of(
             transition.shard.image(), transition.shard.config.consumer, group_id
@@ -95,9 +95,10 @@ def watch(transition: GroupTransition, group_id: str, member: ConsumerMember) ->
 
 
 def watch_revocation(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
-    """Give a member its rebalance timeout to revoke partitions, or cancel the timer if it has.
+    """Start the rebalance timeout in which a member has to revoke partitions; cancel it if none are left to
+    revoke.
 
-    A classic member is bound by the time it has to join again.
+    For a classic member the timer of its next join applies instead.
     """
     key, epoch = revocation_key(group_id, member.member_id), member.member_epoch
     if member.state is not ConsumerMemberState.UNREVOKED_PARTITIONS or member.classic is not None:
@@ -107,14 +108,16 @@ def watch_revocation(transition: GroupTransition, group_id: str, member: Consume
 
 
 def await_join(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
-    """Give a classic member that was told to join again its rebalance timeout, from the first time on."""
+    """Start the rebalance timeout of a classic member that was told to join again; a running timer is not
+    restarted.
+    """
     key = join_key(group_id, member.member_id)
     if not transition.shard.timers.is_set(key):
         _expire(transition, key, member.rebalance_timeout_ms, _is_classic)
 
 
 def joined(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:
-    """Give a classic member that has joined its rebalance timeout to sync."""
+    """Start the rebalance timeout within which a classic member that has joined has to sync."""
     transition.shard.timers.cancel(join_key(group_id, member.member_id))
     key = sync_key(group_id, member.member_id)
     _expire(transition, key, member.rebalance_timeout_ms, _is_classic)

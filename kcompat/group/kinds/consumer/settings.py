@@ -1,4 +1,4 @@
-"""The settings of consumer groups: the broker's, and those that a group may override (KIP-848)."""
+"""Settings of consumer groups: the broker's, and those that a group may override (KIP-848)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 class MigrationPolicy(Enum):
-    """Kafka's `ConsumerGroupMigrationPolicy`, by the words of the configuration."""
+    """Directions in which groups are converted (Kafka's `ConsumerGroupMigrationPolicy`), by their
+    configuration values.
+    """
 
     DISABLED = "disabled"
     UPGRADE = "upgrade"
@@ -29,13 +31,13 @@ class MigrationPolicy(Enum):
 
     @property
     def may_upgrade(self) -> bool:
-        """Whether a classic group becomes a consumer group when a member comes that uses that protocol."""
+        """Whether a classic group becomes a consumer group when a member with the consumer protocol joins."""
         return self in (MigrationPolicy.UPGRADE, MigrationPolicy.BIDIRECTIONAL)
 
     @property
     def may_downgrade(self) -> bool:
-        """Whether a consumer group becomes a classic group when the last member leaves that uses the new
-        protocol.
+        """Whether a consumer group becomes a classic group when its last member with the consumer protocol
+        leaves.
         """
         return self in (MigrationPolicy.DOWNGRADE, MigrationPolicy.BIDIRECTIONAL)
 
@@ -54,7 +56,7 @@ class ConsumerGroupConfig(Struct, frozen=True):
     session_timeout_ms: int
     heartbeat_interval_ms: int
     assignment_interval_ms: int
-    """Shortest time that a target assignment is kept: the group's override, else 0."""
+    """Minimum time in ms for which a target assignment is kept: the group's override, else 0."""
     min_session_timeout_ms: int
     max_session_timeout_ms: int
     min_heartbeat_interval_ms: int
@@ -82,7 +84,9 @@ class ConsumerGroupConfig(Struct, frozen=True):
         )
 
     def of_group(self, own: Mapping[str, str]) -> ConsumerGroupConfig:
-        """The settings of a group that has these of its own, brought within bounds that are younger."""
+        """Return the settings of a group with these configs of its own, clamped to the broker's current
+        bounds.
+        """
         if not own:
             return self
         sessions = self.min_session_timeout_ms, self.max_session_timeout_ms
@@ -96,7 +100,7 @@ class ConsumerGroupConfig(Struct, frozen=True):
 
 
 def assignor_name(configured: str) -> str:
-    """The name of an assignor, which Kafka's configuration may call by its class."""
+    """Return the name of an assignor, which the configuration may give as the name of Kafka's class."""
     for assignor in ASSIGNORS.values():
         if configured == f"org.apache.kafka.coordinator.group.assignor.{type(assignor).__name__}":
             return assignor.name

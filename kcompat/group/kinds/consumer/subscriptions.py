@@ -1,4 +1,4 @@
-"""The topics and patterns that the members of a consumer group subscribe to."""
+"""Topics and patterns that the members of a consumer group subscribe to."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 MIN_INTERVAL_MS = 10_000
-"""Milliseconds between two scans of the patterns of a group, at least."""
+"""Minimum time in ms between two scans of a group's patterns."""
 
 
 class ResolvedPattern(Struct, frozen=True):
-    """Topics that a pattern matched, and the time in ms of the match with all topics."""
+    """Topics that a pattern matched, and the time in ms at which it was matched with all topics."""
 
     topics: frozenset[str]
     timestamp_ms: int
@@ -32,9 +32,9 @@ class PatternChange(Enum):
 
     NONE = 0
     UNRESOLVED = 1
-    """The member has another pattern, whose topics are not known yet."""
+    """The member has another pattern, which has not been matched with the topics yet."""
     RESOLVED = 2
-    """The member has another pattern, whose topics are known, or no pattern any more."""
+    """The member has another pattern, which has been matched with the topics, or no longer has a pattern."""
 
 
 def is_due(
@@ -48,8 +48,9 @@ def is_due(
 ) -> bool:
     """Return whether the patterns of a group have to be matched with the topics again.
 
-    They have if the heartbeat brought a new one, if one is not resolved, if topics were made since the last
-    scan (`topics_made_ms` is the time of the latest ones), and every `refresh_interval_ms`.
+    This is the case if the heartbeat has a new pattern, if a pattern has not been matched yet, if topics were
+    created since the last scan (`topics_made_ms` is the time of the latest ones), and every
+    `refresh_interval_ms`.
     """
     if not subscribed:
         return False
@@ -67,7 +68,7 @@ def is_due(
 
 
 class SubscriptionCounts(Struct):
-    """Numbers of members by topic and by pattern, and the topics that each pattern matches."""
+    """Number of members by topic and by pattern, and the topics that each pattern matches."""
 
     members: int
     names: Counter[str]
@@ -75,7 +76,9 @@ class SubscriptionCounts(Struct):
     resolved: dict[str, ResolvedPattern]
 
     def count(self, member: ConsumerMember, by: int) -> None:
-        """Count a member once more, or once less. A pattern without members matches nothing."""
+        """Add `by` (1 or -1) to the counts of a member's subscription. A pattern without members matches no
+        topics.
+        """
         self.members += by
         count_topics(self.names, member.subscribed_topics, by)
         if member.subscribed_regex:
@@ -96,6 +99,6 @@ class SubscriptionCounts(Struct):
 
 
 def topics_of(member: ConsumerMember, resolved: Mapping[str, ResolvedPattern]) -> frozenset[str]:
-    """Return the topics of one member. A pattern that is not resolved yet matches none."""
+    """Return the topics of one member. A pattern that has not been matched yet has none."""
     pattern = resolved.get(member.subscribed_regex) if member.subscribed_regex else None
     return member.subscribed_topics if pattern is None else member.subscribed_topics | pattern.topics
