@@ -62,7 +62,7 @@ def listed_brokers(context: RequestContext, reachable: Mapping[int, tuple[str, i
 
 
 def cluster_operations(context: RequestContext) -> int:
-    """Return the operations on the cluster that the client is allowed, as a bit field.
+    """Return the operations that the client may perform on the cluster, as a bit field.
 
     The field is empty for a client that may not describe the cluster.
     """

@@ -106,7 +106,7 @@ def _name(context: RequestContext, topic_id: bytes) -> str | None:
 
 
 def _error(context: RequestContext, name: str | None) -> ErrorCode:
-    """Return the error for all partitions of a topic; NONE if there is none."""
+    """Return the error for all partitions of a topic, or NONE."""
     if name is None:
         return ErrorCode.UNKNOWN_TOPIC_ID
     if not context.may(Operation.READ, Resource.topic(name)):

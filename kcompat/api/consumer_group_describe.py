@@ -40,7 +40,7 @@ _Row = ConsumerGroupDescribeResponse.TopicPartitions
 
 
 def handle(context: RequestContext, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
-    """Describe each group."""
+    """Describe each consumer group."""
     is_served = serves_consumer_groups(context.services)
     rows = described_groups(context, request, CONSUMER_KIND, _Group, _response, is_served=is_served)
     return ConsumerGroupDescribeResponse(groups=rows)

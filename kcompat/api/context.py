@@ -73,7 +73,9 @@ class Features(Protocol):
 
 
 class Storage(Struct):
-    """The logs of this broker, and its role in the replication of each."""
+    """The logs of this broker, the replicas that use them, moves between log directories, and fetch
+    sessions.
+    """
 
     logs: LogManager
     replicas: ReplicaManager
@@ -82,7 +84,9 @@ class Storage(Struct):
 
 
 class Coordinators(Struct):
-    """The coordinators of groups, transactions and share groups, and what their handlers use beside them."""
+    """The coordinators of groups, transactions and share groups, and the services that only their handlers
+    use.
+    """
 
     groups: GroupCoordinator
     share_partitions: SharePartitions
@@ -174,7 +178,7 @@ class RequestContext(Struct):
 
     @property
     def client_host(self) -> str:
-        """The address of the client, without its port."""
+        """Address of the client, without its port."""
         return self.connection.peer_host
 
     @property

@@ -21,8 +21,8 @@ UNKNOWN_BROKER_EPOCH = -1
 def refusal_of(context: RequestContext, broker_epoch: int) -> ErrorCode:
     """Return the error that refuses the whole request, or NONE.
 
-    A `broker_epoch` smaller than this broker's belongs to a former registration. A larger one is accepted:
-    the request can come before this broker knows its own epoch.
+    A `broker_epoch` below this broker's epoch belongs to a former registration. A higher one is accepted,
+    because the request may arrive before this broker knows its own epoch.
     """
     if not context.may(Operation.CLUSTER_ACTION, CLUSTER):
         return ErrorCode.CLUSTER_AUTHORIZATION_FAILED

@@ -29,7 +29,7 @@ DescribedGroup = DescribeGroupsResponse.DescribedGroup
 
 
 def handle(context: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
-    """Describe each group."""
+    """Describe each classic group."""
     response = DescribeGroupsResponse()
     for group_id in request.groups:
         resource = Resource.group(group_id)

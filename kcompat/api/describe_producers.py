@@ -39,7 +39,7 @@ def handle(context: RequestContext, request: DescribeProducersRequest) -> Descri
 
 
 def _refusal(context: RequestContext, topic: str) -> ErrorCode | None:
-    """Return the error for all partitions of a topic; None if there is none."""
+    """Return the error for all partitions of a topic, or None."""
     if name_problem(topic):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if not context.may(Operation.READ, Resource.topic(topic)):

@@ -75,7 +75,9 @@ def _once_settled(
 
 
 def _coordinators(context: RequestContext, request: FindCoordinatorRequest) -> set[int]:
-    """Return the brokers that the image names to the client as coordinators, dead ones included."""
+    """Return the coordinators of the keys that the metadata image names to the client, including dead
+    brokers.
+    """
     known = reachable_brokers(context).keys() | context.services.cluster.metadata.image.presumed_dead.keys()
     partitions = [
         _partition(context, request.key_type, key)

@@ -1,4 +1,4 @@
-"""Rows and authorization of ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe."""
+"""The rows of ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe, and their authorization."""
 
 from __future__ import annotations
 

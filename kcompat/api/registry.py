@@ -30,7 +30,7 @@ Reader = Callable[[memoryview], tuple["str | None", Any]]
 
 
 class Shortcut(Protocol):
-    """Serves some requests of one version of an API without decoding them in full."""
+    """Port that serves some requests of one version of an API without decoding them in full."""
 
     def serve(self, connection: Connection, frame: memoryview) -> Any:
         """Serve a request and return the handler's response, or return None without an effect to have the

@@ -33,7 +33,7 @@ _Row = ShareGroupDescribeResponse.TopicPartitions
 
 
 def handle(context: RequestContext, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse:
-    """Describe each group."""
+    """Describe each share group."""
     is_served = serves_share_groups(context.services)
     rows = described_groups(context, request, SHARE_KIND, _Group, _response, is_served=is_served)
     return ShareGroupDescribeResponse(groups=rows)

@@ -65,7 +65,7 @@ Outcomes = dict["TopicIdPartition", Outcome]
 
 
 def refusal_of(context: RequestContext, group_id: str | None, member_id: str | None) -> ErrorCode:
-    """Return the error that refuses the whole request of a member; NONE if there is none."""
+    """Return the error that refuses the whole request of a member, or NONE."""
     if not serves_share_groups(context.services):
         return ErrorCode.UNSUPPORTED_VERSION
     if group_id is None:

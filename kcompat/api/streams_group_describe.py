@@ -42,7 +42,7 @@ _Row = StreamsGroupDescribeResponse.TaskIds
 
 
 def handle(context: RequestContext, request: StreamsGroupDescribeRequest) -> StreamsGroupDescribeResponse:
-    """Describe each group."""
+    """Describe each streams group."""
     is_served = serves_streams_groups(context.services)
     rows = described_groups(context, request, STREAMS_KIND, _Group, _response, is_served=is_served)
     return _Response(groups=rows)

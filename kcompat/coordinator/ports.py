@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Shard(Protocol):
     """The state kept in one partition of a coordinator's topic.
 
-    Only `replay` and `replay_end_transaction` change what the log holds.
+    Only `replay` and `replay_end_transaction` change the logged part of the state.
     """
 
     def replay(self, record: CoordinatorRecord, position: ReplayPosition) -> None:

@@ -30,7 +30,7 @@ class Timeline:
         self._changes: deque[tuple[int, TimelineDict[Any, Any], Any]] = deque()
 
     def note(self, offset: int, mapping: TimelineDict[Any, Any], key: Any) -> None:
-        """Remember that the record at `offset` changed `key` of `mapping`."""
+        """Record that the log record at `offset` changed `key` of `mapping`."""
         self._changes.append((offset, mapping, key))
 
     def loaded(self) -> None:
@@ -59,7 +59,7 @@ class TimelineDict(Generic[K, V]):
         return len(self._latest)
 
     def get(self, key: K) -> V | None:
-        """Return the latest value."""
+        """Return the latest value of a key, or None."""
         return self._latest.get(key)
 
     @property

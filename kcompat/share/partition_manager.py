@@ -30,7 +30,7 @@ class FetchedReplicas(Replicas, Protocol):
 
     @property
     def fetches(self) -> Purgatory:
-        """Fetches that wait for partitions or share partitions."""
+        """Waiting fetches, by partition or share partition."""
 
 
 class SharePartitions:

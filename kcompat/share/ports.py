@@ -16,7 +16,7 @@ class Replicas(Protocol):
     """The partitions of this broker."""
 
     def find(self, topic: str, index: int) -> Partition | ErrorCode:
-        """Return a partition, or the error that a request for it gets if this broker cannot serve it."""
+        """Return a partition, or the error that a request for the partition gets from this broker."""
 
 
 class PeerPort(Protocol):
@@ -30,7 +30,7 @@ class PeersPort(Protocol):
     """Clients to the other brokers."""
 
     def of(self, broker_id: int, purpose: str) -> PeerPort:
-        """Return the client to a broker for one purpose."""
+        """Return the client for requests of one purpose to a broker."""
 
 
 class ShareSettings(Protocol):
@@ -43,6 +43,6 @@ class ShareSettings(Protocol):
         """Return the isolation level of the group (`share.isolation.level`), as in FetchRequest."""
 
     def start_timestamp(self, group_id: str, now_ms: int) -> int:
-        """Return the timestamp at which the group begins a new share partition (`share.auto.offset.reset`),
-        in ms or as a special value of ListOffsets.
+        """Return the start of a new share partition of the group (`share.auto.offset.reset`), as a timestamp
+        in ms or a special timestamp of ListOffsets.
         """

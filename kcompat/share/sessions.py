@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 INITIAL_EPOCH = 0
 """Epoch of a request that begins a session."""
 FINAL_EPOCH = -1
-"""Epoch of a request that ends its session."""
+"""Epoch of a request that ends the member's session."""
 _LAST_EPOCH = 2**31 - 1
 
 TopicIdPartition = tuple[bytes, int]

@@ -1,4 +1,4 @@
-"""The transactional ids of one partition of `__transaction_state`, as operations on them see their shard."""
+"""The state of one partition of `__transaction_state`, as the operations on it use it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 class Transactions(Protocol):
-    """The state of transactional ids that operations read, and the state outside the log that they change."""
+    """Port to a shard of the transaction coordinator: the logged state, which operations read, and the
+    unlogged state, which they change.
+    """
 
     transactions: TimelineDict[str, Transaction]
     before: dict[str, tuple[Producer, Producer]]
@@ -58,7 +60,7 @@ def producer_of(transaction: Transaction) -> Producer:
 def remember(transition: TransactionTransition, name: str, producer: Producer, before: Producer) -> None:
     """Remember the producer that `name` had before this transition.
 
-    Takes effect when the transition's record is appended; a refused append leaves the memory unchanged.
+    The memory changes when the transition's record is appended; a refused append leaves it unchanged.
     """
 
     def noted(after: TransactionTransition) -> None:

@@ -40,13 +40,13 @@ T = TypeVar("T")
 
 
 class TransactionCoordinatorConfig(Struct, frozen=True):
-    """Broker settings that the transaction coordinator obeys; times in ms."""
+    """Broker configs of the transaction coordinator; times in ms."""
 
     max_timeout_ms: int
     abort_interval_ms: int
-    """Time between two searches for transactions that have timed out."""
+    """Interval between searches for transactions that have timed out."""
     expiry_interval_ms: int
-    """Time between two searches for transactional ids that have expired."""
+    """Interval between searches for transactional ids that have expired."""
     retention_ms: int
     """Time after which an unused transactional id expires."""
     commit_timeout_ms: int
@@ -168,7 +168,9 @@ class TransactionCoordinator:
         )
 
     def end(self, request: EndRequest) -> Promise[ProducerAnswer]:
-        """Handle EndTxn: the answer comes once the decision is committed; the markers follow."""
+        """Handle EndTxn. The response is sent once the decision is committed, before the markers
+        are written.
+        """
         if not request.transactional_id:
             return Promise.resolved(ProducerAnswer(ErrorCode.INVALID_REQUEST))
         return self._with_producer_id(
@@ -176,7 +178,7 @@ class TransactionCoordinator:
         )
 
     def describe(self, name: str) -> DescribedTransaction:
-        """Handle DescribeTransactions of one id."""
+        """Handle DescribeTransactions of one transactional id."""
         if not name:
             return DescribedTransaction(ErrorCode.INVALID_REQUEST)
         return self.runtime.read(
@@ -216,8 +218,9 @@ class TransactionCoordinator:
     def _with_producer_id(
         self, name: str, decide: DecideWithId, fresh_id: int | None = None
     ) -> Promise[ProducerAnswer]:
-        """Run the operation `decide`. If it needs a producer id, allocate one and run it again with this id,
-        which it may not need by then.
+        """Run the operation `decide`; if it needs a producer id, allocate one and run it again with the id.
+
+        The second run may find that it no longer needs the id.
         """
         outcome: Promise[ProducerAnswer | NeedsProducerId] = self._write(
             name,

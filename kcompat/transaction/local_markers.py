@@ -40,7 +40,7 @@ class MarkerLog(Protocol):
     """Port to this broker's partitions: `kcompat.replication.marker_log.PartitionMarkerLog`."""
 
     def can_write(self, partition: TopicPartition) -> bool:
-        """Return whether this broker has a replica of the partition, and its disk has not failed."""
+        """Return whether this broker has a replica of the partition on a disk that has not failed."""
 
     def append(
         self,
@@ -64,7 +64,7 @@ class LocalMarkers:
     """
 
     def __init__(self, log: MarkerLog, end_in_groups: EndInGroups, clock: Clock, config: ConfigFeed) -> None:
-        """`end_in_groups` is `Runtime.end_transaction` of the groups."""
+        """`end_in_groups` is `Runtime.end_transaction` of the group coordinator."""
         self._log = log
         self._end_in_groups = end_in_groups
         self._clock = clock

@@ -85,7 +85,7 @@ class Markers:
         self._clock = clock
         self._left: dict[str, _Left] = {}
         self._fresh: dict[str, _Left] = {}
-        """Transactions, by id, none of whose markers has been sent yet."""
+        """Transactions none of whose markers has been sent yet, by transactional id."""
         self._waiting: dict[int, dict[_Left, list[TopicPartition]]] = {}
         self._under_way: set[int] = set()
 

@@ -1,4 +1,4 @@
-"""Requests to the transaction coordinator and its answers as plain values, and error codes for clients."""
+"""Requests to the transaction coordinator and its responses as plain values, and their error codes."""
 
 from __future__ import annotations
 

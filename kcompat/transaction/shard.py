@@ -57,7 +57,9 @@ class TransactionShard:
         """Ignore a transaction marker: no transaction writes into `__transaction_state`."""
 
     def committed(self, offset: int) -> None:
-        """Show readers the records up to `offset`, and write the markers of transactions decided in them."""
+        """Make the records up to `offset` visible to readers, and write the markers of transactions decided
+        in them.
+        """
         self._timeline.commit(offset)
         if self._prepared and not self._timeline.is_loading:
             self._write_markers(offset)
@@ -68,9 +70,9 @@ class TransactionShard:
         self._write_markers(max(self._prepared.values(), default=-1))
 
     def _write_markers(self, offset: int) -> None:
-        """Write the markers of transactions decided by records up to `offset`, however late they commit.
+        """Write the markers of transactions that records up to `offset` have decided.
 
-        The producer may have got a timeout for its request to end the transaction.
+        The markers are written even if the producer's EndTxn has timed out before the commit.
         """
         for name in [name for name, place in self._prepared.items() if place <= offset]:
             del self._prepared[name]
@@ -83,7 +85,7 @@ class TransactionShard:
         return []
 
     def check_invariants(self) -> None:
-        """Assert what must always hold."""
+        """Assert the invariants of each transactional id."""
         for name, transaction in self.transactions.items():
             assert name
             transaction.check_invariants()

@@ -128,7 +128,7 @@ class Transaction(Struct, frozen=True):
         return replace(self, state=state, previous_producer_id=self.producer_id, **changed)
 
     def check_invariants(self) -> None:
-        """Assert what must always hold."""
+        """Assert the invariants of ids, epochs, partitions and times in each state."""
         assert self.producer_id >= 0
         assert 0 <= self.producer_epoch <= FENCING_EPOCH
         assert not self.partitions or not self.state.is_over

@@ -42,7 +42,9 @@ INLINE_PACKED = INLINE // 2
 less than `INLINE`.
 """
 SHORT = 16 * 1024 * 1024
-"""Bytes that one batch may have unpacked and packed in the short lane: some ten milliseconds."""
+"""Bytes that one batch may have unpacked and packed in the helper thread for short work: some ten
+milliseconds.
+"""
 
 FIRST_WITH_BATCHES = 3
 PartitionData = ProduceRequest.PartitionProduceData
@@ -94,7 +96,7 @@ def is_codec_work(batch: memoryview, api_version: int, config: LogConfig) -> boo
 
 
 def is_transactional(batch: bytes | memoryview) -> bool:
-    """Return whether a batch belongs to a transaction; messages before v2 cannot."""
+    """Return whether a batch belongs to a transaction. Messages before batches v2 never do."""
     has_attributes = len(batch) > _BATCH_ATTRIBUTES_AT and batch[MAGIC_AT] == MAGIC
     return has_attributes and batch[_BATCH_ATTRIBUTES_AT] & TRANSACTIONAL_FLAG != 0
 

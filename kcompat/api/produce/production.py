@@ -346,7 +346,7 @@ def _admit_all(context: RequestContext, request: ProduceRequest) -> list[tuple[s
 def _writable(
     request: ProduceRequest, admitted: list[tuple[str, ErrorCode]]
 ) -> Iterator[tuple[str, PartitionData]]:
-    """Yield the partitions of topics that the client may write to."""
+    """Yield the partitions of topics that the client may write to, with the topic name."""
     for topic, (name, refusal) in zip(request.topic_data, admitted, strict=True):
         if not refusal:
             for data in _once(topic.partition_data):
@@ -354,7 +354,7 @@ def _writable(
 
 
 def _once(rows: list[PartitionData]) -> list[PartitionData]:
-    """Return each partition once, with the batch that came last."""
+    """Return each partition once, with the last of its batches."""
     return list({row.index: row for row in rows}.values())
 
 

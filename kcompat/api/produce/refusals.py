@@ -124,7 +124,7 @@ def add_current_leader(
 
 
 def add_endpoints(context: RequestContext, response: ProduceResponse, leaders: Iterable[int]) -> None:
-    """Add the addresses of these leaders to a response."""
+    """Add the addresses of the brokers `leaders` to a response."""
     response.node_endpoints = [ProduceResponse.NodeEndpoint(*each) for each in endpoints(context, leaders)]
 
 

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 
 MOST_KNOWN: Final = 1000
 LONGEST_HEAD: Final = 512
-"""Requests that are remembered per version, and bytes that one may have around its batch: 2 MB at most, with
-their meaning."""
+"""Requests that are remembered per version, and bytes that each may have around its batch. Together with the
+decoded requests they take at most 2 MB.
+"""
 
 
 class _Known(Struct):

@@ -35,9 +35,10 @@ FIRST_THAT_ADDS: Final = 12
 
 PAUSE_MS: Final = 20
 PATIENCE_MS: Final = 100
-"""Pause in ms between two attempts to add partitions while the transaction before is ending, and the time in
-ms after which no other attempt is made: the defaults of Kafka 4's `add.partitions.to.txn.retry.backoff.ms`
-and `.max.ms`."""
+"""Pause in ms between two attempts to add partitions while the producer's last transaction is ending, and
+time in ms after which no further attempt is made. They are the defaults of Kafka 4's
+`add.partitions.to.txn.retry.backoff.ms` and `.max.ms`.
+"""
 
 UNABLE: Final = frozenset(
     {

@@ -167,7 +167,9 @@ class ShareCoordinator:
         return self._write(key, decide, lambda error: Outcome(error, _unable("delete", error)))
 
     def summary(self, key: SharePartitionKey, _leader_epoch: int) -> Promise[StateSummary]:
-        """Handle ReadShareGroupStateSummary of one share partition. As in Kafka it checks no leader epoch."""
+        """Handle ReadShareGroupStateSummary of one share partition. As in Kafka, the leader epoch is not
+        checked.
+        """
 
         def decide(transition: Transition[ShareShard]) -> StateSummary:
             return operations.summary(transition.shard, key)

@@ -117,9 +117,10 @@ def summary(shard: ShareShard, key: SharePartitionKey) -> StateSummary:
 
 
 def snapshot_cold(transition: ShareTransition) -> None:
-    """Write snapshots of states that have not changed for a while, so that older records can be deleted.
+    """Write snapshots of states that have not changed for `cold_snapshot_interval_ms`, so that older records
+    can be deleted.
 
-    Nothing is written if all share partitions have been quiet since such a snapshot.
+    Nothing is written if the last snapshot of every share partition is such a one already.
     """
     states = list(transition.shard.states.items())
     if all(state.created_ms != state.written_ms for _, state in states):

@@ -13,9 +13,9 @@ class AcquireMode(IntEnum):
     """Rule for the number of records that a fetch acquires (KIP-1206)."""
 
     BATCH_OPTIMIZED = 0
-    """Whole record batches, which may be more records than the fetch asked for."""
+    """Acquire whole record batches, which may have more records than the fetch requested."""
     RECORD_LIMIT = 1
-    """At most the number of records that the fetch asked for."""
+    """Acquire at most the number of records that the fetch requested."""
 
 
 class ShareLimits(NamedTuple):

@@ -91,11 +91,11 @@ class Window:
         self.batches[place : place + 1] = rest
 
     def archive_free(self, first: int, last: int) -> None:
-        """Archive the records of these offsets that no member has acquired."""
+        """Archive the available records among these offsets."""
         self._archive(first, last, RecordState.AVAILABLE)
 
     def archive_acquired(self, first: int, last: int) -> None:
-        """Archive the records of these offsets that a member has acquired."""
+        """Archive the acquired records among these offsets."""
         self._archive(first, last, RecordState.ACQUIRED)
 
     def _archive(self, first: int, last: int, state: RecordState) -> None:
