@@ -1,6 +1,4 @@
-"""Replicas of new partitions: the assignment that a client gives, checked, or one computed here. Error
-messages are Kafka's.
-"""
+"""Replicas of new partitions: a client's checked assignment or a computed one, with Kafka's errors."""
 
 from __future__ import annotations
 
@@ -123,7 +121,7 @@ def _unusable(replicas: Sequence[int], state: ControllerState) -> list[int]:
 
 def _check_manual(replicas: Sequence[int], factor: int | None, unknown: Sequence[int]) -> None:
     """Check one partition's assignment; `factor` is the replication factor of the partitions before it, and
-    `unknown` are the brokers that it cannot have.
+    `unknown` are the brokers that it must not contain.
     """
     problem = None
     repeated = [broker for broker in sorted(replicas) if replicas.count(broker) > 1]

@@ -1,6 +1,6 @@
 """Events: brokers fail, start, return or change their addresses, and a controller begins its term. Pure.
 
-A broker is known by its id and its broker epoch. One that has registered anew since it was last seen (a
+A broker is known by its id and its broker epoch. A broker that has registered anew since it was last seen (a
 bounce) has failed and started: it has taken up no leadership yet, and may have lost what it had not synced.
 
 A broker whose process has ended stays registered until its session ends, but its port refuses connections.
@@ -72,7 +72,9 @@ class BrokersSeen(Struct, frozen=True):
     brokers: Mapping[int, RegisteredBroker]
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Fail the brokers that are gone, start those that are new, and propagate the brokers to all."""
+        """Take replicas of missing brokers offline, send new brokers their roles, and propagate the live
+        brokers.
+        """
         presumed = {
             each: broker
             for each, broker in state.presumed_dead.items()

@@ -137,7 +137,7 @@ class OfRegistration(Struct, frozen=True):
 
 
 def event_of_reply(broker_id: int, control: ControlRequest, reply: Reply) -> Event[None] | None:
-    """Return the event that a broker's reply makes for the controller; None if there is nothing to decide."""
+    """Return the event that a broker's reply makes for the controller; None if no decision is needed."""
     if isinstance(control, StopReplica):
         deleted = [(each.topic, each.index) for each in control.partitions if _is_of_deleted_topic(each)]
         if not deleted:

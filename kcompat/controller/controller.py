@@ -111,8 +111,8 @@ class Controller:
         return self._running is not None
 
     async def start(self, elected: Controllership, ended: Callable[[], object]) -> None:
-        """Begin a term: load the cluster, send every broker its roles, then serve events. Returns when the
-        broker beside has taken its roles, or the term is over. `ended` is called when it ends other than by
+        """Begin a term: load the cluster, send every broker its roles, then serve events. Returns when
+        this broker has taken its roles, or the term is over. `ended` is called when it ends other than by
         `stop`. Raises the store's errors and `DamagedZnodeError`.
         """
         self._queue = asyncio.PriorityQueue()
@@ -186,7 +186,7 @@ class Controller:
     # -- events ------------------------------------------------------------------------------------------
 
     def submit(self, event: Event[T]) -> Promise[T]:
-        """Queue an event. Refused with NOT_CONTROLLER outside a term, REQUEST_TIMED_OUT if too many wait."""
+        """Queue an event; answer NOT_CONTROLLER outside a term, REQUEST_TIMED_OUT if too many events wait."""
         call = _Call(event)
         if self._running is None:
             call.refuse(ErrorCode.NOT_CONTROLLER)
@@ -344,7 +344,7 @@ class Controller:
             call.refuse(error)
 
     def _refuse(self, calls: list[_Call[Any]]) -> None:
-        """Answer calls that end here. One that was decided may have taken effect: REQUEST_TIMED_OUT."""
+        """Answer calls that end here; REQUEST_TIMED_OUT if the decided event may have taken effect."""
         for call in calls:
             decided = call.decision is not None
             self._fail(call, ErrorCode.REQUEST_TIMED_OUT if decided else ErrorCode.NOT_CONTROLLER)
@@ -391,7 +391,7 @@ class _ToLook(NamedTuple):
 
 
 class _Queued(NamedTuple):
-    """Entry of the queue; `number` keeps the order among equals, and `what` is None to end the loop."""
+    """Entry of the queue; `number` orders entries of equal urgency, and `what` is None to end the loop."""
 
     urgency: int
     number: int

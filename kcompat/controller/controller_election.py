@@ -111,7 +111,7 @@ class ControllerElection:
             self._running = None
 
     def submit(self, event: Event[T]) -> Promise[T]:
-        """Submit an event to this broker's controller; NOT_CONTROLLER while another is the controller."""
+        """Submit an event to this broker's controller, which answers NOT_CONTROLLER outside a term."""
         return self._controller.submit(event)
 
     def report(self, event: Event[None]) -> None:
@@ -192,7 +192,7 @@ class ControllerElection:
         self._gone = {}  # kept until here, so that a refused write is tried again at the next read
 
     async def _try(self, *, is_held: bool) -> None:
-        """Try to become the controller; `is_held` says that the store still knows of a term that is over."""
+        """Try to become the controller; `is_held` says that `/controller` is left of a past term."""
         self._controller.resign()
         self.controller_id = None
         self._gone = {}

@@ -1,4 +1,4 @@
-"""The store's part in a controller election: the nodes that a candidate reads and writes.
+"""Reads and writes of a candidate's nodes in the store during a controller election.
 
 Election, as in Kafka's `KafkaZkClient.registerControllerAndIncrementControllerEpoch`: one transaction creates
 the ephemeral `/controller` and moves `/controller_epoch` on by one from the version just read. The new

@@ -172,7 +172,7 @@ class Decisions:
     def elect_leaders(
         self, kind: ElectionType, partitions: Sequence[tuple[str, int]]
     ) -> Promise[Mapping[tuple[str, int], TopicOutcome]]:
-        """Elect leaders of partitions, by topic and index, where it is needed and possible."""
+        """Elect leaders of those of these partitions that need one and have an eligible replica."""
         return self._submit(ElectLeaders(kind, partitions))
 
     def update_features(self, wanted: UpdateFeatures) -> Promise[dict[str, TopicOutcome] | ErrorCode]:

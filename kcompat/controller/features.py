@@ -103,7 +103,7 @@ def _what_is_wrong(update: FeatureUpdate, state: ControllerState) -> str | None:
 
 
 def _wrong_step(update: FeatureUpdate, existing: int) -> str | None:
-    """Return what is wrong with a change from one level to another, or None."""
+    """Return the reason to refuse a change from one level to another, or None."""
     if update.level == existing:
         step = "downgrade" if update.kind is UpgradeType.SAFE_DOWNGRADE else "upgrade"
         return f"Can not {step} a finalized feature from existing versionLevel:{existing} to the same value."

@@ -30,7 +30,7 @@ class ElectLeaders(Struct, frozen=True):
     """Partitions by topic and index; None for all."""
 
     def decide(self, state: ControllerState) -> Decision[Outcomes]:
-        """Elect where it is needed and possible."""
+        """Elect leaders of the partitions that need one and have an eligible replica."""
         draft = Draft(state)
         partitions = self.partitions
         if partitions is None:

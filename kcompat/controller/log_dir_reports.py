@@ -49,13 +49,13 @@ class LogDirReports:
             self._notify()
 
     async def stop(self) -> None:
-        """Stop reporting, and wait for the notification under way."""
+        """Stop reporting, and wait for the notification being written."""
         self.abandon()
         if self._leaving is not None:
             await asyncio.wait([self._leaving])
 
     def abandon(self) -> None:
-        """Stop reporting at once; the notification under way ends by itself."""
+        """Stop reporting at once; a notification that is being written is not waited for."""
         if self._retry is not None:
             self._retry.cancel()
         if self._leaving is not None:

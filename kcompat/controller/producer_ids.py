@@ -42,7 +42,7 @@ class AllocateProducerIds(Struct, frozen=True):
     broker_epoch: int | None = None
 
     def decide(self, state: ControllerState) -> Decision[ProducerIdBlock | ErrorCode]:
-        """Allocate the block after the last one; UNKNOWN_SERVER_ERROR when the ids are used up."""
+        """Allocate the block after the last one; answer UNKNOWN_SERVER_ERROR when the ids are used up."""
         if self.broker_epoch is not None:
             broker = state.brokers.get(self.broker_id)
             if broker is None:

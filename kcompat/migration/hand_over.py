@@ -47,7 +47,7 @@ that ZooKeeper gives.
 """
 
 SYSTEM = "/zookeeper"
-"""ZooKeeper's own nodes, present in every ensemble, and in our store once it was served on a port."""
+"""ZooKeeper's own nodes, present in every ensemble, and in kcompat's store once it was served on a port."""
 
 PARTITIONS_NAMED = 5
 """Most partitions that a warning names."""
@@ -244,7 +244,7 @@ def missing_nodes(registration: RequiredNodes, look: Callable[[str], Found | Non
 
 
 def _check_node(path: str, data: bytes, children: set[str], found: Found) -> None:
-    """Check that a ZooKeeper node has our data and no children but ours."""
+    """Check that a ZooKeeper node has the required data and no children but the required ones."""
     their_data, their_children = found
     others = sorted(set(their_children) - children)
     if path == znodes.CLUSTER_ID and their_data != data:

@@ -1,7 +1,7 @@
 """Linux's poller: the sockets of all connections of a loop in an epoll that the loop watches as one file.
 
 So all sockets that are ready together are known here, and answers can leave in groups: each send wakes its
-peer, and peers woken one by one while the next request is being served cost a fifth of our time.
+peer, and peers woken one by one while the next request is being served cost a fifth of the broker's time.
 
 A poll is served by `_native` where it was built, else by the pure-Python implementation `_python`. Most
 requests come whole and alone and are answered at once with a few bytes; the Python code around such a request

@@ -21,8 +21,8 @@ _MOST_RESERVED: Final = "reserved.broker.max.id"
 async def with_broker_id(
     config: BrokerConfig, identity: Identity, session: MetadataStore, *, is_alone: bool
 ) -> BrokerConfig:
-    """Return the configuration with the broker's final id. `is_alone` tells that no other broker can have
-    that id.
+    """Return the configuration with the broker's final id. `is_alone` says that no other broker can have that
+    id.
 
     Raises:
         ConfigError: there is no id, or it is in the range of automatically generated ids.

@@ -158,7 +158,7 @@ class ClusterNodes:
 
     def _images(self) -> list[ClusterImage]:
         """Return the metadata images of the running brokers: the controller's first, and last those of
-        isolated brokers, which do not hear of changes.
+        isolated brokers, whose images are out of date.
         """
 
         def distrust(broker_id: int) -> tuple[bool, bool]:
@@ -225,7 +225,7 @@ class BorrowedStore:
             await self._opened.close()
 
     def cut(self, timeout_ms: int) -> None:
-        """Suspend the session. The store expires it after `timeout_ms`; `mend` tells the broker."""
+        """Suspend the session. The store expires it after `timeout_ms`; the broker sees it in `mend`."""
         if self._session is not None and self._expiry is None:
             self._session.suspend()
             self._expiry = self._clock.call_later(timeout_ms, self._lapse_now)

@@ -9,7 +9,7 @@ from kcompat.net.outbound import Ending
 
 
 class PeerFault(Enum):
-    """Reasons why a broker gave no answer that this side can distinguish."""
+    """Distinguishable reasons why a broker gave no answer."""
 
     REFUSED = "nobody listens there"
     RESET = "the connection was reset"

@@ -99,7 +99,7 @@ class Exchange:
         """Whether the peer has answered a request of a caller."""
 
     def open(self, connect: Connect, address: tuple[str, int], **options: Any) -> None:
-        """Start to connect; `options` are those of `Connect`."""
+        """Start to connect; `options` are the keyword arguments of `Connect`."""
         self._connection = connect(address, self, **options)
 
     def close(self, fault: PeerFault) -> None:

@@ -1,12 +1,12 @@
 """Failure detector for brokers: reports that a process has ended long before its store session does.
 
 One connection to each watched broker serves this purpose alone. When a process is killed, its running host
-ends the connections and refuses new ones, which is reported at once. Nothing is detected of a host that is
-off, stopped or cut off; there only the end of the session counts. `reachability` keeps connections of its
-own: it asks by the cluster image, on every broker, and counts one loss as a doubt.
+ends the connections and refuses new ones, which is reported at once. If the host is off, stopped or cut off,
+the failure is not detected here; only the end of the session shows it. `reachability` keeps connections of
+its own: every broker uses it, for the brokers of its cluster image, and there one lost connection is a doubt.
 
-A refused connection is evidence and no proof: a broker that is about to stop refuses as well. So it must be
-safe to act on it wrongly. Replacing a leader is safe, since leaders and ISRs are conditional writes, and the
+A refused connection is evidence and no proof: a broker that is about to stop refuses as well. So acting on a
+false report must be safe. Replacing a leader is safe, since leaders and ISRs are conditional writes, and the
 writes of a replaced leader cannot be acknowledged by its ISR.
 """
 
@@ -46,8 +46,8 @@ class FailureDetector:
     """Failure detector of the brokers given to `follow`."""
 
     def __init__(self, peers: Peers, detected: Callable[[Mapping[int, int]], object]) -> None:
-        """Call `detected` with the failed brokers, epochs by id, whenever one fails or
-        turns out to be alive.
+        """Prepare the detector; it calls `detected` with the failed brokers, epochs by id, whenever one fails
+        or turns out to be alive.
         """
         self._peers = peers
         self._detected = detected

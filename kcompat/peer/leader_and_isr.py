@@ -25,7 +25,9 @@ _TopicError = LeaderAndIsrResponse.LeaderAndIsrTopicError
 
 
 def request_of(control: LeaderAndIsr, version: int, broker_epoch: int, listener: str) -> LeaderAndIsrRequest:
-    """Return the message for a broker with this epoch; leaders have their addresses of this listener."""
+    """Return the LeaderAndIsr request for a broker with this epoch; leaders have their addresses of this
+    listener.
+    """
     leaders = [
         _Leader(leader.id, *leader.endpoints[listener])
         for leader in control.live_leaders
@@ -69,8 +71,8 @@ def _state(partition: AssignedPartition, control: LeaderAndIsr, version: int) ->
 
 
 def control_request_of(request: LeaderAndIsrRequest, listener: str) -> LeaderAndIsr:
-    """Return the control request in a message; `listener` is the inter-broker listener of the leaders'
-    addresses.
+    """Return the control request in a LeaderAndIsr request; `listener` is the inter-broker listener of the
+    leaders' addresses.
     """
     partitions = [
         _assigned(state.topic_name, ZERO_UUID, state) for state in request.ungrouped_partition_states
@@ -102,7 +104,9 @@ def _assigned(topic: str, topic_id: bytes, state: _State) -> AssignedPartition:
 
 
 def response_of(partitions: Sequence[AssignedPartition], reply: Reply, version: int) -> LeaderAndIsrResponse:
-    """Return the response: a row for each partition, with the error of the whole request if there is one."""
+    """Return the LeaderAndIsr response: a row for each partition, with the error of the whole request if
+    there is one.
+    """
     response = LeaderAndIsrResponse(error_code=reply.error)
     topics: dict[bytes, _TopicError] = {}
     for partition in partitions:
@@ -120,7 +124,7 @@ def response_of(partitions: Sequence[AssignedPartition], reply: Reply, version: 
 
 
 def reply_of(response: LeaderAndIsrResponse, control: LeaderAndIsr) -> Reply:
-    """Return the reply in a response to `control`.
+    """Return the reply in a LeaderAndIsr response to `control`.
 
     From version 5 on a response has no name for a topic without an id: an error in such a row counts for the
     partition of that number in each of these topics.

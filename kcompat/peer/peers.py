@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kcompat.net.outbound import Connect
 
 ANSWER_OVERHEAD: Final = 16 * MIB
-"""Bytes of a response beside its records, for the names of many partitions."""
+"""Bytes of a response allowed beside its records, for the names of many partitions."""
 
 
 class ImageSource(Protocol):
@@ -56,7 +56,7 @@ class Peers:
 
     def of(self, broker_id: int, purpose: str = "general") -> PeerClient:
         """Return the client for one purpose to a broker. The client is closed when the broker leaves the
-        cluster, so callers call `of` each time. While the broker is unknown, calls fail.
+        cluster, so callers ask for it each time. While the broker is unknown, calls fail.
         """
         return self._client(broker_id, purpose, str(self.broker_id))
 

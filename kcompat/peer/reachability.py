@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 DOUBT_MS: Final = 1000
 """Longest time in ms that a broker is in doubt. By then the controller has decided, or will decide later: a
-Kafka controller waits for the end of the session.
-"""
+Kafka controller waits for the end of the session."""
 
 
 class Reachability:
@@ -47,7 +46,7 @@ class Reachability:
         )
 
     def is_refused(self, broker_id: int) -> bool:
-        """Return whether the port of the broker refused the last connection."""
+        """Return whether the broker's port refused the last connection."""
         probe = self._probe(broker_id)
         return probe is not None and probe.fault is PeerFault.REFUSED
 

@@ -75,7 +75,7 @@ class RemoteBroker:
                 answered(Reply())
 
     def close(self) -> None:
-        """Close the port; requests under way get no reply."""
+        """Close the port; pending requests get no reply."""
         self._is_closed = True
         if self._retry is not None:
             self._retry.cancel()

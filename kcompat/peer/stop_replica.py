@@ -36,7 +36,7 @@ def split(control: StopReplica) -> list[StopReplica]:
 
 
 def request_of(control: StopReplica, version: int, broker_epoch: int) -> StopReplicaRequest:
-    """Return the message for a broker with this epoch; `control` is one that `split` returned."""
+    """Return the StopReplica request for a broker with this epoch; `control` is one that `split` returned."""
     request = StopReplicaRequest(
         controller_id=control.controller_id,
         controller_epoch=control.controller_epoch,
@@ -65,7 +65,7 @@ def request_of(control: StopReplica, version: int, broker_epoch: int) -> StopRep
 
 
 def control_request_of(request: StopReplicaRequest) -> StopReplica:
-    """Return the control request in a message."""
+    """Return the control request in a StopReplica request."""
     delete = request.delete_partitions
     partitions = [
         StoppedPartition(partition.topic_name, partition.partition_index, NO_LEADER_EPOCH, delete)
@@ -85,7 +85,7 @@ def control_request_of(request: StopReplicaRequest) -> StopReplica:
 
 
 def response_of(partitions: Sequence[StoppedPartition], reply: Reply) -> StopReplicaResponse:
-    """Return the response: a row for each partition."""
+    """Return the StopReplica response: a row for each partition."""
     rows = [
         _Error(each.topic, each.index, reply.partitions.get((each.topic, each.index), ErrorCode.NONE))
         for each in partitions
@@ -94,7 +94,7 @@ def response_of(partitions: Sequence[StoppedPartition], reply: Reply) -> StopRep
 
 
 def reply_of(response: StopReplicaResponse) -> Reply:
-    """Return the reply in a response."""
+    """Return the reply in a StopReplica response."""
     failed = {
         (row.topic_name, row.partition_index): error_of(row.error_code)
         for row in response.partition_errors

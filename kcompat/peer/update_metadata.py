@@ -1,7 +1,7 @@
 """UpdateMetadata in every version: conversion of the control request to the message and back. Pure.
 
-A broker that is presumed dead travels as a live one. So a Kafka broker goes on naming it to clients, as it
-does until a session ends; kcompat is told by a tagged field that it is not alive, from version 6 on.
+A broker that is presumed dead is sent as a live one. So a Kafka broker still names it to clients, as Kafka
+does until a session ends. From version 6 on, a tagged field tells kcompat brokers that it is not alive.
 
 Versions 0 to 2 name no listeners: a listener is called like its security protocol there, and version 0 knows
 only the one called PLAINTEXT.
@@ -32,8 +32,8 @@ _Endpoint = UpdateMetadataRequest.UpdateMetadataEndpoint
 
 
 def request_of(control: UpdateMetadata, version: int, broker_epoch: int) -> UpdateMetadataRequest:
-    """Return the message for a broker with this epoch. Raises ValueError if the version cannot name a
-    listener.
+    """Return the UpdateMetadata request for a broker with this epoch. Raises ValueError if the version cannot
+    name a listener.
     """
     request = UpdateMetadataRequest(
         controller_id=control.controller_id,
@@ -90,7 +90,9 @@ def _state(updated: UpdatedPartition, controller_epoch: int) -> _State:
 
 
 def control_request_of(request: UpdateMetadataRequest) -> UpdateMetadata:
-    """Return the control request in a message. Raises ValueError for an unknown security protocol."""
+    """Return the control request in an UpdateMetadata request. Raises ValueError for an unknown security
+    protocol.
+    """
     partitions = [_shown(state.topic_name, ZERO_UUID, state) for state in request.ungrouped_partition_states]
     partitions += [
         _shown(topic.topic_name, topic.topic_id, state)
@@ -136,10 +138,10 @@ def _info(broker: _Broker) -> BrokerInfo:
 
 
 def response_of(reply: Reply) -> UpdateMetadataResponse:
-    """Return the response that carries a reply."""
+    """Return the UpdateMetadata response that carries a reply."""
     return UpdateMetadataResponse(reply.error)
 
 
 def reply_of(response: UpdateMetadataResponse) -> Reply:
-    """Return the reply in a response."""
+    """Return the reply in an UpdateMetadata response."""
     return Reply(error_of(response.error_code))
