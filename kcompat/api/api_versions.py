@@ -5,7 +5,7 @@ Behaviour
   ApiVersions, so that the client can retry. Only the header of such a request is parsed; the dispatcher calls
   `unsupported` for it.
 - From version 3 on the client names its software. A name or version with illegal characters, or longer than
-  128, is refused with INVALID_REQUEST.
+  128 characters, is refused with INVALID_REQUEST.
 - From version 3 on the response lists features (KIP-584): the supported levels, the finalized levels, and the
   epoch of the finalized ones. Clients before version 4 cannot read a supported level of 0, so features with
   that level are left out for them (KAFKA-17492).

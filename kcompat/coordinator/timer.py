@@ -45,7 +45,7 @@ class KeyedTimers:
         self._timers[key] = _Set(timer, operation, delay_ms, self._clock.now_ms() + delay_ms)
 
     def hurry(self, key: Hashable, share: float) -> None:
-        """Shorten the key's pending timer to at most the fraction `share` of its original delay."""
+        """Shorten the key's pending timer to at most the fraction `share` of its delay."""
         known = self._timers.get(key)
         if known is not None and known.due_ms > self._clock.now_ms() + share * known.delay_ms:
             self.schedule(key, share * known.delay_ms, known.operation)
