@@ -154,7 +154,7 @@ _LONGER = (
     (SHARE_SESSION_TIMEOUT, SHARE_HEARTBEAT_INTERVAL),
     (STREAMS_SESSION_TIMEOUT, STREAMS_HEARTBEAT_INTERVAL),
 )
-"""Pairs of keys of which the first must be greater."""
+"""Pairs of keys; the value of the first must be greater than that of the second."""
 
 
 _JUDGED_WHERE_SET = frozenset({SHARE_ASSIGNMENT_INTERVAL, STREAMS_ASSIGNMENT_INTERVAL})

@@ -1,8 +1,8 @@
 """Variables in configuration values, `${PROVIDER:KEY}` or `${PROVIDER:PATH:KEY}` (KIP-297, KIP-421, KIP-887).
 
-`config.providers` names the providers, and `config.providers.NAME.class` says which class of Kafka each is:
-variables of the environment, keys of properties files, or files of a directory. Kafka's counterparts:
-`ConfigTransformer` and the classes of `org.apache.kafka.common.config.provider`.
+`config.providers` names the providers, and `config.providers.NAME.class` is the Kafka class of each.
+A provider reads variables of the environment, keys of properties files, or files of a directory. Kafka's
+counterparts: `ConfigTransformer` and the classes of `org.apache.kafka.common.config.provider`.
 """
 
 from __future__ import annotations

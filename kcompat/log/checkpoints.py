@@ -32,7 +32,7 @@ def format_offsets(offsets: Mapping[tuple[str, int], int]) -> bytes:
 
 
 def parse_offsets(data: bytes) -> dict[tuple[str, int], int]:
-    """Offsets by (topic, partition). An empty file holds none; raises CheckpointDamaged."""
+    """Return the offsets by (topic, partition); an empty file has none. Raises CheckpointDamaged."""
     offsets = {}
     for topic, partition, offset in _entries(data, 3):
         offsets[topic, _number(partition)] = _number(offset)

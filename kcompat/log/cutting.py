@@ -56,7 +56,7 @@ def _end_at(log: Log, offset: int) -> None:
 
 
 def delete_records_before(log: Log, offset: int) -> None:
-    """Advance the log start to `offset` and store it, for DeleteRecords or as the leader's log start says."""
+    """Advance the log start to `offset` and store it, for DeleteRecords or to follow the leader."""
     assert offset <= log.log_end_offset, "the log start cannot pass the log end"
     former = log.log_start_offset
     if offset > former:

@@ -73,7 +73,7 @@ class LogDirectory(LogContext):
         """Create the directory if it does not exist, lock it, and check that it belongs to this broker and
         cluster.
 
-        Raises LogDirectoryError with a sentence for the user, OSError where the disk says no.
+        Raises LogDirectoryError with a sentence for the user, and OSError if a file operation fails.
         """
         self.files.make_directories(self.path)
         self._lock = self.files.lock(f"{self.path}/{LOCK}")

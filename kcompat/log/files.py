@@ -182,7 +182,7 @@ class Files:
         self._find_room(file.fd, position, length)
 
     _find_room = staticmethod(system_calls.reserve)
-    """The system call of `reserve`."""
+    """System call that `reserve` uses."""
 
     def sync(self, file: OpenFile) -> None:
         """Force the file's bytes to the device."""

@@ -132,7 +132,7 @@ class _IndexFile:
         return low
 
     def _truncate(self, count: int) -> None:
-        """Keep the first `count` entries."""
+        """Drop all entries after the first `count`."""
         if count >= self._stored:
             del self._recent[count - self._stored :]
         else:

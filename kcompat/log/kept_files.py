@@ -1,9 +1,10 @@
 """Files that segments keep open between appends, as many as the process has descriptors for.
 
 A broker may have more partitions than it may open files. When descriptors run short, some segments close
-their file and open it again when they need it, so that writes go on and new clients can connect. Each thread
-has its own register: the brokers of one event loop share it, and no other thread closes a file that they may
-be writing to.
+their file and open it again when they need it, so that writes go on and new clients can connect.
+
+Each thread has its own register: the brokers of one event loop share it, and no other thread closes a file
+that they may be writing to.
 """
 
 from __future__ import annotations

@@ -3,10 +3,11 @@
 A producer has several batches in flight. Suppose the first is refused for a temporary reason, for instance
 before the broker learns of its election, and the reason is gone when the next arrives. Kafka's broker refuses
 the next batch with OUT_OF_ORDER_SEQUENCE_NUMBER, for the gap before it. After that error librdkafka begins
-another producer epoch, in which it sends unacknowledged records again that may be in a log already. Here the
-batches behind a refused one are refused with the same error: the producer sends all of them again, in order
-and in the same epoch. Each batch is refused like that only once. If a batch comes again and the one before it
-does not, the answer is OUT_OF_ORDER_SEQUENCE_NUMBER, as the earlier batch is lost.
+another producer epoch, in which it sends unacknowledged records again that may be in a log already.
+
+Here the batches behind a refused one are refused with the same error: the producer sends all of them again,
+in order and in the same epoch. Each batch is refused like that only once. If a batch comes again and the one
+before it does not, the answer is OUT_OF_ORDER_SEQUENCE_NUMBER, as the earlier batch is lost.
 """
 
 from __future__ import annotations

@@ -75,10 +75,9 @@ def sync_all(fd: int) -> None:
 
 
 def sync_through(fd: int) -> None:
-    """Sync a file as `sync_all` does, and through the cache of the device, in which macOS leaves data of
-    `fsync`.
+    """Force a file's bytes through the cache of the device, where macOS leaves the data of an `fsync`.
 
-    A file system that knows no such call gets an `fsync`. Java does the same.
+    On a file system without that call it does an `fsync`. Java does the same.
     """
     try:
         fcntl.fcntl(fd, _FULL_SYNC)

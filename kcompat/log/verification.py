@@ -2,9 +2,11 @@
 (KIP-890). Pure.
 
 A write begins a verification here, the transaction coordinator is asked, and the append then passes the
-verification as its proof. A verification is valid once: for the first batch of the transaction in this log,
-and only if no transaction of the producer has ended here meanwhile. So a late answer cannot open a
-transaction that would never be ended. Kafka's counterparts: `VerificationStateEntry` and `VerificationGuard`.
+verification as its proof.
+
+A verification is valid once: for the first batch of the transaction in this log, and only if no transaction
+of the producer has ended here meanwhile. So a late answer cannot open a transaction that would never be
+ended. Kafka's counterparts: `VerificationStateEntry` and `VerificationGuard`.
 """
 
 from __future__ import annotations

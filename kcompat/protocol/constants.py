@@ -3,7 +3,7 @@
 from typing import Final
 
 ACKS_NONE: Final = 0
-"""`acks` of a producer that wants no response."""
+"""`acks` of a producer that expects no response."""
 ACKS_LEADER: Final = 1
 """`acks` of a producer that waits for the leader alone."""
 ACKS_ALL: Final = -1

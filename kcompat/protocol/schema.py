@@ -86,7 +86,7 @@ class Declaration(msgspec.Struct, gc=False):
 
     `versions` is every version that exists, `latest_stable` the highest a broker may advertise, `flexible`
     those with compact lengths and tagged fields (KIP-482). `api_key` is -1 outside requests and responses;
-    `record_type` is the number a coordinator's record leads its key with, -1 elsewhere.
+    `record_type` is the number at the start of a coordinator record's key, -1 elsewhere.
     """
 
     versions: ClassVar[range] = range(0)

@@ -14,7 +14,7 @@ from kcompat.protocol.schema import ProtocolViolation
 
 FIRST_FLEXIBLE: Final = 9
 FIRST_WITH_IDS: Final = 13
-"""First Produce version with topic ids, and its first with compact lengths and tagged fields."""
+"""First Produce versions with compact lengths and tagged fields, and with topic ids."""
 
 HEAD_AT: Final = 8
 """Bytes of API key, version and correlation id; the head is everything from there to the batch."""

@@ -52,6 +52,7 @@ def write_messages(
 
     Records below `first_offset` are left out. Offsets count from `origin`, or from the first record if
     `origin` is negative. If `attributes` include LogAppendTime, `base_timestamp` is the time of all messages.
+
     Returns, up to the first fault: the messages; the position of the next record; the `Fault`; the number of
     records; the origin; the last offset (-1 without any); the largest timestamp (at least -1). Raises
     `ValueError` for a position outside the buffer.
@@ -96,6 +97,7 @@ def write_records(
     `largest` bytes. It also ends at a message that the topic does not accept (`Flag`; or a timestamp other
     than -1 before `earliest` or after `latest`), and when the records have more than `room` bytes.
     `base_timestamp` is that of the batch, which message 0 sets, or the time of all messages (`Flag.MARKED`).
+
     Returns the records; the position after the last message; the number of messages; the base timestamp; the
     largest timestamp (at least -1); the last message's offset as stored (-1 without any). Raises `ValueError`
     for a position outside the buffer.

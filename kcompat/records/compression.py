@@ -4,15 +4,12 @@ Decompression yields chunks and stops as soon as the output exceeds `output_boun
 bytes really unpacked, never on a declared size. Libraries are imported on first use, so a broker that only
 stores batches as its clients compressed them never loads one.
 
-gzip: any number of members; through isal when it is installed (several times faster than zlib).
-
-snappy: written in the xerial container that Java clients expect, in blocks of 64 KiB; read with or without
-it.
-
-lz4: frames of independent blocks, 64 KiB, as Kafka's Java client writes them.
-
-zstd: any frames, with or without a content size. A frame that is cut short yields its content up to there;
-the reader of the records finds the missing ones.
+- gzip: any number of members; through isal when it is installed (several times faster than zlib).
+- snappy: written in the xerial container that Java clients expect, in blocks of 64 KiB; read with or
+  without it.
+- lz4: frames of independent blocks, 64 KiB, as Kafka's Java client writes them.
+- zstd: any frames, with or without a content size. A frame that is cut short yields its content up to there;
+  the reader of the records then finds too few.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ Header = tuple[str, bytes | None]
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One record: absolute offset, timestamp in ms (-1: none), key and value (None is null), headers."""
+    """One record: absolute offset, timestamp in ms (-1: none), key and value (None: null), headers."""
 
     offset: int
     timestamp: int

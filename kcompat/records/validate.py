@@ -1,9 +1,11 @@
 """The leader's checks of the records for one partition in a Produce request, version 3 and later.
 
 Header, CRC and every record are checked for every batch, compressed or not; `scanning` does it fast. A wrong
-max timestamp in the header is corrected in place. Kafka's counterpart: `ProduceRequest.validateRecords`,
-`UnifiedLog.analyzeAndValidateRecords` and `LogValidator`, in their order. Message sets (magic 0 and 1), which
-only versions 0 to 2 may carry, are not read here.
+max timestamp in the header is corrected in place.
+
+Kafka's counterpart: `ProduceRequest.validateRecords`, `UnifiedLog.analyzeAndValidateRecords` and
+`LogValidator`, in their order. Message sets (magic 0 and 1), which only versions 0 to 2 may carry, are not
+read here.
 """
 
 from __future__ import annotations

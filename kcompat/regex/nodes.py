@@ -22,7 +22,7 @@ UNLIMITED = -1
 
 
 class PatternError(Exception):
-    """An invalid pattern; the message is that of RE2/J."""
+    """The pattern is invalid; the message is that of RE2/J."""
 
 
 class Where(Enum):

@@ -42,7 +42,7 @@ class Pattern:
 
     @property
     def size(self) -> int:
-        """Number of instructions."""
+        """Number of instructions of the program."""
         return len(self._next)
 
     def matches(self, text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Groups, offsets and transactions: one row per key of Kafka 3.9."""
+"""Configuration keys of groups, offsets and transactions: one row per key of Kafka 3.9."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs, retention and compaction: one row per key of Kafka 3.9."""
+"""Configuration keys of logs, retention and compaction: one row per key of Kafka 3.9."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ZooKeeper and KRaft: one row per key of Kafka 3.9."""
+"""Configuration keys of ZooKeeper and KRaft: one row per key of Kafka 3.9."""
 
 from __future__ import annotations
 

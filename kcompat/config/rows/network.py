@@ -1,4 +1,4 @@
-"""Listeners, connections and requests: one row per key of Kafka 3.9."""
+"""Configuration keys of listeners, connections and requests: one row per key of Kafka 3.9."""
 
 from __future__ import annotations
 

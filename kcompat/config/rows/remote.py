@@ -1,4 +1,4 @@
-"""Tiered storage: one row per key of Kafka 3.9."""
+"""Configuration keys of tiered storage: one row per key of Kafka 3.9."""
 
 from __future__ import annotations
 

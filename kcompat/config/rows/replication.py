@@ -1,4 +1,4 @@
-"""Replication: one row per key of Kafka 3.9."""
+"""Configuration keys of replication: one row per key of Kafka 3.9."""
 
 from __future__ import annotations
 

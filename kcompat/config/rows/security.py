@@ -1,4 +1,4 @@
-"""Security: one row per key of Kafka 3.9."""
+"""Configuration keys of security: one row per key of Kafka 3.9."""
 
 from __future__ import annotations
 

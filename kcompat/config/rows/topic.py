@@ -1,4 +1,4 @@
-"""Topics: one row per key of Kafka 3.9."""
+"""Configuration keys of topics: one row per key of Kafka 3.9."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class _Request:
 
 
 class LogCleaner:
-    """Cleans the compacted logs of a `LogManager`, `threads` of them at a time.
+    """Cleaner of the compacted logs of a `LogManager`, `threads` of them at a time.
 
     `stable_offset` gives a log's last stable offset, None if this broker does not serve it; `config` the
     configuration in force; `start` starts a runner and may raise OSError.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kcompat.log.files import OpenFile
 
     Numbers = tuple[int, ...]
-    """The numbers of an index entry."""
+    """Fields of an index entry: offsets, positions, timestamps and ids, by the kind of index."""
 
 _OFFSET = struct.Struct(">ii")
 _TIME = struct.Struct(">qi")
