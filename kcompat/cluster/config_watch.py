@@ -80,7 +80,7 @@ class ConfigWatch:
                 else:
                     await self._read_news()
             except SessionExpiredError:
-                pass  # the session that takes its place tells of what was missed
+                pass  # the next session reports missed changes
             except Exception:
                 _log.exception("changes of configs could not be read; the next notification brings them")
                 self._has_missed = True

@@ -74,7 +74,7 @@ class FinalizedFeatures:
     async def _read_if_possible(self) -> None:
         try:
             await self._read()
-        except StoreError as error:  # the next session tells of what was missed
+        except StoreError as error:  # the next session reports missed changes
             _log.warning("the finalized features cannot be read: %s", error)
 
     async def _read(self) -> None:

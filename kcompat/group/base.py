@@ -43,7 +43,7 @@ class Group(Protocol):
 
     @property
     def gives_way(self) -> bool:
-        """Whether a member of another kind that joins replaces this group."""
+        """Whether a group of another kind may replace this one."""
 
     def commit_error(self, request: CommitRequest) -> ErrorCode:
         """Return the error for a client that may not commit offsets of the group."""

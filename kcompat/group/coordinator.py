@@ -166,7 +166,7 @@ class GroupCoordinator:
         """Handle Heartbeat. While the group is still being loaded the result is NONE."""
 
         def query(shard: GroupShard, now_ms: int) -> ErrorCode:
-            transition: GroupTransition = Transition(shard, now_ms)  # it writes nothing
+            transition: GroupTransition = Transition(shard, now_ms)  # a heartbeat writes no records
             return by_kind.heartbeat(transition, group_id, member, generation)
 
         if not group_id:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class CommittedOffset(Struct, frozen=True, gc=False):
-    """A committed offset. Times in ms; `expire_timestamp` is -1 unless the client chose a retention.
+    """A committed offset. Times are in ms; `expire_timestamp` is -1 unless the client requested a retention.
 
-    `record_offset` is the offset of its record in `__consumer_offsets`.
+    `record_offset` is the offset of the commit's record in `__consumer_offsets`.
     """
 
     offset: int
@@ -36,7 +36,7 @@ class CommittedOffset(Struct, frozen=True, gc=False):
 
 
 class GroupOffsets:
-    """The offsets of one group."""
+    """Committed offsets of one group."""
 
     __slots__ = ("_committed", "_staged")
 
@@ -49,7 +49,7 @@ class GroupOffsets:
         self._committed.set(key, value, record_offset)
 
     def filling(self) -> dict[TopicPartition, CommittedOffset]:
-        """Return the committed offsets as a mapping that the loader of the log fills."""
+        """Return the mapping of committed offsets, for the loader of the log to fill."""
         return self._committed.filling()
 
     def stage(self, producer_id: int, key: TopicPartition, value: CommittedOffset) -> None:
@@ -57,9 +57,9 @@ class GroupOffsets:
         self._staged.setdefault(producer_id, {})[key] = value
 
     def unstage(self, key: TopicPartition) -> list[int]:
-        """Apply the tombstone of an offset to commits of it in open transactions (KAFKA-14505).
+        """Apply the tombstone of an offset to its commits in open transactions (KAFKA-14505).
 
-        Returns the producers that have no staged commits left here.
+        Returns the producers that have no staged commits left in this group.
         """
         finished = []
         for producer_id, staged in self._staged.items():
@@ -70,14 +70,16 @@ class GroupOffsets:
         return finished
 
     def end_transaction(self, producer_id: int, committed: bool, marker_offset: int) -> None:
-        """Apply a transaction's marker: drop its offsets, or apply those that have no later commit."""
+        """Apply a transaction's marker: apply its staged offsets that have no later commit, or drop all after
+        an abort.
+        """
         for key, value in self._staged.pop(producer_id, {}).items():
             current = self._committed.get(key)
             if committed and (current is None or value.record_offset > current.record_offset):
                 self._committed.set(key, value, marker_offset)
 
     def visible(self, key: TopicPartition) -> CommittedOffset | None:
-        """Return the offset of a partition that readers may see, or None."""
+        """Return the offset of a partition that readers may see; None if there is none."""
         return self._committed.committed(key)
 
     def visible_items(self) -> Iterator[tuple[TopicPartition, CommittedOffset]]:
@@ -110,10 +112,10 @@ class GroupOffsets:
 
     @property
     def staged(self) -> dict[int, dict[TopicPartition, CommittedOffset]]:
-        """Return the commits of open transactions, by producer id."""
+        """Commits of open transactions, by producer id."""
         return self._staged
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are no offsets, staged and uncommitted ones included."""
+        """Whether the group has no offsets, staged and uncommitted ones included."""
         return not self._committed and not self._committed.has_pending and not self._staged

@@ -18,15 +18,15 @@ class GroupPorts(NamedTuple):
     """The ports of a group coordinator."""
 
     partition_count: Callable[[], int]
-    """Returns the number of partitions of `__consumer_offsets`; 0 while it is unknown."""
+    """Returns the number of partitions of `__consumer_offsets`; 0 while the number is unknown."""
     new_uuid: Callable[[], str]
     """Makes the random part of a new member's id, as Java's `UUID.toString` writes it."""
     verifier: Verifier
     image: Callable[[], ClusterImage]
     """Returns the current metadata image."""
     share_state: Persister
-    """Persister of the state of share partitions."""
+    """Port to the stored state of share partitions."""
     ends: Ends
-    """End offsets of partitions, for the lag of share groups."""
+    """Port to the end offsets of partitions, for the lag of share groups."""
     make_topics: MakeTopics
     """Creates the internal topics of streams applications."""

@@ -1,9 +1,10 @@
-"""Members whose connection has ended, which a killed process loses long before its session ends.
+"""Detection of members whose connection has ended, which happens to a killed process long before its session
+ends.
 
-A live client connects again for its next heartbeat at the latest, and Kafka asks clients to heartbeat three
-times a session or more. So a member that has lost its connection and sends no request on another one within
-two fifths of its session is gone. Kafka waits for the whole session, and so does kcompat for static members
-(KIP-345).
+A live client connects again for its next heartbeat at the latest, and Kafka asks clients to send at least
+three heartbeats in each session timeout. So a member that has lost its connection and sends no request on
+another one within two fifths of its session timeout is considered failed. Kafka waits for the whole session,
+and so does kcompat for static members (KIP-345).
 """
 
 from __future__ import annotations
@@ -17,29 +18,29 @@ if TYPE_CHECKING:
     from kcompat.net.answers import Connection
 
     Member = tuple[str, str]
-    """Group and id of a member."""
+    """Group id and member id."""
 
 
 def session_key(group_id: str, member_id: str) -> tuple[str, str, str]:
-    """Return the key of the timer of a member's session, in groups of every kind."""
+    """Return the key of the timer of a member's session, for groups of every kind."""
     return ("session", group_id, member_id)
 
 
 class Presence:
-    """The connection on which each member last sent a request.
+    """Connection on which each member last sent a request.
 
-    A connection stands for the last member that used it. The other members of a client that serves several
-    through one connection are waited for as Kafka does.
+    A connection is recorded only for the last member that used it. Other members of a client that uses one
+    connection for several are removed only when their sessions end, as in Kafka.
     """
 
     def __init__(self, lost: Callable[[str, str], object]) -> None:
-        """`lost(group, member)` is called when the connection of a member has ended."""
+        """Make an empty table; `lost(group, member)` is called when the connection of a member has ended."""
         self._lost = lost
         self._connections: dict[Member, Connection] = {}
         self._members: dict[Connection, Member] = {}
 
     def heard(self, connection: Connection, group_id: str, member_id: str) -> None:
-        """Note that a member has sent a request on a connection."""
+        """Record that a member has sent a request on a connection."""
         member = (group_id, member_id)
         if self._connections.get(member) is connection:
             return

@@ -1,4 +1,4 @@
-"""The end of groups and offsets: DeleteGroups, deleted topics, and retention (KIP-211)."""
+"""Removal of groups and offsets: DeleteGroups, deleted topics, and retention (KIP-211)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from kcompat.topics import TopicPartition
 
 MAX_TOMBSTONES = 1000
-"""Most tombstones that one operation writes of many groups, to keep its batch below the topic's limit."""
+"""Maximum number of tombstones that one operation writes for many groups, so that its batch fits the topic's
+limit.
+"""
 
 
 class Doomed(NamedTuple):
-    """Offset of a deleted topic, and the offset of its record."""
+    """Offset of a deleted topic's partition, with the offset of its record."""
 
     group_id: str
     partition: TopicPartition
@@ -27,7 +29,7 @@ class Doomed(NamedTuple):
 
 
 def delete_group(transition: GroupTransition, group_id: str) -> ErrorCode:
-    """Delete a group that has no members, and its offsets, those of open transactions too."""
+    """Delete a group without members and its offsets, those in open transactions included."""
     group = transition.shard.groups.get(group_id)
     if group is None:
         return ErrorCode.GROUP_ID_NOT_FOUND
@@ -42,7 +44,7 @@ def delete_group(transition: GroupTransition, group_id: str) -> ErrorCode:
 
 
 def forget_topics(transition: GroupTransition, gone: Callable[[TopicPartition], bool]) -> list[Doomed]:
-    """Delete the offsets of partitions that no longer exist; return the rest for `forget`."""
+    """Delete offsets of partitions that no longer exist; return the remaining ones for `forget`."""
     doomed = [
         Doomed(group_id, partition, offsets.last_commit(partition))
         for group_id, offsets in transition.shard.offsets.items()
@@ -53,9 +55,10 @@ def forget_topics(transition: GroupTransition, gone: Callable[[TopicPartition], 
 
 
 def forget(transition: GroupTransition, doomed: list[Doomed]) -> list[Doomed]:
-    """Delete some of these offsets, except those committed anew: then their topic was created again.
+    """Delete some of these offsets, except those that were committed again because their topic was created
+    again.
 
-    Returns the rest.
+    Returns the remaining ones.
     """
     for group_id, partition, place in doomed[-MAX_TOMBSTONES:]:
         offsets = transition.shard.offsets.get(group_id)
@@ -65,7 +68,7 @@ def forget(transition: GroupTransition, doomed: list[Doomed]) -> list[Doomed]:
 
 
 def expire(transition: GroupTransition) -> bool:
-    """Delete expired offsets, and empty groups without any; return False if there may be more."""
+    """Delete expired offsets, and empty groups without offsets; return False if there may be more."""
     left = MAX_TOMBSTONES
     for group_id, group in list(transition.shard.groups.items()):
         offsets = transition.shard.offsets.get(group_id)
@@ -90,7 +93,7 @@ def expire(transition: GroupTransition) -> bool:
 
 
 def _is_expired(group: Group, topic: str, committed: CommittedOffset, transition: GroupTransition) -> bool:
-    """Return whether an offset is past its retention, chosen by the client or the broker."""
+    """Return whether an offset's retention, of the client or the broker, is over and its topic unused."""
     start = group.retention_start(committed)
     if start is None or group.subscribes_to(topic):
         return False
@@ -100,7 +103,7 @@ def _is_expired(group: Group, topic: str, committed: CommittedOffset, transition
 
 
 def _delete_group(transition: GroupTransition, group_id: str, group: Group) -> None:
-    """Write the tombstones of the group's records, and drop it once nothing of it is left."""
+    """Write the tombstones of the group's records, and drop the group once it has no offsets left."""
     group.write_tombstones(transition)
 
     def forget(transition: GroupTransition, error: ErrorCode) -> None:

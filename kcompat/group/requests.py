@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kcompat.topics import TopicPartition
 
 UNKNOWN_MEMBER = ""
-"""Member id of a client that has none yet."""
+"""Member id of a client that has no id yet."""
 
 NO_GENERATION = -1
 
@@ -24,11 +24,11 @@ def _everything(_topic: str) -> bool:
 
 
 class JoinRequest(Struct, frozen=True):
-    """A client's JoinGroup request: to be a member of the group's next generation.
+    """JoinGroup request of a client that wants to be a member of the group's next generation.
 
     `protocols` are (name, metadata) in order of preference. With `needs_member_id` a new dynamic member is
-    given an id and has to join again with it (KIP-394, JoinGroup v4+). With `can_skip_assignment` its client
-    supports KIP-814 (v9+).
+    assigned an id and has to join again with it (KIP-394, JoinGroup v4+). `can_skip_assignment` means that
+    the client supports KIP-814 (v9+).
     """
 
     group_id: str
@@ -43,11 +43,11 @@ class JoinRequest(Struct, frozen=True):
     needs_member_id: bool = False
     can_skip_assignment: bool = False
     may_describe: Callable[[str], bool] = _everything
-    """Returns whether the client may DESCRIBE a topic, so that patterns of the group may match it."""
+    """Returns whether the client may DESCRIBE a topic, so that the group's patterns may match it."""
 
 
 class JoinedMember(Struct, frozen=True):
-    """A member as JoinGroup's response shows it to the leader of a generation."""
+    """A member as the JoinGroup response shows it to the leader of a generation."""
 
     member_id: str
     instance_id: str | None
@@ -55,7 +55,7 @@ class JoinedMember(Struct, frozen=True):
 
 
 class JoinAnswer(Struct, frozen=True):
-    """Response to JoinGroup: the generation that a member is in. Only the leader gets `members`."""
+    """Response to JoinGroup with the member's generation. Only the leader gets `members`."""
 
     error: ErrorCode = ErrorCode.NONE
     member_id: str = UNKNOWN_MEMBER
@@ -68,9 +68,9 @@ class JoinAnswer(Struct, frozen=True):
 
 
 class SyncRequest(Struct, frozen=True):
-    """A member's SyncGroup request for its assignment; the leader's request carries all assignments.
+    """SyncGroup request of a member for its assignment; the leader's request has all assignments.
 
-    `protocol_type` and `protocol_name` are checked against the group's unless they are None.
+    `protocol_type` and `protocol_name` are compared with the group's unless they are None.
     """
 
     group_id: str
@@ -92,7 +92,9 @@ class SyncAnswer(Struct, frozen=True):
 
 
 class MemberIdentity(Struct, frozen=True):
-    """A member to remove: its id, or its instance id alone (removal by an administrator, KIP-345)."""
+    """Member named in a request: by its id, or by its instance id alone (removal by an administrator,
+    KIP-345).
+    """
 
     member_id: str
     instance_id: str | None = None
@@ -106,7 +108,7 @@ class LeaveAnswer(Struct, frozen=True):
 
 
 class OffsetToCommit(Struct, frozen=True):
-    """The offset to commit of a partition. `commit_timestamp` is in ms, and -1 except in OffsetCommit v1."""
+    """Offset to commit for a partition. `commit_timestamp` is in ms, and -1 except in OffsetCommit v1."""
 
     topic: str
     partition: int
@@ -117,11 +119,11 @@ class OffsetToCommit(Struct, frozen=True):
 
 
 class CommitRequest(Struct, frozen=True):
-    """A request to commit offsets; in a transaction they take effect when the transaction commits.
+    """Request to commit offsets; in a transaction they take effect when the transaction commits.
 
     `retention_ms` is the client's retention (OffsetCommit v2 to v4); -1 means the broker's. `generation` is
     the member epoch if the client is a member of a consumer group. `knows_epochs` says whether the client's
-    version of OffsetCommit supports such members (v9+).
+    version of OffsetCommit supports member epochs (v9+).
     """
 
     group_id: str
@@ -135,7 +137,7 @@ class CommitRequest(Struct, frozen=True):
 
 
 class FetchingMember(Struct, frozen=True):
-    """The sender of an OffsetFetch: a member of a consumer group (v9+), or any client (`member_id` None)."""
+    """Sender of an OffsetFetch: a member of a consumer group (v9+), or any client (`member_id` None)."""
 
     group_id: str
     member_id: str | None = None
@@ -143,7 +145,7 @@ class FetchingMember(Struct, frozen=True):
 
 
 class FetchedOffset(Struct, frozen=True):
-    """The committed offset of a partition, -1 if there is none."""
+    """Committed offset of a partition; -1 if there is none."""
 
     offset: int = -1
     leader_epoch: int = -1
@@ -170,7 +172,7 @@ class DescribedMember(Struct, frozen=True):
 
 
 class DescribedGroup(Struct, frozen=True):
-    """A group as DescribeGroups shows it; `state` is empty if this broker does not know it."""
+    """A group as DescribeGroups shows it; `state` is empty if this broker does not know the group."""
 
     group_id: str
     error: ErrorCode = ErrorCode.NONE

@@ -1,8 +1,8 @@
 """The record formats of `__consumer_offsets`.
 
-Values are written as Kafka 3.9 writes them: offsets at version 3 (1 when the client asked for a retention of
-its own), classic groups at version 3; the records of consumer, share and streams groups are those of 4.3: 3.9
-reads the former, and passes over what it does not know of the latter. Every version is read. Offset keys of
+Values are written in the formats of Kafka 3.9: offsets at version 3 (1 if the client requested a retention),
+classic groups at version 3. Records of consumer, share and streams groups have the formats of Kafka 4.3;
+Kafka 3.9 ignores the records and fields of these that it does not know. Every version is read. Offset keys of
 type 0, which old brokers wrote, are read like those of type 1.
 """
 
@@ -26,7 +26,9 @@ OFFSET_VALUE_VERSION = 3
 OFFSET_VALUE_WITH_EXPIRY_VERSION = 1
 GROUP_VALUE_VERSION = 3
 NEWER_VALUE_VERSION = 0
-"""Value version of all records newer than those of classic groups: they grow by tagged fields."""
+"""Value version of all kinds of records that are newer than those of classic groups; these records grow by
+tagged fields.
+"""
 
 
 def _value_version(value: Message) -> int:

@@ -1,7 +1,7 @@
-"""The groups whose state lives in one partition of `__consumer_offsets`.
+"""The groups whose state is in one partition of `__consumer_offsets`.
 
-What the log holds changes only in `replay`: the offsets, and each group's `stored` record. Members that wait,
-timers and generations not written yet are the rebalance under way, which a restart forgets.
+State that the log holds (the offsets, and each group's `stored` record) changes only in `replay`. Waiting
+members, timers and unwritten generations belong to a rebalance under way, which is lost in a restart.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _KIND_OF_KEY: Final = {key: kind for kind in MODERN_KINDS for key, _ in kind.rec
 
 
 class GroupShard:
-    """The groups that one partition of `__consumer_offsets` keeps, of all kinds."""
+    """Groups of all kinds in one partition of `__consumer_offsets`."""
 
     def __init__(
         self,
@@ -68,13 +68,15 @@ class GroupShard:
         self._open_transactions: dict[int, set[str]] = {}
 
     def create_simple(self, group_id: str, now_ms: int = NO_TIMESTAMP) -> Group:
-        """Return a new group without members, to hold offsets. No record of the group itself is written."""
+        """Return a new group without members, which holds offsets. No record of the group itself is
+        written.
+        """
         assert group_id not in self.groups
         group = self.groups[group_id] = ClassicGroup(group_id, now_ms)
         return group
 
     def forget_if_vacant(self, group_id: str) -> bool:
-        """Drop a group that has no member, no assigned member id, no record and no offset."""
+        """Drop a group that has no members, no assigned member ids, no record and no offsets."""
         group, offsets = self.groups.get(group_id), self.offsets.get(group_id)
         if offsets is not None and offsets.is_empty:
             del self.offsets[group_id]
@@ -99,7 +101,7 @@ class GroupShard:
             self._replay_modern(_KIND_OF_KEY[type(key)], record, position.offset)
 
     def replay_in_bulk(self, records: memoryview, base_offset: int, before: Callable[[], object]) -> int:
-        """Apply committed offsets, most of the records of a big partition, many at a time."""
+        """Apply many committed offsets at once; they are most of the records of a big partition."""
         is_first = True
 
         def find(group_id: str) -> dict[TopicPartition, CommittedOffset]:
@@ -112,7 +114,7 @@ class GroupShard:
         return bulk.fill(records, base_offset, find, CommittedOffset)
 
     def _offsets_of(self, group_id: str) -> GroupOffsets:
-        """Return the offsets of a group; an unknown group is created."""
+        """Return the offsets of a group, which is created if it is unknown."""
         offsets = self.offsets.get(group_id)
         if offsets is None:
             offsets = self.offsets[group_id] = GroupOffsets(self.timeline)
@@ -147,7 +149,7 @@ class GroupShard:
             offsets.replay(partition, committed, position.offset)
 
     def _left_transaction(self, producer_id: int, group_id: str) -> None:
-        """Note that a group has no offsets in a producer's transaction any more."""
+        """Record that a group has no offsets left in a producer's transaction."""
         group_ids = self._open_transactions[producer_id]
         group_ids.discard(group_id)
         if not group_ids:
@@ -162,7 +164,7 @@ class GroupShard:
         group.replay(value)
 
     def _replay_modern(self, kind: ModernKind[Any, Any, Any], record: CoordinatorRecord, offset: int) -> None:
-        """Apply a record of a kind of group that exists as long as the log has any record of it."""
+        """Apply a record to a group of this kind, which exists as long as the log has any record of it."""
         group_id: str = record.key.group_id  # type: ignore[attr-defined]
         group: Any = self.groups.get(group_id)
         if not isinstance(group, kind.group):
@@ -182,13 +184,13 @@ class GroupShard:
             self.offsets[group_id].end_transaction(producer_id, committed, offset)
 
     def committed(self, offset: int) -> None:
-        """Show readers the records up to `offset`."""
+        """Make the records up to `offset` visible to readers."""
         self.timeline.commit(offset)
 
     # --- coming and going
 
     def loaded(self, now_ms: int) -> None:
-        """Begin the sessions of the stored groups after the log has been replayed."""
+        """Start the sessions of the stored groups after the log has been replayed."""
         self.timeline.loaded()
         self.topics_made_ms = now_ms
         transition: Transition[Groups] = Transition(
@@ -199,11 +201,13 @@ class GroupShard:
                 self.groups[group_id].loaded(transition)
 
     def unloaded(self) -> list[Answer]:
-        """Return NOT_COORDINATOR answers to parked requests: members must find the new coordinator."""
+        """Return NOT_COORDINATOR responses to parked requests, so that members look for the new
+        coordinator.
+        """
         return [answer for group in self.groups.values() for answer in group.unloaded()]
 
     def check_invariants(self) -> None:
-        """Assert what must always hold."""
+        """Assert the invariants of all groups."""
         for group in self.groups.values():
             group.check_invariants()
         assert self.offsets.keys() <= self.groups.keys()

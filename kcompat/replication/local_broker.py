@@ -105,9 +105,7 @@ class LocalBroker:
         """
         partition = self._replicas.get(assigned.topic, assigned.index)
         if partition is not None and partition.log.is_failed:
-            return (
-                ErrorCode.KAFKA_STORAGE_ERROR
-            )  # whatever the epoch: the controller may ask which have failed
+            return ErrorCode.KAFKA_STORAGE_ERROR  # in any epoch: the controller may ask which have failed
         if partition is None:
             overrides = self._cluster.image.configs("topics", assigned.topic)
             key = tuple(overrides.items())

@@ -99,7 +99,7 @@ class Partition:
             self.state = Follower(role.leader_epoch, min(state.high_watermark, end))
         else:
             now_ms = ports.clock.now_ms()
-            self.log.hole = None  # what the leader's log does not have is missing for good
+            self.log.hole = None  # records missing in a leader's log are lost
             self.log.epochs.begin(role.leader_epoch, end)
             self.state = Leader(
                 ports.broker_id,

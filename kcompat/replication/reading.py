@@ -105,7 +105,7 @@ def read(
     """
     offset = spec.offset
     if offset == log.log_end_offset and spec.last_fetched_epoch == log.epochs.latest and not aborted:
-        return answer  # what a follower finds of most of its partitions, most of the time
+        return answer  # the usual case for followers
     if spec.last_fetched_epoch != NO_EPOCH:
         epoch, end_offset = log.end_offset_for_epoch(spec.last_fetched_epoch)
         if epoch == NO_EPOCH or offset < log.log_start_offset:

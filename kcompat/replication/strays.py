@@ -116,7 +116,7 @@ class StrayReplicas:
                 logger.warning("this broker may keep replicas that have moved to others: %s", error)
                 return
             if self._registration.epoch != epoch:
-                continue  # as does the one that follows each registration
+                continue  # an UpdateMetadata follows each registration
             for each in strays:
                 if self._is_elsewhere(each, assignments) and self._has_stray(each):
                     self._put_away(each)

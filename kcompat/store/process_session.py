@@ -81,7 +81,7 @@ class ProcessSession(Session):
         """Run `ops` as one transaction."""
         await self._ready()
         results = await self._store.commit(self._session_id, ops)
-        await self._ready()  # no answer comes through while cut off
+        await self._ready()  # a suspended session gets no response
         return results
 
     def watch(self, path: str, listener: Callable[[WatchEvent], object]) -> Watch:

@@ -1,4 +1,4 @@
-"""The kinds of groups to which the broker assigns. A new kind is added here."""
+"""Table of the kinds of groups to which the broker assigns. Add new kinds here."""
 
 from __future__ import annotations
 

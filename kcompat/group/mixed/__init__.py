@@ -1,1 +1,1 @@
-"""Classic members in consumer groups, and groups that change their kind while they have members (KIP-848)."""
+"""Classic members in consumer groups, and conversion of groups with members to the other kind (KIP-848)."""

@@ -1,6 +1,7 @@
 """Requests of classic members, dispatched by the kind of their group.
 
-For them a consumer group without members does not exist: the first one that joins makes it a classic group.
+A consumer group without members is treated as missing: the first classic member that joins makes it a classic
+group.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def join(transition: GroupTransition, request: JoinRequest) -> JoinAnswer | Promise[JoinAnswer]:
-    """Handle JoinGroup in a group of either kind."""
+    """Handle JoinGroup in a classic group or a consumer group."""
     config = transition.shard.config
     if not config.min_session_timeout_ms <= request.session_timeout_ms <= config.max_session_timeout_ms:
         return JoinAnswer(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
@@ -34,7 +35,7 @@ def join(transition: GroupTransition, request: JoinRequest) -> JoinAnswer | Prom
 
 
 def sync(transition: GroupTransition, request: SyncRequest) -> SyncAnswer | Promise[SyncAnswer]:
-    """Handle SyncGroup in a group of either kind."""
+    """Handle SyncGroup in a classic group or a consumer group."""
     group = _consumers(transition, request.group_id)
     return (
         classic_membership.sync(transition, request)
@@ -46,7 +47,7 @@ def sync(transition: GroupTransition, request: SyncRequest) -> SyncAnswer | Prom
 def heartbeat(
     transition: GroupTransition, group_id: str, member: MemberIdentity, generation: int
 ) -> ErrorCode:
-    """Handle Heartbeat in a group of either kind."""
+    """Handle Heartbeat in a classic group or a consumer group."""
     group = _consumers(transition, group_id)
     if group is None:
         return classic_membership.heartbeat(transition, group_id, member, generation)
@@ -54,7 +55,7 @@ def heartbeat(
 
 
 def leave(transition: GroupTransition, group_id: str, members: tuple[MemberIdentity, ...]) -> LeaveAnswer:
-    """Handle LeaveGroup in a group of either kind."""
+    """Handle LeaveGroup in a classic group or a consumer group."""
     group = _consumers(transition, group_id)
     if group is None:
         return classic_membership.leave(transition, group_id, members)

@@ -1,4 +1,4 @@
-"""A consumer group that is left with classic members alone becomes a classic group.
+"""Conversion of a consumer group that has only classic members left to a classic group.
 
 Kafka's counterparts: `validateOnlineDowngradeWithFencedMembers`, `validateOnlineDowngradeWithReplacedMember`,
 `convertToClassicGroup`, `ClassicGroup.fromConsumerGroup`.
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 
 def may_downgrade_for(transition: GroupTransition, group: ConsumerMembers, replaced: ConsumerMember) -> bool:
-    """Return whether the group becomes classic when a classic member replaces this one."""
+    """Return whether the group is converted to a classic one when a classic member replaces the member
+    `replaced`.
+    """
     others = len(group.members) - 1
     return (
         replaced.classic is None and group.classic_members == others and _is_allowed(transition, others + 1)
@@ -42,9 +44,10 @@ def _is_allowed(transition: GroupTransition, members: int) -> bool:
 
 
 def downgrade(transition: GroupTransition, group_id: str, leaving: Collection[str]) -> bool:
-    """Convert to a classic group without these members, if only classic ones are left (`Conversions`).
+    """Convert the group to a classic one without the members `leaving`, if only classic ones are left
+    (`Conversions`).
 
-    The others rebalance, so that the partitions of the removed members are assigned.
+    The remaining members rebalance, so that the partitions of the removed ones are assigned.
     """
     group = transition.shard.groups[group_id]
     assert isinstance(group, ConsumerGroup)
@@ -66,7 +69,9 @@ def downgrade_for(
     *,
     rebalances: bool,
 ) -> None:
-    """Convert to a classic group in which a classic member replaces another one and keeps its partitions."""
+    """Convert the group to a classic one in which a classic member replaces another and keeps its
+    partitions.
+    """
     transition.take_back()
     others = [member for member in group.members.latest.values() if member.member_id != replaced.member_id]
     targets = {**group.targets.latest, joining.member_id: group.target(replaced.member_id)}
@@ -81,7 +86,9 @@ def _convert(
     *,
     rebalances: bool,
 ) -> None:
-    """Write the tombstones of the consumer group, and a classic group with the targets as assignments."""
+    """Write the tombstones of the consumer group, and the record of a classic group with the targets as
+    assignments.
+    """
     former = list(group.members.latest)
     RECORDS.bury_all(transition, group.group_id, former, group.patterns.latest)
     classic = ClassicMembers(group.group_id, transition.now_ms)
@@ -121,7 +128,9 @@ def _classic(member: ConsumerMember) -> ClassicMember:
 def _come_to_life(
     transition: GroupTransition, classic: ClassicMembers, former: Collection[str], *, rebalances: bool
 ) -> None:
-    """Resume the members, with all their protocols, after the record of the classic group is replayed."""
+    """Restore the members with all their protocols, and their sessions, after the classic group's record is
+    replayed.
+    """
     group: object = transition.shard.groups.get(classic.group_id)
     assert isinstance(group, ClassicGroup)
     assert group.stored is not None

@@ -1,6 +1,6 @@
 """The consumer protocol inside the classic one: the bytes that members and leaders exchange.
 
-Each starts with an int16 version, followed by a message in that version. Kafka's counterpart:
+The bytes start with an int16 version, followed by a message in that version. Kafka's counterpart:
 `ConsumerProtocol`.
 """
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 _VERSION = struct.Struct(">h")
 _NEWEST = 3
-"""Newest known version; newer ones start with the fields of this one."""
+"""Newest known version; newer versions start with the fields of this one."""
 
 _Row = ConsumerProtocolAssignment.TopicPartition
 
 
 class Subscribed(Struct, frozen=True):
-    """The topics that a member subscribes to, and the partitions that it reports to own, by topic id."""
+    """Topics that a member subscribes to, and partitions that it reports to own, by topic id."""
 
     topics: frozenset[str]
     owned: Mapping[bytes, frozenset[int]]
@@ -43,7 +43,7 @@ class Subscribed(Struct, frozen=True):
 
 
 def read_subscription(text: bytes, image: ClusterImage) -> Subscribed | None:
-    """Return a member's subscription; None if it cannot be read."""
+    """Return the subscription in a member's metadata; None if it cannot be read."""
     found = _read(ConsumerProtocolSubscription, text)
     if found is None:
         return None
@@ -52,9 +52,9 @@ def read_subscription(text: bytes, image: ClusterImage) -> Subscribed | None:
 
 
 class Assigned(Struct, frozen=True):
-    """The partitions that a leader has assigned to a member, by topic id.
+    """Partitions that a leader has assigned to a member, by topic id.
 
-    `for_assignor`: the bytes have more fields, which only the leader's assignor understands.
+    `for_assignor` says whether the bytes have more fields, which only the leader's assignor understands.
     """
 
     partitions: Mapping[bytes, frozenset[int]] = NO_PARTITIONS
@@ -62,7 +62,7 @@ class Assigned(Struct, frozen=True):
 
 
 def read_assignment(text: bytes, image: ClusterImage) -> Assigned | None:
-    """Return a member's assignment, empty before it has one; None if it cannot be read."""
+    """Return the assignment of a member, empty before it has one; None if it cannot be read."""
     if not text:
         return Assigned()
     found = _read(ConsumerProtocolAssignment, text)

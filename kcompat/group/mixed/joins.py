@@ -1,7 +1,7 @@
-"""JoinGroup of a classic member in a consumer group: the broker assigns its partitions as for all members.
+"""JoinGroup of a classic member in a consumer group, whose partitions the broker assigns for all members.
 
-The answer says that the member is not the leader. The join waits for no other member: the member epoch is the
-generation of the answer. Kafka's counterpart: `classicGroupJoinToConsumerGroup`.
+The response does not name the member as leader. The join waits for no other member: the generation in the
+response is the member epoch. Kafka's counterpart: `classicGroupJoinToConsumerGroup`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def join(transition: GroupTransition, group: ConsumerMembers, request: JoinRequest) -> JoinAnswer:
-    """Add a classic member, or take its next step."""
+    """Add a classic member, or advance it towards its target."""
     is_unknown = request.member_id == UNKNOWN_MEMBER
     member_id = transition.shard.new_uuid() if is_unknown else request.member_id
     max_size = transition.shard.config.consumer.max_size
@@ -120,7 +120,9 @@ def _downgrade(
     noted: progress.Noted,
     owned: Mapping[bytes, frozenset[int]],
 ) -> ConsumerMember | Refusal:
-    """Downgrade the group: its last member with the consumer protocol comes back with the classic one."""
+    """Convert the group to a classic one, because its last member with the consumer protocol returns with the
+    classic one.
+    """
     is_stale = group.assignment_epoch < noted.group_epoch
     told: ConsumerMember | Refusal = member
     if not is_stale:

@@ -43,7 +43,9 @@ def sync(transition: GroupTransition, group: ConsumerMembers, request: SyncReque
 def heartbeat(
     transition: GroupTransition, group: ConsumerMembers, who: MemberIdentity, generation: int
 ) -> ErrorCode:
-    """Restart a classic member's session; tell it to join again if it has a step to take."""
+    """Restart a classic member's session; the returned error tells the member to join again if it has a step
+    to make.
+    """
     member = _classic_member(group, who.member_id, who.instance_id, generation)
     if isinstance(member, ErrorCode):
         return member
@@ -59,7 +61,7 @@ def heartbeat(
 def leave(
     transition: GroupTransition, group: ConsumerMembers, members: tuple[MemberIdentity, ...]
 ) -> LeaveAnswer:
-    """Remove members that leave or that an administrator names, with either protocol."""
+    """Remove members that leave or that an administrator names; they may use either protocol."""
     found = [(identity, _leaving(group, identity)) for identity in members]
     gone = {member.member_id: member for _, member in found if isinstance(member, ConsumerMember)}
     if gone:
@@ -91,7 +93,7 @@ def _member(group: ConsumerMembers, member_id: str, instance_id: str | None) -> 
 def _classic_member(
     group: ConsumerMembers, member_id: str, instance_id: str | None, generation: int
 ) -> ConsumerMember | ErrorCode:
-    """Return the member that uses the classic protocol, in this generation, or the error."""
+    """Return the member, if it uses the classic protocol and is in this generation, or the error."""
     member = _member(group, member_id, instance_id)
     if isinstance(member, ErrorCode):
         return member
@@ -105,10 +107,10 @@ def _is_revoking(member: ConsumerMember) -> bool:
 
 
 def _needs_a_target(transition: GroupTransition, group: ConsumerMembers, member: ConsumerMember) -> bool:
-    """Return whether the group waits for a target that only classic members can bring about.
+    """Return whether the group needs a new target and has only classic members.
 
-    A target is made when a classic member joins, or when any other member heartbeats. Kafka leaves
-    such a group as it is.
+    A target is computed when a classic member joins, or when a member with the consumer protocol sends a
+    heartbeat. Kafka never gives such a group a new target by itself.
     """
     if group.classic_members < len(group.members):
         return False
@@ -116,7 +118,7 @@ def _needs_a_target(transition: GroupTransition, group: ConsumerMembers, member:
 
 
 def _waits_for_others(group: ConsumerMembers, member: ConsumerMember) -> bool:
-    """Return whether another member still owns a partition of this one's target."""
+    """Return whether another member has yet to revoke a partition of this member's target."""
     return any(
         group.is_held(topic_id, index)
         for topic_id, indexes in group.target(member.member_id).items()

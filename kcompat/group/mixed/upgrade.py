@@ -1,6 +1,6 @@
-"""Conversion of a classic group to a consumer group: its members keep their partitions.
+"""Conversion of a classic group to a consumer group, in which the members keep their partitions.
 
-They continue with the classic protocol until each is restarted with the other. Kafka's counterparts:
+The members use the classic protocol until each is restarted with the consumer protocol. Kafka's counterparts:
 `validateOnlineUpgrade`, `convertToConsumerGroup`, `ConsumerGroup.fromClassicGroup`.
 """
 
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
 
 def upgrade(transition: GroupTransition, group: Group) -> ConsumerGroup | Refusal:
-    """Return the consumer group that replaces a classic one, as it is once the written records are replayed.
+    """Return the consumer group that replaces a classic one, in the state after the written records are
+    replayed.
 
-    The request that caused the upgrade continues with it.
+    The request that caused the upgrade continues with this group.
     """
     assert isinstance(group, ClassicGroup)
     refused = _refusal(transition, group)
@@ -77,7 +78,9 @@ def _refused(group: ClassicGroup, why: str) -> Refusal:
 def _converted(
     transition: GroupTransition, group: ClassicGroup, member: ClassicMember
 ) -> ConsumerMember | Refusal:
-    """Return a member with its last assignment. One that waits in a join or a sync is told to join again."""
+    """Return a member with its last assignment. A member that waits in a join or a sync is told to join
+    again.
+    """
     image, generation = transition.shard.image(), group.generation
     said = member.metadata(group.protocol_name or "") or next((data for _, data in member.protocols), b"")
     subscription = read_subscription(bytes(said), image)

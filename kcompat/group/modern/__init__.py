@@ -1,1 +1,1 @@
-"""Groups with assignments by the broker: their epochs, targets, and topics (KIP-848, KIP-932, KIP-1071)."""
+"""Groups to which the broker assigns: their epochs, targets and topics (KIP-848, KIP-932, KIP-1071)."""

@@ -1,4 +1,4 @@
-"""Partitions as targets and members name them: by the 16-byte id of their topic."""
+"""Partitions in targets and in members' reports: by the 16-byte id of their topic."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ NO_PARTITIONS: Mapping[bytes, frozenset[int]] = MappingProxyType({})
 
 
 def partitions(pairs: Iterable[tuple[bytes, Iterable[int]]]) -> dict[bytes, frozenset[int]]:
-    """Return partitions by topic id, topics without any left out."""
+    """Return partitions by topic id, without topics that have no partitions."""
     found = {topic_id: frozenset(indexes) for topic_id, indexes in pairs}
     return {topic_id: indexes for topic_id, indexes in found.items() if indexes}

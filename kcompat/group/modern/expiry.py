@@ -1,4 +1,4 @@
-"""Timers that remove a member, and retry until the removal is written (as Kafka's retry does)."""
+"""Timers that remove a member, and repeat the attempt until the removal is written (as Kafka does)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from kcompat.group.base import GroupTransition
 
 Key = tuple[str, str, str]
-"""Purpose of a timer, the id of the group, and the id of the member."""
+"""Purpose of a timer, id of the group, and id of the member."""
 
 RETRY_MS = 500
 """Milliseconds until another attempt to remove a member whose tombstones could not be written."""
 
 
 def revocation_key(group_id: str, member_id: str) -> Key:
-    """Return the key of the timer of a member that has something to revoke."""
+    """Return the key of the timer within which a member has to revoke partitions or tasks."""
     return ("revocation", group_id, member_id)
 
 
@@ -32,10 +32,10 @@ def expire(
     fence: Callable[[GroupTransition, Any, Any], None],
     is_due: Callable[[Any], bool] = lambda _member: True,
 ) -> None:
-    """Remove the member that a key names after this time, unless the key is set again or cancelled before.
+    """Remove the member in `key` after `delay_ms`, unless the key is scheduled again or cancelled before.
 
-    `fence(transition, group, member)` removes the member if its group is of the class `wanted`, still has
-    the member, and `is_due(member)` is true.
+    `fence(transition, group, member)` removes the member if its group is of the class `wanted`, still has the
+    member, and `is_due(member)` is true.
     """
     _, group_id, member_id = key
 

@@ -1,4 +1,4 @@
-"""State that all groups with assignments by the broker keep: members, target, and the epochs of both.
+"""State of all groups to which the broker assigns: members, target assignment, and their epochs.
 
 Only replay changes the state. Each part has a latest view, for the next operation, and a committed one, for
 descriptions. Kafka's counterpart: `ModernGroup`.
@@ -34,25 +34,25 @@ if TYPE_CHECKING:
 NO_TIMESTAMP = 0
 NO_ASSIGNMENT = -1
 FIRST_GROUP_EPOCH = 1
-"""Epoch of a group without a record: the first change makes it 2."""
+"""Epoch of a group without a record; the first change raises it to 2."""
 
 
 class ModernMember(Protocol):
-    """A member, with the fields that every kind has."""
+    """A member, with the fields that it has in every kind of group."""
 
     @property
     def member_id(self) -> str:
-        """Its id, chosen by the client."""
+        """Id of the member, chosen by the client."""
 
 
 M = TypeVar("M", bound=ModernMember)
 V = TypeVar("V")
 T = TypeVar("T")
-"""The target of a member."""
+"""Target of a member."""
 
 
 class GroupMetadata(Protocol):
-    """The record of the group itself, of any kind."""
+    """Record of the group itself, of any kind."""
 
     @property
     def epoch(self) -> int:
@@ -60,25 +60,25 @@ class GroupMetadata(Protocol):
 
     @property
     def metadata_hash(self) -> int:
-        """Hash of the topics of the group, as they were at the group epoch."""
+        """Hash of the group's topics at the group epoch."""
 
 
 class TargetMetadata(Protocol):
-    """The record of a target assignment as a whole."""
+    """Record of a target assignment as a whole."""
 
     @property
     def assignment_epoch(self) -> int:
-        """The group epoch that the target was made for."""
+        """Group epoch for which the target was computed."""
 
     @property
     def assignment_timestamp(self) -> int:
-        """Time in ms at which the target was made."""
+        """Time in ms at which the target was computed."""
 
 
 class Header(Struct, frozen=True):
-    """The epochs in the records of a group. `assignment_timestamp` is in ms, 0 where it is not known.
+    """Epochs in the records of a group. `assignment_timestamp` is in ms, 0 if it is unknown.
 
-    A target assignment is out of date while its epoch is below that of the group.
+    A target assignment is out of date while its epoch is below the group epoch.
     """
 
     group_epoch: int = FIRST_GROUP_EPOCH
@@ -90,11 +90,11 @@ class Header(Struct, frozen=True):
 class ModernGroup(ABC, Generic[M, T]):
     """A group whose members have epochs and targets, replayed from the log.
 
-    Each kind knows on which topics its group depends.
+    Each kind of group determines the topics on which it depends.
     """
 
     kind: ClassVar[str]
-    """The protocol type, and the type of group that ListGroups shows."""
+    """Protocol type, and the type of group that ListGroups shows."""
 
     def __init__(self, group_id: str, timeline: Timeline) -> None:
         self.group_id = group_id
@@ -104,18 +104,18 @@ class ModernGroup(ABC, Generic[M, T]):
         self._fresh_since: int | None = None
         """Group epoch from which the topics are known to match the hash."""
         self._seen: dict[str, TopicImage] = {}
-        """The topics at the last look."""
+        """Topics of the group at the last lookup."""
 
     # --- what the log says
 
     @property
     def header(self) -> Header:
-        """The latest epochs."""
+        """Latest epochs of the group."""
         return self._headers.get("") or Header()
 
     @property
     def committed_header(self) -> Header:
-        """The committed epochs, for descriptions."""
+        """Committed epochs of the group, for descriptions."""
         return self._headers.committed("") or Header()
 
     @property
@@ -125,17 +125,17 @@ class ModernGroup(ABC, Generic[M, T]):
 
     @property
     def assignment_epoch(self) -> int:
-        """The group epoch that the target assignment was made for."""
+        """Group epoch for which the target assignment was computed."""
         return self.header.assignment_epoch
 
     @property
     def is_stored(self) -> bool:
-        """Whether the log has a record of the group itself, beside those of its offsets."""
+        """Whether the log has a record of the group itself, in addition to records of its offsets."""
         return bool(len(self.members) or len(self.targets) or len(self._headers))
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no member."""
+        """Whether the group has no members."""
         return not len(self.members)
 
     @abstractmethod
@@ -162,7 +162,7 @@ class ModernGroup(ABC, Generic[M, T]):
         return committed.commit_timestamp
 
     def keep_alive(self, transition: GroupTransition, member_id: str) -> None:
-        """Do nothing (`Group.keep_alive`): only heartbeats are signs of life here."""
+        """Do nothing (`Group.keep_alive`): only heartbeats keep members of this kind of group alive."""
 
     def is_static(self, member_id: str) -> bool:  # noqa: ARG002 - not by the kind
         """Return False (`Group.is_static`): share and streams groups have no static members."""
@@ -184,7 +184,7 @@ class ModernGroup(ABC, Generic[M, T]):
     @property
     @abstractmethod
     def committed_state(self) -> Enum:
-        """The committed state, for descriptions; its value is what clients see."""
+        """Committed state of the group, for descriptions; clients see its value."""
 
     @abstractmethod
     def described_as_kind(self, config: GroupCoordinatorConfig) -> Any:
@@ -220,7 +220,7 @@ class ModernGroup(ABC, Generic[M, T]):
     def replay_member(
         self, member_id: str, value: V | None, offset: int, make: Callable[[str], M], add: Callable[[M, V], M]
     ) -> None:
-        """Apply the record of a member's wishes at `offset`, or its tombstone.
+        """Apply the record of a member's subscription and other fields at `offset`, or its tombstone.
 
         `add(member, value)` returns the member with the record's fields, and `make` a new member.
         """
@@ -232,10 +232,10 @@ class ModernGroup(ABC, Generic[M, T]):
     def replay_current(
         self, member_id: str, value: V | None, offset: int, make: Callable[[str], M], add: Callable[[M, V], M]
     ) -> None:
-        """Apply the record of a member's current assignment at `offset`.
+        """Apply the record of a member's current assignment at `offset`, or its tombstone.
 
-        Its tombstone leaves a member without an assignment, in the epoch of a member that has left, until the
-        tombstone of the member itself.
+        The tombstone leaves the member without an assignment, in the epoch of a member that has left, until
+        the tombstone of the member itself.
         """
         member = self.members.get(member_id)
         if value is not None:
@@ -255,9 +255,9 @@ class ModernGroup(ABC, Generic[M, T]):
     # --- topics that change
 
     def refresh_due(self, image: ClusterImage) -> bool:
-        """Return whether the topics of the group have changed since the last look.
+        """Return whether the topics of the group have changed since the last lookup.
 
-        The epoch is compared in case the last write was lost.
+        The epoch is compared too, in case the last write was lost.
         """
         if self._fresh_since is None or self.group_epoch < self._fresh_since:
             return True
@@ -265,12 +265,12 @@ class ModernGroup(ABC, Generic[M, T]):
         return any(seen.get(name) is not topics.get(name) for name in self.subscribed_names())
 
     def refreshed(self, group_epoch: int, names: Iterable[str], image: ClusterImage) -> None:
-        """Note that the topics were looked up, and that the next group epoch stands for them."""
+        """Record that the topics were looked up, and that the next group epoch corresponds to them."""
         self._fresh_since = group_epoch
         self._seen = {name: image.topics[name] for name in names if name in image.topics}
 
     def check_invariants(self) -> None:
-        """Assert what must always hold."""
+        """Assert the invariants of the group."""
         assert all(member_id == member.member_id for member_id, member in self.members.items())
 
 
@@ -278,7 +278,7 @@ G = TypeVar("G", bound="ModernGroup[Any, Any]")
 
 
 def find(shard: Groups, group_id: str, wanted: type[G]) -> G | Refusal:
-    """Find the group of this id and kind."""
+    """Return the group of this id and kind, or the refusal."""
     group: object = shard.groups.get(group_id)
     if isinstance(group, wanted):
         return group
@@ -287,7 +287,7 @@ def find(shard: Groups, group_id: str, wanted: type[G]) -> G | Refusal:
 
 
 def find_for_member(shard: Groups, group_id: str, wanted: type[G]) -> G | Refusal:
-    """Return the group of this id and kind, or the refusal of a member that does not join."""
+    """Return the group of this id and kind, or the refusal of a member that is not joining."""
     if shard.groups.get(group_id) is None:
         message = f"{wanted.kind.capitalize()} group {group_id} not found."
         return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, message)

@@ -1,4 +1,4 @@
-"""The parts of a heartbeat that several kinds of groups share: member epochs, refusals, the answer."""
+"""Parts of a heartbeat that several kinds of groups share: member epochs, refusals, the response."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 class Refusal(Struct, frozen=True):
-    """Error with its message, in place of a result."""
+    """Error and its message, in place of a result."""
 
     error: ErrorCode
     message: str | None = None
 
 
 def unknown_member(group_id: str, member_id: str) -> Refusal:
-    """Return the refusal of a member that the group does not have."""
+    """Return the refusal of a member that is not in the group."""
     return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group_id}.")
 
 
 def full_group(kind: str, max_size: int) -> Refusal:
-    """Return the refusal of one more member."""
+    """Return the refusal of a member that would exceed the maximum size of the group."""
     return Refusal(
         ErrorCode.GROUP_MAX_SIZE_REACHED,
         f"The {kind} group has reached its maximum capacity of {max_size} members.",
@@ -33,22 +33,24 @@ def full_group(kind: str, max_size: int) -> Refusal:
 
 
 JOIN = 0
-"""The epoch of a member that joins, or joins again after it was fenced."""
+"""Epoch in the heartbeat of a member that joins, or joins again after it was fenced."""
 
 LEAVE = -1
-"""The epoch of a member that leaves."""
+"""Epoch in the heartbeat of a member that leaves."""
 
 LEAVE_FOR_A_WHILE = -2
-"""The epoch of a static member that leaves and means to come back."""
+"""Epoch in the heartbeat of a static member that leaves and will return."""
 
 
 def epoch_refusal(
     kind: str, received: int, current: int, *, accepts_older: bool, why: str = ""
 ) -> Refusal | None:
-    """Return the refusal of a member in epoch `current` that sends epoch `received`, or None.
+    """Return the refusal of a member in epoch `current` that sends epoch `received`; None if the epoch is
+    accepted.
 
-    The answer to its last heartbeat may have been lost: `accepts_older` tells whether that explains an older
-    epoch, `why` says in words why not. `kind` is the name of the kind of group: "consumer", "share".
+    The response to the member's last heartbeat may have been lost: `accepts_older` says whether that explains
+    an older epoch, and `why` has the reason if it does not. `kind` is the name of the kind of group:
+    "consumer", "share".
     """
     if received in (JOIN, current) or (received < current and accepts_older):
         return None
@@ -61,7 +63,9 @@ def epoch_refusal(
 
 
 class HeartbeatAnswer(Struct, frozen=True):
-    """The epoch of a member; `assigned` is its assignment, if that has changed for the member."""
+    """Response to a heartbeat. `assigned` is the member's assignment, None if it has not changed for the
+    member.
+    """
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None

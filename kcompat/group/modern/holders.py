@@ -1,4 +1,4 @@
-"""The members that hold partitions or tasks, each of which only one member may have at a time."""
+"""Owners of partitions or tasks, each of which only one member may have at a time."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ if TYPE_CHECKING:
     from collections.abc import ItemsView, Iterable
 
 K = TypeVar("K")
-"""A partition, or a task."""
+"""Partition or task."""
 
 
 class Holders(Generic[K]):
-    """Member ids by partition or task.
+    """Owner of each partition or task, by member id.
 
     A replay may leave out a record that a later one of the same key replaces, as compaction does. The record
-    that takes a partition from one member may then come after the record that gives it to another, with
-    records of the first member in between. So a record gives a member only what it did not have before the
-    record, and takes only what it no longer has after it.
+    that takes a partition from one member may then follow the record that gives it to another, with records
+    of the first member in between. So a record gives a member only partitions that it did not have before the
+    record, and takes only those that it no longer has after it.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Holders(Generic[K]):
         return self._members.get(what)
 
     def changed(self, member_id: str, before: Iterable[K], after: Iterable[K]) -> None:
-        """Note that a member has `after` in place of `before`."""
+        """Record that a member has `after` in place of `before`."""
         had, has = set(before), set(after)
         for what in had - has:
             if self._members.get(what) == member_id:

@@ -1,4 +1,4 @@
-"""A kind of group to which the broker assigns, as one value."""
+"""Description of a kind of group to which the broker assigns, as one value."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ if TYPE_CHECKING:
 
 
 class HeartbeatRequest(Protocol):
-    """The fields that the heartbeats of all kinds have."""
+    """Fields that the heartbeats of all kinds of groups have."""
 
     @property
     def group_id(self) -> str:
-        """The id of the group."""
+        """Id of the group."""
 
     @property
     def member_epoch(self) -> int:
-        """The epoch of the member, or what it is about to do: see `kcompat.group.modern.heartbeat`."""
+        """Epoch of the member, or one of the special values in `kcompat.group.modern.heartbeat`."""
 
 
 Q = TypeVar("Q", bound=HeartbeatRequest)
-"""A heartbeat request."""
+"""Type of a heartbeat request."""
 A = TypeVar("A")
-"""The answer to a heartbeat."""
+"""Type of the response to a heartbeat."""
 D = TypeVar("D")
-"""The description of a group by the API of its kind."""
+"""Type of a group's description by the API of its kind."""
 
 
 class ModernKind(Struct, Generic[Q, A, D], frozen=True):
-    """A kind of group: the parts in which it differs from the others."""
+    """A kind of group: the functions in which it differs from other kinds."""
 
     group: type[ModernGroup[Any, Any]]
     records: ModernRecords[Any, Any]
     request_refusal: Callable[[Q, GroupCoordinatorConfig], Refusal | None]
-    """Returns the refusal of a heartbeat that is wrong in any state of its group, or None."""
+    """Returns the refusal of a heartbeat that is invalid in any state of its group, or None."""
     leave: Callable[[GroupTransition, Q], A | Refusal]
     """Handles a heartbeat of a member that leaves."""
     go_on: Callable[[GroupTransition, Q], A | Refusal]
     """Handles a heartbeat of a member that joins or stays."""
     refused: Callable[[ErrorCode, str | None], A]
-    """Makes the answer to a heartbeat that is refused."""
+    """Makes the response to a heartbeat that is refused."""
     undescribed: Callable[[str, ErrorCode, str | None], D]
-    """Makes the description of a group by its id if there is an error instead."""
+    """Makes the description of a group that cannot be described, from its id and the error."""
 
     def heartbeat(self, transition: GroupTransition, request: Q) -> A:
         """Handle the heartbeat of a member."""
@@ -64,7 +64,10 @@ class ModernKind(Struct, Generic[Q, A, D], frozen=True):
         return outcome
 
     def describe(self, shard: Groups, group_id: str) -> D:
-        """Describe a group; GROUP_ID_NOT_FOUND if there is none, or one of another kind."""
+        """Return the description of a group.
+
+        The error is GROUP_ID_NOT_FOUND if the group does not exist or is of another kind.
+        """
         group = find(shard, group_id, self.group)
         if isinstance(group, Refusal):
             return self.undescribed(group_id, group.error, group.message)

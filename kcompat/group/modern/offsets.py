@@ -1,4 +1,4 @@
-"""Checks of clients that commit and fetch offsets of a group whose members have epochs."""
+"""Checks of clients that commit or fetch offsets of a group whose members have epochs."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class MemberWithEpoch(Protocol):
 
     @property
     def member_epoch(self) -> int:
-        """The epoch of the member."""
+        """Epoch of the member."""
 
 
 M = TypeVar("M", bound=MemberWithEpoch)
 
 
 def need_be_no_member(request: CommitRequest, *, is_empty: bool) -> bool:
-    """Return whether the request may name no member.
+    """Return whether the request may come from a client that names no member.
 
-    An administrator names none in a group without members, and producers before KIP-447 name none at all.
+    An administrator names none in a group without members, and producers before KIP-447 never name one.
     """
     if request.generation < 0 and is_empty:
         return True
@@ -41,9 +41,9 @@ def need_be_no_member(request: CommitRequest, *, is_empty: bool) -> bool:
 def reader(
     members: TimelineDict[str, M], member_id: str | None, member_epoch: int
 ) -> tuple[M | None, ErrorCode]:
-    """Return the member that fetches offsets, None if the client is no member.
+    """Return the member that fetches offsets, None if the client is not a member, and the error.
 
-    The committed state decides, as the answer has committed offsets.
+    The committed state is used, because the response has committed offsets.
     """
     if member_id is None and member_epoch < 0:
         return None, ErrorCode.NONE

@@ -1,4 +1,4 @@
-"""Settings of one group: the broker's for its kind, overridden by the group's own."""
+"""Settings of one group: those of the broker for its kind, overridden by the group's own configs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 INT_MAX = 2**31 - 1
 
 Bounds = tuple[int, int]
-"""Least and greatest value that a group may set."""
+"""Least and greatest value that a group may set for a config."""
 
 C = TypeVar("C", bound="KindConfig")
 
@@ -27,19 +27,21 @@ class KindConfig(Protocol):
 
 
 def settings_of(image: ClusterImage, broker: C, group_id: str) -> C:
-    """Return the effective settings of a group; `broker` are those of its kind."""
+    """Return the effective settings of a group; `broker` are the broker's settings for its kind."""
     return broker.of_group(image.configs(GROUPS, group_id))
 
 
 def bounds(get: Callable[[str], Any], kind: str, name: str) -> Bounds:
-    """Return the bounds that the broker sets for a kind of group, by Kafka's names."""
+    """Return the bounds that the broker sets for a group config; `kind` and `name` are parts of
+    Kafka's keys.
+    """
     return get(f"group.{kind}.min.{name}"), get(f"group.{kind}.max.{name}")
 
 
 def own_numbers(own: Mapping[str, str], limits: Iterable[tuple[str, str, Bounds]]) -> dict[str, int]:
-    """Return the numbers that a group has set, clamped to the broker's current bounds, by their fields.
+    """Return the numbers that a group has set, by field name, clamped to the broker's current bounds.
 
-    `limits` are the names of keys, their fields and their bounds.
+    `limits` has the key, the field name and the bounds of each number.
     """
     return {
         field: min(max(int(own[name]), least), most) for name, field, (least, most) in limits if name in own

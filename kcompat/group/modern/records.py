@@ -1,4 +1,4 @@
-"""Records of groups with assignments by the broker, written and replayed.
+"""Records of groups to which the broker assigns: writing and replay.
 
 The kinds differ in the classes of their records, and in the content of a member and its target.
 """
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
     from kcompat.protocol.message import Message
 
     RecordClasses = tuple[type[Message], type[Message]]
-    """The classes of a record's key and value."""
+    """Classes of a record's key and value."""
     Replay = Callable[[Any, Any, Any, int], None]
     """`replay(group, key, value, offset)` applies one record; a value of None is a tombstone."""
 
 M = TypeVar("M")
-"""The type of a member."""
+"""Type of a member."""
 T = TypeVar("T")
-"""The target of a member."""
+"""Type of a member's target."""
 
 
 class ModernRecords(ABC, Generic[M, T]):
     """Records of one kind of group: their classes, and the conversion of members and targets."""
 
     group: ClassVar[RecordClasses]
-    """The group epoch, and the hash of the topics that it stands for."""
+    """Record of the group epoch, and of the hash of the topics at that epoch."""
     member: ClassVar[RecordClasses]
-    """The subscription of a member, and its other wishes."""
+    """Record of a member's subscription and other fields."""
     target_epoch: ClassVar[RecordClasses]
-    """The group epoch that the target assignment was made for, and when that was."""
+    """Record of the group epoch for which the target assignment was computed, and the time of that."""
     target: ClassVar[RecordClasses]
-    """The target of a member."""
+    """Record of a member's target."""
     current: ClassVar[RecordClasses]
-    """The current assignment of a member."""
+    """Record of a member's current assignment."""
     others: ClassVar[Mapping[RecordClasses, Replay]]
-    """Records that only this kind has."""
+    """Records that only this kind of group has, with the functions that replay them."""
 
     def __init__(self) -> None:
         replays: dict[RecordClasses, Replay] = {
@@ -62,15 +62,15 @@ class ModernRecords(ABC, Generic[M, T]):
 
     @abstractmethod
     def new_member(self, member_id: str) -> M:
-        """Return a member without any fields yet."""
+        """Return a member in which only the id is set."""
 
     @abstractmethod
     def member_value(self, member: M) -> Message:
-        """Return the record of a member's wishes."""
+        """Return the record of a member's subscription and other fields."""
 
     @abstractmethod
     def with_member(self, member: M, value: Any) -> M:
-        """Return the member with the wishes of the record."""
+        """Return the member with the fields of the record."""
 
     @abstractmethod
     def current_value(self, member: M) -> Message:
@@ -91,7 +91,7 @@ class ModernRecords(ABC, Generic[M, T]):
     # --- writing
 
     def write_member(self, transition: GroupTransition, group_id: str, member: Any) -> None:
-        """Write a member's wishes."""
+        """Write the record of a member's subscription and other fields."""
         transition.write(_key(self.member, group_id, member.member_id), self.member_value(member))
 
     def write_current(self, transition: GroupTransition, group_id: str, member: Any) -> None:
@@ -105,15 +105,15 @@ class ModernRecords(ABC, Generic[M, T]):
     def write_target_epoch(
         self, transition: GroupTransition, group_id: str, epoch: int, timestamp_ms: int
     ) -> None:
-        """Write the group epoch that the targets are for, and the time at which they were made."""
+        """Write the group epoch for which the targets were computed, and the time of the computation."""
         transition.write(_key(self.target_epoch, group_id), _value(self.target_epoch, epoch, timestamp_ms))
 
     def write_epoch(self, transition: GroupTransition, group_id: str, *fields: Any) -> None:
-        """Write the record of the group: its epoch, the hash of its topics, and the fields of the kind."""
+        """Write the record of the group: its epoch, the hash of its topics, and the fields of its kind."""
         transition.write(_key(self.group, group_id), _value(self.group, *fields))
 
     def bury_member(self, transition: GroupTransition, group_id: str, member_id: str) -> None:
-        """Write the tombstones of a member: current assignment, target and wishes."""
+        """Write the tombstones of a member: its current assignment, its target, and the member itself."""
         for classes in (self.current, self.target, self.member):
             transition.write(_key(classes, group_id, member_id), None)
 
@@ -124,7 +124,7 @@ class ModernRecords(ABC, Generic[M, T]):
         member_ids: Iterable[str],
         others: Iterable[Message] = (),
     ) -> None:
-        """Write the tombstones of a whole group; `others` are the keys of records that only the kind has."""
+        """Write the tombstones of a whole group; `others` are the keys of records that only this kind has."""
         for member_id in member_ids:
             self.bury_member(transition, group_id, member_id)
         transition.write(_key(self.target_epoch, group_id), None)
@@ -137,8 +137,8 @@ class ModernRecords(ABC, Generic[M, T]):
     def replay(self, group: ModernGroup[Any, Any], record: CoordinatorRecord, offset: int) -> None:
         """Apply one record, whose key is of one of `classes`, to its group.
 
-        Compaction keeps the last record of each key where it stands, so a tombstone may come without its
-        record, and the records of one member may come apart.
+        Compaction keeps only the last record of each key, in its place, so a tombstone may come without its
+        record, and the records of one member may be far apart.
         """
         key, value = record
         self._replays[type(key)](group, key, value, offset)
@@ -161,7 +161,7 @@ class SubscribedRecords(ModernRecords[M, Mapping[bytes, frozenset[int]]]):
     """Records of a kind of group that assigns partitions."""
 
     target_row: ClassVar[type[Any]]
-    """The class of one topic in the record of a target."""
+    """Class of the row for one topic in the record of a target."""
 
     def target_value(self, target: Mapping[bytes, frozenset[int]]) -> Message:
         rows = [self.target_row(topic_id, sorted(indexes)) for topic_id, indexes in target.items()]

@@ -1,6 +1,7 @@
-"""State that consumer and share groups share: members subscribe to topics, and targets are partitions.
+"""State of groups whose members subscribe to topics and whose targets are partitions: consumer and share
+groups.
 
-Kafka's counterpart: the part of `ModernGroup` that knows subscriptions.
+Kafka's counterpart: the part of `ModernGroup` that handles subscriptions.
 """
 
 from __future__ import annotations
@@ -62,11 +63,11 @@ class SubscribedGroup(ModernGroup[M, Mapping[bytes, frozenset[int]]]):
         super().remove_member(member_id, offset)
 
     def _count(self, member: M, by: int) -> None:
-        """Count a member's subscription once more, or once less."""
+        """Add `by` (1 or -1) to the counts of the topics that a member subscribes to."""
         count_topics(self._subscribers, member.subscribed_topics, by)
 
     def check_invariants(self) -> None:
-        """Assert what must always hold."""
+        """Assert the invariants of the group."""
         super().check_invariants()
         members = self.members.values()
         subscribed = Counter(name for member in members for name in member.subscribed_topics)

@@ -1,4 +1,4 @@
-"""The next target assignment: the input of the assignor, and the changes in its result.
+"""Computation of the next target assignment: the input of the assignor, and the changes in its result.
 
 Kafka's counterpart: `TargetAssignmentBuilder`.
 """
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def may_assign_again(header: Header, interval_ms: int, now_ms: int) -> bool:
-    """Return whether a target assignment may be made: `interval_ms` after the last one, or at once if its
+    """Return whether a new target assignment may be made: `interval_ms` after the last one, or at once if its
     time is unknown.
     """
     last_ms = header.assignment_timestamp
@@ -28,13 +28,13 @@ def may_assign_again(header: Header, interval_ms: int, now_ms: int) -> bool:
 
 
 def assign(assignor: Assignor, spec: GroupSpec) -> dict[str, Mapping[bytes, frozenset[int]]]:
-    """Return the target of each member of the group, empty for those that the assignor does not name."""
+    """Return the target of each member of the group, empty for members that the assignor leaves out."""
     found = assignor.assign(spec)
     return {member_id: found.get(member_id, NO_PARTITIONS) for member_id in spec.members}
 
 
 def news(known: TimelineDict[str, T], targets: Mapping[str, T]) -> Iterator[tuple[str, T]]:
-    """Return the targets that have changed, including those of members without a known target."""
+    """Return the targets that have changed, including those of members without a previous target."""
     for member_id, target in targets.items():
         if known.get(member_id) != target:
             yield member_id, target

@@ -1,6 +1,6 @@
 """The hash by which groups detect changes of their topics.
 
-Groups carry the hash in their records, so it is the same number as Kafka's for the same cluster. Kafka's
+Groups have the hash in their records, so it is the same number as Kafka's for the same cluster. Kafka's
 counterparts: `Utils.computeTopicHash` and `computeGroupHash`.
 """
 
@@ -23,7 +23,9 @@ _LONG = struct.Struct("<q")
 
 
 def existing(image: ClusterImage, names: Iterable[str]) -> Iterator[TopicImage]:
-    """Return the topics that exist and have an id; one of a Kafka before 2.8 has none and is not assigned."""
+    """Return the topics that exist and have an id; topics made by Kafka before 2.8 have none and are not
+    assigned.
+    """
     for name in names:
         topic = image.topics.get(name)
         if topic is not None and topic.topic_id != ZERO_UUID:
@@ -31,7 +33,7 @@ def existing(image: ClusterImage, names: Iterable[str]) -> Iterator[TopicImage]:
 
 
 def existing_ids(image: ClusterImage, names: Iterable[str]) -> frozenset[bytes]:
-    """Return the ids of those of the topics that exist."""
+    """Return the ids of the topics that exist."""
     return frozenset(topic.topic_id for topic in existing(image, names))
 
 
@@ -44,7 +46,7 @@ class TopicHashes:
         self._known: dict[str, tuple[TopicImage, int]] = {}
 
     def of(self, names: Iterable[str], image: ClusterImage) -> int:
-        """Return the hash of all of the topics that exist; 0 if none does."""
+        """Return the hash of all existing topics among `names`; 0 if none exists."""
         hashes = {topic.name: self._hash(topic, image) for topic in existing(image, names)}
         if not hashes:
             return 0
@@ -60,7 +62,9 @@ class TopicHashes:
 
 
 def topic_hash(topic: TopicImage, image: ClusterImage) -> int:
-    """Return the hash of id, name, number of partitions, and the racks of each partition's replicas."""
+    """Return the hash of a topic's id, name, number of partitions, and the racks of each partition's
+    replicas.
+    """
     parts = [_HASH_FORM, topic.topic_id[7::-1], topic.topic_id[:7:-1], _text(topic.name)]
     parts.append(_INT.pack(len(topic.partitions)))
     for index, partition in topic.partitions.items():
@@ -82,5 +86,5 @@ def _length(text: str) -> int:
 
 
 def _text(text: str) -> bytes:
-    """Return a string as Kafka's hash reads it: its UTF-16 code units, then their number."""
+    """Return a string as Kafka's hash reads it: its UTF-16 code units, followed by their number."""
     return text.encode("utf-16-le", "surrogatepass") + _INT.pack(_length(text))

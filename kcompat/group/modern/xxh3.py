@@ -1,7 +1,7 @@
 """XXH3 with 64 bits and seed 0, over bytes: the hash of topic metadata in Kafka's groups.
 
-A hash is computed when a group's topics change, over a few bytes a partition, which needs no dependency. The
-constants and the order of steps are those of the XXH3 specification.
+A hash is computed only when a group's topics change, over a few bytes for each partition, so a pure-Python
+implementation is fast enough. The constants and the order of steps are those of the XXH3 specification.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _long(data: bytes) -> int:
 
 
 def xxh3_64(data: bytes) -> int:
-    """Return the hash as a signed 64-bit number, as Java has it."""
+    """Return the hash as a signed 64-bit number, as Java represents it."""
     size = len(data)
     if size <= 16:
         value = _up_to_16(data)

@@ -268,7 +268,7 @@ class Fetcher:
             self._disk_failed(key, fault, now_ms)
             return
         if self._states.get(key) is not state:
-            return  # that was all it was followed for
+            return  # the records completed the copy, which is no longer fetched
         state.failures = 0
         state.lag = max(0, answer.high_watermark - log.log_end_offset)
         if log.is_held(state.lag):

@@ -80,7 +80,7 @@ class IsrProposals:
         )
         if not self._is_busy:
             self._is_busy = True
-            self._later(0)  # what else the same event brings goes along
+            self._later(0)  # after the event, to include all its proposals
 
     def close(self) -> None:
         """Drop all proposals, and send no more."""

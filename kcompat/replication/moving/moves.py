@@ -145,7 +145,7 @@ class Moves:
             with self._reported(key):
                 self._logs.set_aside(future, "is of another topic of this name")
             return
-        if future.topic_id == ZERO_UUID:  # a crash left it without
+        if future.topic_id == ZERO_UUID:  # a crash left the copy without an id
             with self._reported(key):
                 future.assign_topic_id(partition.topic_id)
         if partition.log.hole is not None:

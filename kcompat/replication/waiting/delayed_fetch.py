@@ -120,7 +120,7 @@ class DelayedFetch:
 
     @property
     def keys(self) -> list[Hashable]:
-        """Return the partitions to wait on, as found by `must_answer`."""
+        """Partitions to wait on, as found by `must_answer`."""
         return list(self._sizes)
 
     def try_complete(self, key: Hashable) -> Results | None:

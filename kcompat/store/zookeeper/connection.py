@@ -101,7 +101,7 @@ class EnsembleConnection:
             if self._is_over:
                 self._handler.put(partial(answered, None, SessionExpiredError()))
                 return
-            if not self._client.connected:  # kazoo would keep it, and send it before what was lost
+            if not self._client.connected:  # kazoo would send it before lost requests
                 self._handler.put(partial(answered, None, ConnectionLoss()))
                 return
             result = send(self._client)

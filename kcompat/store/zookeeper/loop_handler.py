@@ -117,12 +117,12 @@ class LoopHandler:
         """Do nothing: callbacks that were queued are still called."""
 
     def _run(self) -> None:
-        self._is_woken = False  # first: what is put from here on wakes the loop again
+        self._is_woken = False  # first, so that later callbacks wake the loop again
         while self._posted:
             with contained("an answer of ZooKeeper"):
                 self._posted.popleft()()
 
 
 def _has_decrypted(connection: Any) -> bool:
-    pending = getattr(connection, "pending", None)  # of an encrypted one alone
+    pending = getattr(connection, "pending", None)  # only TLS sockets have it
     return pending is not None and pending() > 0

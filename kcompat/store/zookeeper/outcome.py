@@ -89,7 +89,7 @@ def judge(sent: Sent, found: Found) -> Made | Verdict:
     if _MAYBE in evidence or len(ids) > 1:
         return Verdict.UNKNOWN
     if not evidence:
-        return Verdict.NOT_MADE  # nothing but checks: they may be made again
+        return Verdict.NOT_MADE  # only checks, which may be repeated
     zxid = ids.pop() if ids else None
     conditions = _conditions(sent.ops, zxid, found)
     return Made(_results(sent.ops, zxid, found), zxid or 0) if conditions is None else conditions
@@ -221,7 +221,7 @@ def _conditions(ops: Sequence[Op], zxid: int | None, found: Found) -> Verdict | 
             if zxid is None:
                 return Verdict.UNKNOWN
             if node[1].mzxid <= zxid:
-                return Verdict.NOT_MADE  # another made the same change
+                return Verdict.NOT_MADE  # another session made the same change
     return None
 
 

@@ -121,7 +121,7 @@ class Requests:
             if not request.answer.done():
                 request.answer.set_result(value)
         elif isinstance(error, ConnectionLoss):
-            self._is_open = False  # the state says so in a moment
+            self._is_open = False  # the change of state follows
             request.losses += 1
             self._lost.append(request)
             return
@@ -141,7 +141,7 @@ class Requests:
                     await self._settle(request, request.ops)
                     self._lost.remove(request)
         except ConnectionLoss:
-            return  # another connection, another recovery
+            return  # the next connection starts another recovery
         reads, self._lost = self._lost, []
         self._waiting.extendleft(reversed(reads))
         self._is_open = True
@@ -180,7 +180,7 @@ class Requests:
                 f"ZooKeeper broke {request.losses} connections instead of answering a transaction"
             )
         request.seen = self._connection.last_zxid
-        request.losses += 1  # unless the answer comes
+        request.losses += 1  # counted before the response, which may be lost again
         return await self._at_once(request.send)
 
     async def _find(self, ops: Sequence[Op]) -> Found:

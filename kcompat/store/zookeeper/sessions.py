@@ -108,7 +108,7 @@ class ZooKeeperSession(Session):
         """Create the nodes of the chroot that do not exist."""
         if await self.exists("/") is None:
             for create in self._translation.create_chroot():
-                with suppress(KazooNodeExistsError, NoAuthError):  # an upper one may belong to others
+                with suppress(KazooNodeExistsError, NoAuthError):  # another client may own an upper node
                     await self._requests.read(create)
 
     async def renew(self) -> None:
@@ -149,7 +149,7 @@ class ZooKeeperSession(Session):
         match state:
             case SessionState.CONNECTED:
                 self._session_id = self._connection.session_id
-                self._watches.resume()  # before anything is read that they shall tell the changes of
+                self._watches.resume()  # before the caller reads nodes that it watches
                 self._listeners.tell(None, state)
                 self._requests.open()
                 if not self._connected.done():

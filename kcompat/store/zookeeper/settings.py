@@ -80,7 +80,7 @@ class ZooKeeperTls(Struct, frozen=True):
                 context.load_cert_chain(self.keystore, password=self.keystore_password or "")
         except KeyError as error:
             raise StoreUnavailableError(f"zookeeper.ssl: there is no TLS version {error}") from error
-        except OSError as error:  # of ssl, too
+        except OSError as error:  # includes SSLError
             files = " and ".join(name for name in (self.truststore, self.keystore) if name)
             raise StoreUnavailableError(
                 f"zookeeper.ssl: {files or 'the settings'} cannot be used, PEM files are needed: {error}"

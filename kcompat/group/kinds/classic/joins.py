@@ -200,7 +200,7 @@ def _replace_static(
 
         def stored(transition: GroupTransition, error: ErrorCode) -> None:
             if member.join is not promise:
-                return  # answered meanwhile, by a rebalance or as the member came back once more
+                return  # a rebalance or a newer join of the member has answered it
             group.take_join(member)
             if error == ErrorCode.NONE:
                 transition.answer(

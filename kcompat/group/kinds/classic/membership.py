@@ -107,7 +107,7 @@ def _store(transition: GroupTransition, group: ClassicGroup, assignments: dict[s
 
     def stored(transition: GroupTransition, error: ErrorCode) -> None:
         if not group.is_in(ClassicState.COMPLETING_REBALANCE) or group.generation != generation:
-            return  # a rebalance has begun meanwhile and answered all syncs
+            return  # a rebalance that began since has answered all syncs
         if error == ErrorCode.NONE:
             group.transition_to(ClassicState.STABLE, transition.now_ms)
             rebalance.answer_syncs(transition, group, ErrorCode.NONE)

@@ -36,7 +36,7 @@ def prepare(transition: GroupTransition, group: ClassicMembers) -> None:
     if group.is_in(ClassicState.COMPLETING_REBALANCE):
         answer_syncs(transition, group, ErrorCode.REBALANCE_IN_PROGRESS)
         for member in group.members.values():
-            member.assignment = b""  # it was of the generation before
+            member.assignment = b""  # it belonged to the previous generation
     transition.shard.timers.cancel(_sync_key(group))
     was_empty = group.is_in(ClassicState.EMPTY)
     group.transition_to(ClassicState.PREPARING_REBALANCE, transition.now_ms)

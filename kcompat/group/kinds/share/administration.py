@@ -1,8 +1,9 @@
 """Changes of share groups by administrators: deletion, and new start offsets.
 
-The share coordinator changes the state that it keeps. The group coordinator records here what it asks for, so
-that the request can be repeated. Kafka's counterparts: `GroupCoordinatorShard.sharePartitionDeleteRequests`,
-`initiateDeleteShareGroupOffsets`, `completeDeleteShareGroupOffsets`; `alterShareGroupOffsets`.
+The share coordinator changes the state of share partitions. The group coordinator records its requests to it
+here, so that they can be repeated. Kafka's counterparts:
+`GroupCoordinatorShard.sharePartitionDeleteRequests`, `initiateDeleteShareGroupOffsets`,
+`completeDeleteShareGroupOffsets`; `alterShareGroupOffsets`.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ NON_EMPTY = Refusal(ErrorCode.NON_EMPTY_GROUP, ErrorCode.NON_EMPTY_GROUP.message
 
 
 def begin_to_delete(transition: GroupTransition, group_id: str) -> StateDeletion:
-    """Begin the deletion of a group: return all share partitions that the share coordinator has of it.
+    """Begin the deletion of a group: return all share partitions for which the share coordinator has state.
 
-    Nothing is returned for a group that does not exist or is of another kind.
+    The result is empty if the group does not exist or is of another kind.
     """
     group = find(transition.shard, group_id, ShareGroup)
     if isinstance(group, Refusal):
@@ -78,7 +79,7 @@ def begin_to_delete_offsets(
 
 
 def complete_offset_deletion(transition: GroupTransition, group_id: str, topic_ids: Iterable[bytes]) -> None:
-    """Note that the share coordinator has deleted the state of these topics."""
+    """Record that the share coordinator has deleted the state of these topics."""
     group = find(transition.shard, group_id, ShareGroup)
     if not isinstance(group, Refusal) and group.knows_topics:
         RECORDS.write_initialization(transition, group_id, group.initialization.with_deleted(topic_ids))
@@ -87,7 +88,7 @@ def complete_offset_deletion(transition: GroupTransition, group_id: str, topic_i
 def begin_to_alter(
     transition: GroupTransition, group_id: str, offsets: Mapping[str, Mapping[int, int]]
 ) -> OffsetChange:
-    """Begin AlterShareGroupOffsets: return the share partitions to initialize anew.
+    """Begin AlterShareGroupOffsets: return the share partitions to initialize again.
 
     The group need not exist yet. Partitions and topics that do not exist are left out.
     """
@@ -110,7 +111,10 @@ def begin_to_alter(
 
 
 def completed(transition: GroupTransition, group_id: str, topics: Mapping[bytes, TopicPartitions]) -> None:
-    """Note that these share partitions have state: members may get them. Deleted ones are left out."""
+    """Record that these share partitions have state, so that members may get them.
+
+    Partitions of topics that no longer exist are left out.
+    """
     group = find(transition.shard, group_id, ShareGroup)
     if not isinstance(group, Refusal):
         image = transition.shard.image()
@@ -120,7 +124,9 @@ def completed(transition: GroupTransition, group_id: str, topics: Mapping[bytes,
 
 
 def given_up(transition: GroupTransition, group_id: str, topics: Mapping[bytes, TopicPartitions]) -> None:
-    """Note that the share coordinator did not initialize these: the next heartbeat asks again."""
+    """Record that the share coordinator did not initialize these share partitions; the next heartbeat
+    requests it again.
+    """
     group = find(transition.shard, group_id, ShareGroup)
     if isinstance(group, Refusal) or not group.initialization.initializing:
         return
@@ -128,7 +134,7 @@ def given_up(transition: GroupTransition, group_id: str, topics: Mapping[bytes, 
 
 
 def forget_topics(transition: GroupTransition, gone: Collection[bytes]) -> None:
-    """Forget topics that were deleted; the share coordinator learns of the deletion by itself."""
+    """Forget the share partitions of deleted topics, whose state the share coordinator deletes by itself."""
     for group_id in list(transition.shard.groups):
         group = find(transition.shard, group_id, ShareGroup)
         if isinstance(group, Refusal):

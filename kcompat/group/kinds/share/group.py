@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class ShareGroup(ShareMembers):
     """A share group; `Group` documents the methods that all kinds have.
 
-    A share group has no committed offsets: the share coordinator keeps its position in each partition.
+    A share group has no committed offsets: the share coordinator stores its position in each partition.
     """
 
     # --- coming and going
@@ -66,7 +66,7 @@ class ShareGroup(ShareMembers):
 
     @property
     def is_deserted(self) -> bool:
-        """Return False (`Group.is_deserted`) for a stored share group, which is kept until it is deleted."""
+        """False (`Group.is_deserted`) for a stored share group, which is kept until it is deleted."""
         return not self.is_stored
 
     @property
@@ -74,8 +74,8 @@ class ShareGroup(ShareMembers):
         return False
 
     def write_tombstones(self, transition: GroupTransition) -> None:
-        """Write the group's tombstones (`Group.write_tombstones`); its state at the share coordinator is gone
-        already.
+        """Write the group's tombstones (`Group.write_tombstones`), after the share coordinator has deleted
+        its state.
         """
         RECORDS.bury_all(transition, self.group_id)
 
@@ -95,8 +95,10 @@ class ShareGroup(ShareMembers):
 
 
 def find_or_make(shard: Groups, group_id: str) -> ShareGroup | Refusal:
-    """Find the share group of this id, or make one where there is no group: it comes to be when its first
-    records are replayed. A group of another kind stays what it is.
+    """Return the share group with this id, or a new one if there is no group; the refusal for a group of
+    another kind.
+
+    A new group is added to the shard when its first records are replayed.
     """
     if shard.groups.get(group_id) is None:
         return ShareGroup(group_id, shard.timeline)
@@ -116,7 +118,7 @@ def _described(member: ShareMember) -> DescribedSharer:
 
 
 def fence(transition: GroupTransition, group: ShareMembers, member: ShareMember) -> None:
-    """Remove a member: the group needs another target assignment."""
+    """Remove a member, so that the group needs a new target assignment."""
     RECORDS.bury_member(transition, group.group_id, member.member_id)
     subscribers = Counter(group.subscribers)
     count_topics(subscribers, member.subscribed_topics, -1)
@@ -127,7 +129,9 @@ def fence(transition: GroupTransition, group: ShareMembers, member: ShareMember)
 
 
 def keep_alive(transition: GroupTransition, group_id: str, member_id: str) -> None:
-    """Restart the session of a member: it is removed unless it heartbeats within its session timeout."""
+    """Restart the session of a member: it is removed unless it sends a heartbeat within its session
+    timeout.
+    """
     timeout_ms = settings_of(
         transition.shard.image(), transition.shard.config.share, group_id
     ).session_timeout_ms

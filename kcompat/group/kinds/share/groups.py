@@ -1,11 +1,11 @@
-"""Requests about share groups that need the state of share partitions beyond the group.
+"""Requests to share groups that involve the share coordinator's state of their partitions.
 
-The group coordinator keeps the members of a group, and which share partitions have begun; the share
-coordinator keeps the position of each share partition. A change of both is written by the group coordinator
-first, then done by the share coordinator, then noted as done: a request that comes after a failure in between
-finds what is left.
+The group coordinator stores the members of a group and which share partitions are initialized; the share
+coordinator stores the position of each share partition. A change of both is first written by the group
+coordinator, then made by the share coordinator, then recorded as made: a request that is repeated after a
+failure in between completes the remaining steps.
 
-Kafka's counterpart: the part of `GroupCoordinatorService` that speaks with the `Persister`.
+Kafka's counterpart: the part of `GroupCoordinatorService` that uses the `Persister`.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 NO_LAG = -1
-"""The lag of a share partition whose position is unknown."""
+"""Lag of a share partition whose position is unknown."""
 
 PartitionOutcomes = dict[tuple[str, int], Outcome]
 
 
 class StartOffset(NamedTuple):
-    """Start offset of a share partition, and the number of records after it that are still to be
+    """Start offset of a share partition, and the number of records from there on that are still to be
     delivered.
     """
 
@@ -70,7 +70,7 @@ StartOffsets = dict[tuple[str, int], StartOffset]
 
 
 class AlteredOffsets(NamedTuple):
-    """Error that refuses all alterations; or the outcome of each partition that exists."""
+    """Error that refuses all alterations, or the outcome of each partition that exists."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
@@ -78,7 +78,7 @@ class AlteredOffsets(NamedTuple):
 
 
 class DeletedOffsets(NamedTuple):
-    """Error that refuses all deletions; or the outcome of each topic by name."""
+    """Error that refuses all deletions, or the outcome of each topic by name."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
@@ -89,11 +89,11 @@ class Ends(Protocol):
     """Port to the end offsets of partitions."""
 
     def of(self, topic: str, index: int) -> Promise[End]:
-        """Return the end offset of one partition."""
+        """Return a promise of the end offset of one partition."""
 
 
 class Operations(Protocol):
-    """Operations on groups: `kcompat.group.coordinator.GroupCoordinator`."""
+    """Operations on groups, as `kcompat.group.coordinator.GroupCoordinator` offers them."""
 
     def write(
         self,
@@ -101,17 +101,21 @@ class Operations(Protocol):
         decide: Callable[[GroupTransition], T | Promise[T]],
         failed: Callable[[ErrorCode], T],
     ) -> Promise[T]:
-        """Run an operation on the shard of a group; `failed` makes a response of an error of the runtime."""
+        """Run a writing operation on the shard of a group; `failed` converts an error of the runtime to a
+        response.
+        """
 
     def read(self, group_id: str, query: Callable[[Groups], T], failed: Callable[[ErrorCode], T]) -> T:
-        """Query the shard of a group at once."""
+        """Run a query on the shard of a group at once; `failed` converts an error of the runtime to a
+        response.
+        """
 
     def modern_heartbeat(self, kind: ModernKind[Q, A, D], request: Q) -> Promise[A]:
-        """Serve the heartbeat of a member."""
+        """Handle the heartbeat of a member."""
 
 
 class ShareGroups:
-    """The share groups that one broker coordinates, with the state of their partitions."""
+    """Share groups that one broker coordinates, with the state of their partitions."""
 
     def __init__(
         self,
@@ -130,8 +134,9 @@ class ShareGroups:
     # --- members
 
     def heartbeat(self, request: ShareHeartbeatRequest) -> Promise[HeartbeatAnswer]:
-        """Serve ShareGroupHeartbeat. New share partitions are initialized after the answer, which does not
-        depend on them.
+        """Handle ShareGroupHeartbeat.
+
+        New share partitions are initialized after the response, which does not depend on them.
         """
         heartbeat = self._groups.modern_heartbeat(SHARE_KIND, request)
         return heartbeat.map(partial(self._begin_after_heartbeat, request.group_id))
@@ -142,7 +147,7 @@ class ShareGroups:
         return outcome.answer
 
     def _begin_for_members(self, group_id: str, begin: Begin) -> None:
-        """Initialize share partitions without a start offset: it is found when records are first fetched."""
+        """Initialize share partitions without a start offset, which is determined at the first fetch."""
         rows = {
             (topic_id, index): NO_OFFSET
             for topic_id, (_, indexes) in begin.topics.items()
@@ -151,7 +156,7 @@ class ShareGroups:
         self._initialize(group_id, begin.state_epoch, rows).then(partial(self._note_begun, group_id, begin))
 
     def _note_begun(self, group_id: str, begin: Begin, outcomes: Mapping[tuple[bytes, int], Outcome]) -> None:
-        """Note in the group that all these share partitions are initialized, or that they are not."""
+        """Record in the group that these share partitions are initialized; or that none is, if one failed."""
         note = administration.completed
         refused = next((outcome for outcome in outcomes.values() if outcome.error), None)
         if refused is not None:
@@ -164,7 +169,7 @@ class ShareGroups:
     def _initialize(
         self, group_id: str, state_epoch: int, rows: Mapping[tuple[bytes, int], int]
     ) -> Promise[dict[tuple[bytes, int], Outcome]]:
-        """Have the share coordinator initialize share partitions at these start offsets."""
+        """Make the share coordinator initialize share partitions at these start offsets."""
         outcomes = [
             self._persister.initialize(SharePartitionKey(group_id, *of), state_epoch, offset)
             for of, offset in rows.items()
@@ -174,9 +179,11 @@ class ShareGroups:
     # --- administration
 
     def forget_before_deletion(self, group_id: str) -> Promise[ErrorCode]:
-        """Have the share coordinator forget all share partitions of a group that is about to be deleted.
+        """Make the share coordinator delete the state of all share partitions of a group that is about to be
+        deleted.
 
-        NONE for a group of another kind, and where there is none: the deletion itself answers that.
+        The result is NONE for a group that does not exist or is of another kind; its deletion reports the
+        error.
         """
         return self._groups.write(
             group_id, lambda transition: administration.begin_to_delete(transition, group_id), _no_deletion
@@ -191,7 +198,7 @@ class ShareGroups:
     def _forget(
         self, group_id: str, topics: Mapping[bytes, TopicPartitions]
     ) -> Promise[dict[bytes, Outcome]]:
-        """Have the share coordinator forget share partitions; return the outcome of each topic."""
+        """Make the share coordinator delete share partitions' state; return the outcome of each topic."""
         outcomes = [
             self._forget_topic(group_id, topic_id, row.partitions) for topic_id, row in topics.items()
         ]
@@ -204,8 +211,10 @@ class ShareGroups:
     def alter_offsets(
         self, group_id: str, offsets: Mapping[str, Mapping[int, int]]
     ) -> Promise[AlteredOffsets]:
-        """Serve AlterShareGroupOffsets: restart share partitions at `offsets`, by topic and partition, in a
-        group without members. A partition is altered once the group has noted it, too.
+        """Handle AlterShareGroupOffsets: restart share partitions of a group without members at `offsets`, by
+        topic and partition.
+
+        A partition counts as altered only after the group has recorded it, too.
         """
         if not group_id:
             error = ErrorCode.INVALID_GROUP_ID
@@ -233,9 +242,10 @@ class ShareGroups:
     def _note_altered(
         self, group_id: str, begin: Begin, outcomes: Mapping[tuple[bytes, int], Outcome]
     ) -> Promise[AlteredOffsets]:
-        """Note the restarted share partitions in the group.
+        """Record the restarted share partitions in the group.
 
-        Where that fails none is altered: a member that joins now has them begin without an offset.
+        If that fails, none counts as altered: for a member that joins now, they are initialized without an
+        offset.
         """
         named = {(begin.topics[of].name, index): outcome for (of, index), outcome in outcomes.items()}
         topics: dict[bytes, TopicPartitions] = {}
@@ -253,7 +263,7 @@ class ShareGroups:
         return self._groups.write(group_id, note, partial(_not_altered, named))
 
     def delete_offsets(self, group_id: str, names: Sequence[str]) -> Promise[DeletedOffsets]:
-        """Serve DeleteShareGroupOffsets of whole topics, in a group without members."""
+        """Handle DeleteShareGroupOffsets for whole topics of a group without members."""
         if not group_id:
             error = ErrorCode.INVALID_GROUP_ID
             return Promise.resolved(DeletedOffsets(error, error.message))
@@ -272,7 +282,7 @@ class ShareGroups:
     def _note_deleted(
         self, group_id: str, deletion: StateDeletion, outcomes: Mapping[bytes, Outcome]
     ) -> Promise[DeletedOffsets]:
-        """Note in the group that the share coordinator has forgotten these topics."""
+        """Record in the group that the share coordinator has deleted the state of these topics."""
         named = {deletion.topics[topic_id].name: outcome for topic_id, outcome in outcomes.items()}
         named.update((name, Outcome(*refused)) for name, refused in deletion.refused.items())
         answer = DeletedOffsets(outcomes=named)
@@ -291,7 +301,7 @@ class ShareGroups:
     # --- offsets
 
     def all_offsets(self, group_id: str) -> Promise[tuple[ErrorCode, StartOffsets]]:
-        """Serve DescribeShareGroupOffsets for all share partitions that have begun."""
+        """Handle DescribeShareGroupOffsets for all initialized share partitions of a group."""
         failed: ErrorCode = ErrorCode.NONE
 
         def refused(error: ErrorCode) -> Initialization | None:
@@ -314,7 +324,7 @@ class ShareGroups:
         return self.offsets(group_id, wanted).map(lambda found: (ErrorCode.NONE, found))
 
     def offsets(self, group_id: str, wanted: Mapping[str, Collection[int]]) -> Promise[StartOffsets]:
-        """Serve DescribeShareGroupOffsets for partitions of topics that exist, begun or not."""
+        """Handle DescribeShareGroupOffsets for partitions of existing topics, initialized or not."""
         topics = self._image().topics
         rows = [(name, index) for name, indexes in wanted.items() for index in indexes]
         offsets = [self._offset(group_id, topics[name].topic_id, name, index) for name, index in rows]
@@ -346,7 +356,7 @@ def _worst(outcomes: Iterable[Outcome]) -> Outcome:
 
 
 def _ignore_failure(_error: ErrorCode) -> None:
-    """Ignore a failed write: the next heartbeat finds the same work."""
+    """Ignore a failed write: the next heartbeat requests the same change again."""
 
 
 def _no_deletion(error: ErrorCode) -> StateDeletion:

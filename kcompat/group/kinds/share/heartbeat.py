@@ -1,8 +1,8 @@
-"""ShareGroupHeartbeat: a member joins, continues, changes its subscription or leaves.
+"""ShareGroupHeartbeat: a member joins, stays, changes its subscription or leaves.
 
-One heartbeat takes as many steps as it can: the member's wishes change the group epoch, the group epoch the
-target assignment, and the target the member's assignment. The share coordinator first initializes share
-partitions that no member has fetched from yet; a later heartbeat makes the target that has them. Kafka's
+One heartbeat makes as many steps as possible: the request's fields change the group epoch, the group epoch
+the target assignment, and the target the member's assignment. Share partitions that no member has fetched
+from yet are first initialized by the share coordinator; a later heartbeat adds them to the target. Kafka's
 counterpart: `GroupMetadataManager.shareGroupHeartbeat`.
 """
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def leave(transition: GroupTransition, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome | Refusal:
-    """Remove a member."""
+    """Remove a member that leaves."""
     group = find(transition.shard, request.group_id, ShareGroup)
     if isinstance(group, Refusal):
         return group
@@ -57,7 +57,7 @@ def leave(transition: GroupTransition, request: ShareHeartbeatRequest) -> ShareH
 
 
 def go_on(transition: GroupTransition, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome | Refusal:
-    """Add a member, or take its next step."""
+    """Add a member, or advance it to its target."""
     settings = settings_of(transition.shard.image(), transition.shard.config.share, request.group_id)
     group = _group(transition, request)
     if isinstance(group, Refusal):
@@ -160,8 +160,8 @@ def _reconcile(
     *,
     bumped: bool,
 ) -> ShareMember:
-    """Give the member its target at once, as other members may have the same share partitions at the same
-    time.
+    """Return the member with its whole target, at once, because several members may have the same share
+    partition.
     """
     if not bumped and member.member_epoch == target_epoch:
         return member
@@ -176,7 +176,9 @@ def _reconcile(
 
 
 def _begin(transition: GroupTransition, group: ShareGroup, epoch: int, names: Iterable[str]) -> Begin | None:
-    """Request the initialization of share partitions without state that were not requested lately."""
+    """Request the initialization of share partitions without state that was not requested recently; None if
+    there are none.
+    """
     state, retry_ms = group.initialization, transition.shard.config.share.initialize_retry_interval_ms
     asked = {
         topic_id: row
@@ -202,7 +204,7 @@ def next_target(
 ) -> tuple[int, Mapping[bytes, frozenset[int]]]:
     """Return the epoch of the newest target assignment and the member's target in it.
 
-    A target assignment that is out of date is recomputed, but not before it has lasted `interval_ms`.
+    A target assignment that is out of date is recomputed, but not until it has lasted for `interval_ms`.
     """
     is_due = may_assign_again(group.header, interval_ms, transition.now_ms)
     if group.assignment_epoch >= group_epoch or not is_due:
@@ -216,7 +218,7 @@ def next_target(
 
 
 def _spec(group: ShareGroup, members: Mapping[str, ShareMember], image: ClusterImage) -> GroupSpec:
-    """Return the assignor's input: only share partitions with state are assigned."""
+    """Return the assignor's input, in which only share partitions with state can be assigned."""
     counts: dict[bytes, int] = {}
     specs = {}
     for member_id, member in members.items():
@@ -230,9 +232,10 @@ def _spec(group: ShareGroup, members: Mapping[str, ShareMember], image: ClusterI
 
 
 def is_incomplete(group: ShareGroup, image: ClusterImage) -> bool:
-    """Return whether the initialized share partitions differ from the assigned ones of all members together.
+    """Return whether the initialized share partitions differ from those that the members together are
+    assigned.
 
-    Kafka calls this `initializedAssignmentPending`. Topics that no longer exist are not assigned.
+    Kafka calls this condition `initializedAssignmentPending`. Topics that no longer exist are not assigned.
     """
     if not len(group.members):
         return False

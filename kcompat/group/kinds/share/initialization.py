@@ -1,8 +1,8 @@
-"""The share partitions of a group that have state, by the log of the group coordinator.
+"""Initialization of a group's share partitions, as the group coordinator's log records it.
 
-A share partition is assigned to members once the share coordinator has initialized its state; until then it
-is being initialized. A deleted topic is remembered until the share coordinator has forgotten it. Kafka's
-counterpart: `ShareGroupStatePartitionMetadataInfo`.
+A share partition is assigned to members once the share coordinator has initialized its state. A deleted topic
+is kept here until the share coordinator has deleted its state. Kafka's counterpart:
+`ShareGroupStatePartitionMetadataInfo`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TopicPartitions(NamedTuple):
-    """Some partitions of a topic."""
+    """Name of a topic and some of its partitions."""
 
     name: str
     partitions: frozenset[int]
@@ -28,37 +28,41 @@ NO_TOPICS: Mapping[bytes, TopicPartitions] = MappingProxyType({})
 
 
 class Initialization(Struct, frozen=True):
-    """Share partitions whose state is to begin, and has begun; topics whose state is to be forgotten."""
+    """Share partitions that are being initialized or are initialized, and topics whose state is being
+    deleted.
+    """
 
     initializing: Mapping[bytes, TopicPartitions] = NO_TOPICS
     initialized: Mapping[bytes, TopicPartitions] = NO_TOPICS
     deleting: frozenset[bytes] = frozenset()
 
     def with_begun(self, topics: Mapping[bytes, TopicPartitions]) -> Initialization:
-        """Return the state after the share coordinator is asked to initialize these."""
+        """Return this value after the share coordinator was asked to initialize these share partitions."""
         initializing = union(self.initializing, topics)
         return replace(self, initializing=initializing, deleting=self.deleting - initializing.keys())
 
     def with_completed(self, topics: Mapping[bytes, TopicPartitions]) -> Initialization:
-        """Return the state after these are initialized, without those that are being deleted."""
+        """Return this value after these share partitions were initialized, without those that are being
+        deleted.
+        """
         begun = {topic_id: row for topic_id, row in topics.items() if topic_id not in self.deleting}
         return replace(self.with_given_up(topics), initialized=union(self.initialized, begun))
 
     def with_given_up(self, topics: Mapping[bytes, TopicPartitions]) -> Initialization:
-        """Return the state after a failed initialization of these."""
+        """Return this value after the initialization of these share partitions has failed."""
         return replace(self, initializing=_without(self.initializing, topics))
 
     def with_deleting(self, topic_ids: Iterable[bytes]) -> Initialization:
-        """Return the state after the share coordinator is asked to delete the state of these topics."""
+        """Return this value after the share coordinator was asked to delete the state of these topics."""
         gone = frozenset(topic_ids)
         return replace(self.without_topics(gone), deleting=self.deleting | gone)
 
     def with_deleted(self, topic_ids: Iterable[bytes]) -> Initialization:
-        """Return the state after the share coordinator has deleted the state of these topics."""
+        """Return this value after the share coordinator has deleted the state of these topics."""
         return replace(self, deleting=self.deleting - frozenset(topic_ids))
 
     def without_topics(self, topic_ids: Iterable[bytes]) -> Initialization:
-        """Return the state without topics that no longer exist."""
+        """Return this value without topics that no longer exist."""
         gone = frozenset(topic_ids)
         return Initialization(
             {topic_id: row for topic_id, row in self.initializing.items() if topic_id not in gone},
@@ -70,7 +74,7 @@ class Initialization(Struct, frozen=True):
 def union(
     left: Mapping[bytes, TopicPartitions], right: Mapping[bytes, TopicPartitions]
 ) -> dict[bytes, TopicPartitions]:
-    """Return the partitions of both."""
+    """Return the partitions of both arguments, by topic id."""
     found = dict(left)
     for topic_id, (name, partitions) in right.items():
         known = found.get(topic_id)

@@ -1,4 +1,4 @@
-"""Members and share partitions of a share group, replayed from the log. Decides nothing."""
+"""Members and share partitions of a share group, replayed from the log. Makes no decisions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 
 STABLE = 0
-"""State of every member of a share group in its record."""
+"""State of every member of a share group, as its record has it."""
 
 
 class ShareMember(Struct, frozen=True):
-    """A member of a share group, which gets its target at once: others need not revoke anything first."""
+    """A member of a share group. It gets its target at once, as no other member has to revoke partitions
+    first.
+    """
 
     member_id: str
     member_epoch: int = 0
@@ -38,20 +40,20 @@ class ShareMember(Struct, frozen=True):
 
 
 SHARE = "share"
-"""The protocol type of share groups, and the name of this kind of group."""
+"""Protocol type of share groups, and the name of this kind of group."""
 
 NOTHING_BEGUN = Initialization()
 
 
 class ShareGroupState(Enum):
-    """States of a share group; the values are what clients see."""
+    """States of a share group; clients see their values."""
 
     EMPTY = "Empty"
     STABLE = "Stable"
 
 
 class ShareMembers(SubscribedGroup[ShareMember]):
-    """Members of one share group; only replay changes what a restart must not forget."""
+    """Members of one share group. Only replay changes the state that has to survive a restart."""
 
     kind = SHARE
 
@@ -67,17 +69,17 @@ class ShareMembers(SubscribedGroup[ShareMember]):
 
     @property
     def initialization(self) -> Initialization:
-        """The share partitions that have state."""
+        """Latest initialization state of the group's share partitions."""
         return self._initialization.get("") or NOTHING_BEGUN
 
     @property
     def committed_initialization(self) -> Initialization:
-        """The share partitions that have state by the committed records, for descriptions."""
+        """Committed initialization state of the group's share partitions, for descriptions."""
         return self._initialization.committed("") or NOTHING_BEGUN
 
     @property
     def committed_state(self) -> ShareGroupState:
-        """The committed state, for descriptions."""
+        """Committed state of the group, for descriptions."""
         has_members = any(True for _ in self.members.committed_items())
         return ShareGroupState.STABLE if has_members else ShareGroupState.EMPTY
 
@@ -95,7 +97,7 @@ class ShareMembers(SubscribedGroup[ShareMember]):
         return replace(member, member_epoch=LEAVE, previous_member_epoch=LEAVE, assigned=NO_PARTITIONS)
 
     def check_invariants(self) -> None:
-        """Assert what must always hold."""
+        """Assert the invariants of the group."""
         super().check_invariants()
         assert all(member.member_epoch <= self.group_epoch for member in self.members.values())
         assert self.assignment_epoch <= self.group_epoch

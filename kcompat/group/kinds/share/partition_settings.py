@@ -1,4 +1,4 @@
-"""Settings of share groups: the group's own, or else the broker's.
+"""Settings of share groups: the group's own values, or else the broker's.
 
 Kafka's counterparts: `ShareGroupConfigProvider`, `GroupConfig` and `ShareGroupAutoOffsetResetStrategy`.
 """
@@ -34,11 +34,11 @@ class ConfigHolder(Protocol):
 
     @property
     def current(self) -> BrokerConfig:
-        """The current configuration."""
+        """The broker's current configuration."""
 
 
 class SharePartitionSettings:
-    """`ShareSettings` as they are stored in the cluster."""
+    """Implementation of `ShareSettings` by the configs that are stored in the cluster."""
 
     def __init__(self, config: ConfigHolder, cluster: ImageHolder) -> None:
         self._config = config
@@ -72,7 +72,7 @@ class SharePartitionSettings:
 
 
 def start_timestamp(strategy: str, now_ms: int) -> int:
-    """Return the timestamp for ListOffsets that a value of `share.auto.offset.reset` stands for."""
+    """Return the timestamp for ListOffsets that corresponds to a value of `share.auto.offset.reset`."""
     ago_ms = duration_of(strategy)
     if ago_ms is None:
         return LATEST_TIMESTAMP if strategy.lower() == LATEST else EARLIEST_TIMESTAMP

@@ -1,4 +1,4 @@
-"""The records of share groups in `__consumer_offsets`, written and replayed as by Kafka 4.3."""
+"""Records of share groups in `__consumer_offsets`, in the formats of Kafka 4.3: writing and replay."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.share.members import ShareMembers
 
 UNKNOWN_TOPIC = "<UNKNOWN>"
-"""The name that Kafka writes for a topic that does not exist any more."""
+"""Name that Kafka writes for a topic that no longer exists."""
 
 _CurrentTopic = ShareGroupCurrentMemberAssignmentValue.TopicPartitions
 _Partitions = ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo

@@ -1,4 +1,4 @@
-"""Requests to share groups, and their answers, free of protocol versions."""
+"""Requests to share groups and their responses, independent of protocol versions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ShareHeartbeatRequest(Struct, frozen=True):
-    """Heartbeat of a member, with its wishes; None for fields that have not changed."""
+    """Heartbeat of a member, with its subscription; None for fields that have not changed."""
 
     group_id: str
     member_id: str
@@ -30,14 +30,14 @@ class ShareHeartbeatRequest(Struct, frozen=True):
 
 
 class Begin(NamedTuple):
-    """Share partitions for the share coordinator to initialize, in the state epoch of the group."""
+    """Share partitions that the share coordinator has to initialize, with the state epoch of the group."""
 
     state_epoch: int
     topics: Mapping[bytes, TopicPartitions]
 
 
 class ShareHeartbeatOutcome(NamedTuple):
-    """The answer to a heartbeat, and the share partitions to initialize after it."""
+    """Response to a heartbeat, and the share partitions to initialize after it is sent."""
 
     answer: HeartbeatAnswer
     begin: Begin | None = None
@@ -46,8 +46,8 @@ class ShareHeartbeatOutcome(NamedTuple):
 class StateDeletion(NamedTuple):
     """Share partitions of a group whose state the share coordinator has to delete.
 
-    Has the error instead if nothing of the group may be deleted, and the errors of topics that may not, by
-    name.
+    It has an error instead if no state of the group may be deleted, and the errors, by name, of topics whose
+    state may not be deleted.
     """
 
     error: ErrorCode = ErrorCode.NONE
@@ -57,7 +57,7 @@ class StateDeletion(NamedTuple):
 
 
 class OffsetChange(NamedTuple):
-    """Share partitions of a group to initialize anew, and their topics by name, or the error."""
+    """Share partitions of a group to initialize again, with the names of their topics, or the error."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
@@ -91,7 +91,9 @@ class DescribedShareGroup(Struct, frozen=True):
 
 
 def request_refusal(request: ShareHeartbeatRequest, _config: GroupCoordinatorConfig) -> Refusal | None:
-    """Return the first error that does not depend on the state of the group, in Kafka's order of checks."""
+    """Return the first error that does not depend on the state of the group, with Kafka's order of checks;
+    None without one.
+    """
     message = None
     for name, value in (
         ("MemberId", request.member_id),

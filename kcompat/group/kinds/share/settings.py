@@ -1,4 +1,4 @@
-"""The settings of share groups: the broker's, and those that a group may override (KIP-932)."""
+"""Settings of share groups: the broker's, and those that a group may override (KIP-932)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 ASSIGNOR = SimpleAssignor()
-"""Kafka's only assignor of share groups."""
+"""The only assignor that Kafka has for share groups."""
 
 
 class ShareGroupConfig(Struct, frozen=True):
@@ -29,9 +29,9 @@ class ShareGroupConfig(Struct, frozen=True):
     heartbeat_interval_ms: int
     max_size: int
     assignment_interval_ms: int
-    """Shortest time that a target assignment is kept."""
+    """Minimum time in ms for which a target assignment is kept."""
     initialize_retry_interval_ms: int
-    """Time after which a request to the share coordinator without an answer is sent again."""
+    """Time in ms after which a request to the share coordinator without a response is repeated."""
 
     session_timeout_bounds: Bounds
     heartbeat_interval_bounds: Bounds
@@ -52,7 +52,9 @@ class ShareGroupConfig(Struct, frozen=True):
         )
 
     def of_group(self, own: Mapping[str, str]) -> ShareGroupConfig:
-        """The settings of a group that has these of its own, brought within bounds that are younger."""
+        """Return the settings of a group with these configs of its own, clamped to the broker's current
+        bounds.
+        """
         if not own:
             return self
         limits = (

@@ -1,1 +1,3 @@
-"""Streams groups (KIP-1071): the coordinator knows the topology, makes its topics, and assigns its tasks."""
+"""Streams groups (KIP-1071): the coordinator stores the topology, creates its internal topics, and assigns
+its tasks.
+"""

@@ -1,4 +1,4 @@
-"""A topology assigned to the topics of the cluster, or the reason why it cannot be.
+"""A topology matched with the topics of the cluster, or the reason why it does not match them.
 
 Kafka's counterparts: `ConfiguredTopology`, `ConfiguredSubtopology`, `ConfiguredInternalTopic`;
 `StreamsGroupHeartbeatResponse.Status`.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StatusCode(IntEnum):
-    """Problems of a streams group, by the numbers of the protocol."""
+    """Problems of a streams group, with the codes of the protocol."""
 
     STALE_TOPOLOGY = 0
     MISSING_SOURCE_TOPICS = 1
@@ -30,14 +30,14 @@ class StatusCode(IntEnum):
 
 
 class Status(Struct, frozen=True):
-    """A problem of a streams group, with a message."""
+    """Problem of a streams group, with a message."""
 
     code: StatusCode
     detail: str
 
 
 class InternalTopic(Struct, frozen=True):
-    """A topic that the coordinator makes; `replication_factor` is 0 for the broker's default."""
+    """Topic that the coordinator creates; a `replication_factor` of 0 means the broker's default."""
 
     name: str
     partitions: int
@@ -46,7 +46,7 @@ class InternalTopic(Struct, frozen=True):
 
 
 class ConfiguredSubtopology(Struct, frozen=True):
-    """A subtopology with its number of tasks; topics by name."""
+    """Subtopology with its number of tasks; topics are by name."""
 
     tasks: int
     source_topics: frozenset[str]
@@ -59,7 +59,7 @@ _NO_TOPICS: Mapping[str, InternalTopic] = MappingProxyType({})
 
 
 class ConfiguredTopology(Struct, frozen=True):
-    """A topology on existing topics; `missing` are topics to create.
+    """Topology matched with existing topics; `missing` are the topics to create.
 
     `subtopologies` are by id, in order; None if they are unknown.
     """

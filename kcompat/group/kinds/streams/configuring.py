@@ -1,4 +1,4 @@
-"""From a topology and the topics of the cluster to its tasks, and the internal topics to create. Pure.
+"""Matching of a topology with the topics of the cluster: its tasks, and the internal topics to create. Pure.
 
 A repartition topic without a number of partitions gets as many as the largest topic that its writers read, or
 as the topics with which it is copartitioned; a changelog gets one partition for each task. Kafka's
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.streams.topology import Subtopology, TopicInfo, Topology
 
 _SHOWN = 3
-"""Number of topics that a status message names."""
+"""Maximum number of topics that a status message names."""
 
 
 def configure(topology: Topology, image: ClusterImage) -> ConfiguredTopology:
-    """The topology on these topics.
+    """Return the topology matched with the topics of the image.
 
-    Raises:
-        InvalidTopologyError: no topics would do; to be answered with STREAMS_INVALID_TOPOLOGY(130).
+    Raises InvalidTopologyError if no set of topics could match; the response is
+    STREAMS_INVALID_TOPOLOGY(130).
     """
     subtopologies = topology.subtopologies.values()
     missing = {name for each in subtopologies for name in each.source_topics if name not in image.topics}
@@ -100,7 +100,7 @@ def _to_be_made(
 ) -> dict[str, InternalTopic]:
     """Return the internal topics that do not exist yet.
 
-    Raises WronglyPartitionedError if an existing one has another number of partitions.
+    Raises WronglyPartitionedError if an existing internal topic has another number of partitions.
     """
     wanted: dict[str, InternalTopic] = {}
     for subtopology in subtopologies:

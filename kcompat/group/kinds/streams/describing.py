@@ -1,4 +1,4 @@
-"""Topologies in StreamsGroupDescribe, and the partitions that members can be queried for (KIP-1071)."""
+"""Topologies in StreamsGroupDescribe, and the partitions whose state can be queried at members (KIP-1071)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ def _topics(topics: Iterable[InternalTopic] | Iterable[TopicInfo]) -> tuple[Desc
 def endpoints(
     members: Iterable[StreamsMember], configured: ConfiguredTopology, image: ClusterImage
 ) -> tuple[EndpointPartitions, ...]:
-    """Return the endpoints of all members that have one. Without a laid out topology there are no tasks."""
+    """Return the endpoints of all members that have one, with their partitions; none before the topology is
+    matched with topics.
+    """
     return tuple(
         EndpointPartitions(
             member.endpoint,
@@ -87,7 +89,7 @@ def endpoints(
 def _partitions(
     tasks: Mapping[str, Iterable[int]], configured: ConfiguredTopology, image: ClusterImage
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Return the partitions that tasks read, by topic, as far as the topics have them."""
+    """Return the existing partitions that tasks read, by topic."""
     for subtopology_id, numbers in tasks.items():
         subtopology = (configured.subtopologies or {}).get(subtopology_id)
         if subtopology is None:

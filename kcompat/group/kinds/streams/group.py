@@ -37,7 +37,10 @@ class StreamsGroup(StreamsMembers):
     # --- offsets
 
     def commit_error(self, request: CommitRequest) -> ErrorCode:
-        """Refuse a commit (`Group.commit_error`) unless it is by a member, in its epoch or an older one."""
+        """Return the error of a commit (`Group.commit_error`).
+
+        Only members may commit, in their current epoch or an older one.
+        """
         if need_be_no_member(request, is_empty=self.is_empty):
             return ErrorCode.NONE
         member = self.members.get(request.member_id)
@@ -50,8 +53,10 @@ class StreamsGroup(StreamsMembers):
         return ErrorCode.NONE
 
     def judge_of_partitions(self, request: CommitRequest) -> PartitionJudge | None:
-        """Judge partitions (`Group.judge_of_partitions`): in an older epoch a member may commit offsets of
-        the partitions that its active tasks read in that epoch (KIP-1251).
+        """Return the check of partitions (`Group.judge_of_partitions`).
+
+        In an older epoch a member may commit offsets of the partitions that its active tasks read in that
+        epoch (KIP-1251).
         """
         member = self.members.get(request.member_id)
         if member is None or request.generation == member.member_epoch:
@@ -59,8 +64,8 @@ class StreamsGroup(StreamsMembers):
         return partial(_late_error, member, self.topology, request.generation)
 
     def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
-        """Refuse a fetch of offsets (`Group.fetch_error`) by the committed state, as the answer has committed
-        offsets.
+        """Return the error of a fetch of offsets (`Group.fetch_error`), by the committed state, as committed
+        offsets are returned.
         """
         member, error = reader(self.members, member_id, member_epoch)
         return (
@@ -68,7 +73,9 @@ class StreamsGroup(StreamsMembers):
         )
 
     def subscribes_to(self, topic: str) -> bool:
-        """Return whether tasks read a topic (`Group.subscribes_to`), which excludes changelogs."""
+        """Return whether tasks read a topic (`Group.subscribes_to`); changelog topics are not read
+        by tasks.
+        """
         topology = self.topology
         return not self.is_empty and topology is not None and topology.reader_of(topic) is not None
 

@@ -1,7 +1,7 @@
-"""StreamsGroupHeartbeat: a member joins, continues, or leaves.
+"""StreamsGroupHeartbeat: a member joins, stays, or leaves.
 
-One heartbeat takes as many steps as it can: the member's fields, its topology and the existing topics change
-the group epoch, the group epoch the target assignment, and the target the member's tasks. Each step is
+One heartbeat makes as many steps as possible: the member's fields, its topology and the existing topics
+change the group epoch, the group epoch the target assignment, and the target the member's tasks. Each step is
 written if it changes anything. Kafka's counterpart: `GroupMetadataManager.streamsGroupHeartbeat`.
 """
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def leave(transition: GroupTransition, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer | Refusal:
-    """Remove a member."""
+    """Remove a member that leaves."""
     group = find(transition.shard, request.group_id, StreamsGroup)
     if isinstance(group, Refusal):
         return group
@@ -51,7 +51,7 @@ def leave(transition: GroupTransition, request: StreamsHeartbeatRequest) -> Stre
 
 
 def go_on(transition: GroupTransition, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer | Refusal:
-    """Add a member, or take its next step."""
+    """Add a member, or advance it towards its target."""
     settings = settings_of(transition.shard.image(), transition.shard.config.streams, request.group_id)
     group = _group(transition, request, settings.max_size)
     if isinstance(group, Refusal):
@@ -95,8 +95,10 @@ def go_on(transition: GroupTransition, request: StreamsHeartbeatRequest) -> Stre
 def _group(
     transition: GroupTransition, request: StreamsHeartbeatRequest, max_size: int
 ) -> StreamsGroup | Refusal:
-    """Find the group. A member that joins makes a new one where there is none, or a classic group without
-    members: it comes to be when its first records are replayed.
+    """Return the group of the request, or a new one for a member that joins.
+
+    A new group replaces no group or a classic group without members. It is added to the shard when its first
+    records are replayed.
     """
     if request.member_epoch != JOIN:
         return find_for_member(transition.shard, request.group_id, StreamsGroup)
@@ -152,7 +154,9 @@ def _as_it_is(member: StreamsMember, request: StreamsHeartbeatRequest) -> Stream
 
 
 def _impossible_tasks(configured: ConfiguredTopology, request: StreamsHeartbeatRequest) -> Refusal | None:
-    """Return the refusal of a member that reports tasks that do not exist, once the tasks are known."""
+    """Return the refusal of a member that reports tasks that do not exist; None while the tasks are
+    unknown.
+    """
     if not configured.is_ready:
         return None
     subtopologies = configured.subtopologies or {}
@@ -184,7 +188,7 @@ def _group_epoch(
     *,
     bump: bool,
 ) -> tuple[int, Basis]:
-    """Raise the group epoch if its basis has changed; return the current one."""
+    """Return the current group epoch, raised if its basis has changed, and the basis."""
     basis = Basis(
         topology.epoch if layout.configured.is_ready else Basis().validated_epoch,
         {STANDBY_REPLICAS: str(settings.standby_replicas)},
@@ -205,7 +209,7 @@ def _reconcile(
     target: Target,
     request: StreamsHeartbeatRequest,
 ) -> StreamsMember | Refusal:
-    """Take the member one step towards its target."""
+    """Return the member after one step towards its target."""
     if member.is_reconciled_to(target.epoch):
         return member
     around = StreamsStep(target.epoch, target.tasks, group, request.owned)
@@ -256,7 +260,9 @@ def _with_news(
     after: StreamsMember,
     answer: StreamsHeartbeatAnswer,
 ) -> StreamsHeartbeatAnswer:
-    """Return the answer with the member's tasks and all endpoints, if they have changed for the member."""
+    """Return the response with the member's tasks and all endpoints added, if they have changed for the
+    member.
+    """
     if request.member_epoch == JOIN or before.assigned != after.assigned:
         answer = replace(answer, tasks=after.assigned)
         if after.endpoint is not None:
@@ -265,6 +271,6 @@ def _with_news(
         others = [member for member in group.members.values() if member.member_id != after.member_id]
         found = endpoints([*others, after], group.configured, transition.shard.image())
         answer = replace(answer, endpoints=found)
-    # A group that is new is another one once it is replayed: members begin at epoch 0 with it.
+    # A new group is replaced by another object when it is replayed, so its members begin at endpoint epoch 0.
     is_known = transition.shard.groups.get(group.group_id) is not None
     return replace(answer, endpoint_epoch=group.endpoint_epoch if is_known else 0)

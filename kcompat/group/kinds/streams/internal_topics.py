@@ -1,8 +1,8 @@
 """Creation of the internal topics of streams applications, by the current controller.
 
-No request waits for it: members heartbeat until the topics exist. A topic whose creation failed is tried
-again after a pause, and until then members get the error. Kafka's counterpart: `createStreamsInternalTopics`
-of `AutoTopicCreationManager`.
+No request waits for the creation: members send heartbeats until the topics exist. A topic whose creation
+failed is tried again after a pause, and until then members get the error. Kafka's counterpart:
+`createStreamsInternalTopics` of `AutoTopicCreationManager`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ class InternalTopics:
         self._failures: dict[str, _Failure] = {}
 
     def make(self, topics: Mapping[str, InternalTopic], backoff_ms: int) -> None:
-        """Create those of these topics that are not being created; pause after a failure."""
+        """Create these topics, except those that are being created; pause for `backoff_ms` after a
+        failure.
+        """
         self._forget_old_failures()
         wanted = [
             topic

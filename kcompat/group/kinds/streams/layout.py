@@ -1,4 +1,4 @@
-"""The topology of a group, laid out on the present topics."""
+"""The topology of a group, matched with the present topics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 class Layout(Struct, frozen=True):
-    """A topology on its topics, and their hash; `is_news` tells whether the topics were just looked up."""
+    """Topology matched with topics, and their hash; `is_news` says whether the topics were looked up just
+    now.
+    """
 
     configured: ConfiguredTopology
     metadata_hash: int
@@ -30,9 +32,9 @@ class Layout(Struct, frozen=True):
 def take_topology(
     transition: GroupTransition, group: StreamsMembers, brought: Topology | None
 ) -> Topology | Refusal:
-    """Return the topology of the group, which its first member brings.
+    """Return the topology of the group, which its first member sends.
 
-    Other members must bring the same topology, or an older one, which changes nothing.
+    Other members must send the same topology, or an older one, which changes nothing.
     """
     known = group.topology
     if known is None and brought is None:
@@ -47,7 +49,7 @@ def take_topology(
 
 
 def lay_out(transition: GroupTransition, group: StreamsMembers, topology: Topology) -> Layout | Refusal:
-    """Lay out the topology again if the topics may have changed since the last time."""
+    """Match the topology with the topics again if they may have changed since the last time."""
     image, configured = transition.shard.image(), group.configured
     if configured is not None and group.topology is not None and not group.refresh_due(image):
         return Layout(configured, group.configured_hash, is_news=False)

@@ -28,9 +28,9 @@ class StreamsMemberState(IntEnum):
     STABLE = 1
     """The member owns exactly the tasks of its target assignment at its epoch."""
     UNREVOKED_TASKS = 2
-    """The member has yet to give tasks up, and stays in its old epoch until then."""
+    """The member has yet to revoke tasks, and keeps its old epoch until then."""
     UNRELEASED_TASKS = 3
-    """The member is in its new epoch, but others have yet to give up some of its tasks."""
+    """The member is in its new epoch, but other members have yet to revoke some of its tasks."""
     UNKNOWN = 127
     """A state that a newer broker wrote."""
 
@@ -40,21 +40,21 @@ class StreamsMemberState(IntEnum):
 
 
 class UserEndpoint(NamedTuple):
-    """Address at which the application answers queries of its state."""
+    """Address at which the application answers queries of its state stores."""
 
     host: str
     port: int
 
 
 class StreamsMember(Struct, frozen=True):
-    """A member: one thread of a process. Times in ms, -1 if the member has not given them."""
+    """A member, which is one thread of a process. Times are in ms, -1 if the client has not sent them."""
 
     member_id: str
     member_epoch: int = 0
     previous_member_epoch: int = 0
     state: StreamsMemberState = StreamsMemberState.STABLE
     instance_id: str | None = None
-    """Instance id in the record; Kafka 4.3 accepts none from members."""
+    """Instance id in the member's record; Kafka 4.3 accepts none from clients."""
     rack_id: str | None = None
     rebalance_timeout_ms: int = -1
     client_id: str = ""
@@ -65,15 +65,15 @@ class StreamsMember(Struct, frozen=True):
     client_tags: Mapping[str, str] = NO_TAGS
     assigned: HeldTasks = NONE_HELD
     revoking: HeldTasks = NONE_HELD
-    """Tasks that the member has yet to give up."""
+    """Tasks that the member has yet to revoke."""
 
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
-        """Return whether the member owns its target assignment of this epoch."""
+        """Return whether the member owns its target assignment of the epoch `assignment_epoch`."""
         return self.state is StreamsMemberState.STABLE and self.member_epoch == assignment_epoch
 
     def assignment_epoch(self, subtopology: str, number: int) -> int | None:
-        """Return the epoch in which the member got an active task that it has or has yet to revoke; None
-        otherwise.
+        """Return the epoch in which the member got an active task that it has or has yet to revoke; None for
+        any other.
         """
         for held in (self.assigned, self.revoking):
             epoch = held.active.get(subtopology, {}).get(number)

@@ -1,4 +1,4 @@
-"""Members and topology of a streams group, replayed from the log. Decides nothing.
+"""Members and topology of a streams group, replayed from the log. Makes no decisions.
 
 Kafka's counterpart: `StreamsGroup`.
 """
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.streams.topology import Topology
 
 STREAMS = "streams"
-"""The protocol type of streams groups, and the name of this kind of group."""
+"""Protocol type of streams groups, and the name of this kind of group."""
 
 
 class StreamsState(Enum):
-    """States of a streams group; the values are what clients see."""
+    """States of a streams group; clients see their values."""
 
     EMPTY = "Empty"
     NOT_READY = "NotReady"
-    """Topics that the topology needs are not there."""
+    """Topics that the topology needs do not exist."""
     ASSIGNING = "Assigning"
-    """The target assignment is older than the group."""
+    """The target assignment is older than the group epoch."""
     RECONCILING = "Reconciling"
     """At least one member does not own its target assignment yet."""
     STABLE = "Stable"
 
 
 class Basis(Struct, frozen=True):
-    """Basis of a group epoch beside the topics: the topology that was found to fit them, and the assignment
-    configs, by the names of Kafka's records.
+    """Inputs of a group epoch besides the topics: the topology that matched them, and the assignment configs,
+    by the names in Kafka's records.
     """
 
     validated_epoch: int = NO_EPOCH
@@ -54,7 +54,7 @@ class Basis(Struct, frozen=True):
 
 
 class StreamsMembers(ModernGroup[StreamsMember, Tasks]):
-    """Members of one streams group; only replay changes what a restart must not forget."""
+    """Members of one streams group. Only replay changes the state that has to survive a restart."""
 
     kind = STREAMS
 
@@ -66,9 +66,9 @@ class StreamsMembers(ModernGroup[StreamsMember, Tasks]):
         self._active: Holders[Task] = Holders()
         self._copies: dict[Task, set[str]] = {}
         self.configured: ConfiguredTopology | None = None
-        """The topology on the topics of the last lookup."""
+        """Topology matched with the topics of the last lookup; None before the first."""
         self.configured_hash = 0
-        """Hash of the topics of the last lookup. The log has an older one if the write failed."""
+        """Hash of the topics of the last lookup. The log has an older hash if the write failed."""
         self.endpoint_epoch = 0
         """Epoch of the endpoints, raised when their queryable partitions change."""
         self.shutdown_by: str | None = None
@@ -82,22 +82,22 @@ class StreamsMembers(ModernGroup[StreamsMember, Tasks]):
 
     @property
     def topology(self) -> Topology | None:
-        """The latest topology."""
+        """Latest topology of the group."""
         return self._topologies.get("")
 
     @property
     def committed_topology(self) -> Topology | None:
-        """The committed topology, for descriptions."""
+        """Committed topology of the group, for descriptions."""
         return self._topologies.committed("")
 
     @property
     def basis(self) -> Basis:
-        """The basis of the current group epoch."""
+        """Basis of the current group epoch."""
         return self._bases.get("") or Basis()
 
     @property
     def committed_state(self) -> StreamsState:
-        """The committed state, for descriptions."""
+        """Committed state of the group, for descriptions."""
         members = [member for _, member in self.members.committed_items()]
         header, topology = self.committed_header, self.committed_topology
         basis = self._bases.committed("") or Basis()
@@ -145,7 +145,7 @@ class StreamsMembers(ModernGroup[StreamsMember, Tasks]):
             self._required = frozenset() if topology is None else topology.required_topics()
 
     def set_basis(self, basis: Basis | None, offset: int) -> None:
-        """Replay the part of the group's own record at `offset` beside its epoch; None for a tombstone."""
+        """Apply the basis in the group's own record at `offset`; None for a tombstone."""
         if basis is not None or len(self._bases):
             self._bases.set("", basis, offset)
 
@@ -161,7 +161,7 @@ class StreamsMembers(ModernGroup[StreamsMember, Tasks]):
             self.shutdown_by = None
 
     def _follow(self, before: StreamsMember | None, after: StreamsMember) -> None:
-        """Note the current tasks of a member."""
+        """Update the owners of tasks for a changed member."""
         member_id = after.member_id
         self._active.changed(member_id, () if before is None else before.each_active(), after.each_active())
         for task in () if before is None else before.each_copied():
@@ -178,7 +178,7 @@ class StreamsMembers(ModernGroup[StreamsMember, Tasks]):
         )
 
     def check_invariants(self) -> None:
-        """Assert what must always hold."""
+        """Assert the invariants of the group."""
         super().check_invariants()
         members = dict(self.members.items())
         active = [(task, member_id) for member_id, member in members.items() for task in member.each_active()]

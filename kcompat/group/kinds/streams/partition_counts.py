@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 class InvalidTopologyError(Exception):
-    """No set of topics fits the topology."""
+    """No set of topics could match the topology."""
 
 
 class WronglyPartitionedError(Exception):
-    """Topics do not have the numbers of partitions that a topology needs."""
+    """Existing topics do not have the numbers of partitions that the topology requires."""
 
 
 class PartitionCounts(Struct):
-    """Numbers of partitions by topic: of topics that exist, and the decided ones of internal topics."""
+    """Numbers of partitions by topic: those of existing topics, and those decided for internal topics."""
 
     existing: Mapping[str, int]
     decided: dict[str, int]
 
     def known(self, topic: str) -> int:
-        """Return the number of partitions of a topic that exists or has been decided on."""
+        """Return the number of partitions of a topic that exists or whose number was decided."""
         count = self.existing.get(topic)
         return self.decided[topic] if count is None else count
 
@@ -44,7 +44,8 @@ class PartitionCounts(Struct):
 def decide(topology: Topology, existing: Mapping[str, int]) -> PartitionCounts:
     """Decide the numbers of partitions of all internal topics; `existing` has every source topic.
 
-    Raises InvalidTopologyError if no topics fit, and WronglyPartitionedError if the existing topics do not.
+    Raises InvalidTopologyError if no topics could match, and WronglyPartitionedError if the existing topics
+    do not.
     """
     subtopologies = topology.subtopologies.values()
     counts = PartitionCounts(existing, {})
@@ -129,14 +130,16 @@ def _copartition_groups(subtopology: Subtopology) -> Iterable[frozenset[str]]:
 
 
 def _are_places(places: Iterable[int], topics: Collection[object]) -> bool:
-    """Return whether these are indices of topics; Python would count negative ones from the end."""
+    """Return whether `places` are valid indices into `topics`; Python would count negative ones
+    from the end.
+    """
     return all(0 <= place < len(topics) for place in places)
 
 
 def _copartitioned(
     names: frozenset[str], fixed: frozenset[str], flexible: frozenset[str], counts: PartitionCounts
 ) -> dict[str, int]:
-    """Return the numbers of partitions for the repartition topics among `names`, which are read together."""
+    """Return the numbers of partitions for the repartition topics among `names`, which are copartitioned."""
     if not names:
         return {}
     repartitioned = {name: counts.known(name) for name in names & (fixed | flexible)}
@@ -144,7 +147,7 @@ def _copartitioned(
     if external:
         count = _common(external, external)
     elif fixed:
-        # As in Kafka all fixed ones of the topology must agree, not only those that are read together.
+        # As in Kafka, all topics in `fixed` must agree, not only the copartitioned ones.
         count = _common({name: counts.known(name) for name in fixed}, repartitioned)
     else:
         count = max(repartitioned.values())
@@ -158,7 +161,9 @@ def _copartitioned(
 
 
 def _common(compared: Mapping[str, int], shown: Mapping[str, int]) -> int:
-    """Return the number that all compared topics have; the error names those that differ."""
+    """Return the number of partitions that all topics in `compared` have; the error lists the topics in
+    `shown`.
+    """
     numbers = set(compared.values())
     if len(numbers) > 1:
         rows = ", ".join(f"{name}={shown[name]}" for name in sorted(shown, key=java_order))

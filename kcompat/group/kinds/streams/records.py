@@ -1,4 +1,4 @@
-"""The records of streams groups in `__consumer_offsets`, written and replayed as by Kafka 4.3."""
+"""Records of streams groups in `__consumer_offsets`, in the formats of Kafka 4.3: writing and replay."""
 
 from __future__ import annotations
 
@@ -175,7 +175,9 @@ def _rows(tasks: Mapping[str, frozenset[int]]) -> list[_CurrentRow]:
 
 
 def _epochs(rows: Iterable[_CurrentRow], member_epoch: int) -> dict[str, dict[int, int]]:
-    """Return tasks with their assignment epochs: the member's in records of a Kafka before 4.3."""
+    """Return tasks with their assignment epochs; the epoch is the member's if Kafka before 4.3 wrote the
+    record.
+    """
     found = {}
     for row in rows:
         epochs = row.assignment_epochs

@@ -1,4 +1,4 @@
-"""Requests to streams groups, and their answers, free of protocol versions."""
+"""Requests to streams groups and their responses, independent of protocol versions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class StreamsHeartbeatRequest(Struct, frozen=True):
     client_id: str
     client_host: str
     endpoint_epoch: int = 0
-    """The epoch of the endpoints that the member knows."""
+    """Epoch of the endpoints that the member knows."""
     instance_id: str | None = None
     rack_id: str | None = None
     rebalance_timeout_ms: int = -1
@@ -51,14 +51,14 @@ class StreamsHeartbeatRequest(Struct, frozen=True):
 
     @property
     def owned(self) -> Tasks | None:
-        """Return the tasks that the member has; None if it does not report all of them."""
+        """Tasks that the member has; None if the request does not report all of them."""
         if self.active is None or self.standby is None or self.warmup is None:
             return None
         return Tasks(self.active, self.standby, self.warmup)
 
 
 class EndpointPartitions(NamedTuple):
-    """The partitions that can be queried at an endpoint, by topic."""
+    """Partitions whose state can be queried at an endpoint, by topic."""
 
     endpoint: UserEndpoint
     active: Mapping[str, tuple[int, ...]]
@@ -66,9 +66,9 @@ class EndpointPartitions(NamedTuple):
 
 
 class StreamsHeartbeatAnswer(Struct, frozen=True):
-    """The answer to a heartbeat; `tasks` and `endpoints` are set only if they have changed for the member.
+    """Response to a heartbeat; `tasks` and `endpoints` are set only if they have changed for the member.
 
-    `missing` are internal topics that have to be created.
+    `missing` are the internal topics that have to be created.
     """
 
     error: ErrorCode = ErrorCode.NONE
@@ -84,7 +84,7 @@ class StreamsHeartbeatAnswer(Struct, frozen=True):
 
 
 class DescribedTopic(Struct, frozen=True):
-    """A topic of the application itself, to be created or existing."""
+    """Internal topic of an application, existing or to be created."""
 
     name: str
     partitions: int
@@ -93,7 +93,7 @@ class DescribedTopic(Struct, frozen=True):
 
 
 class DescribedSubtopology(Struct, frozen=True):
-    """A subtopology as StreamsGroupDescribe shows it: names in order."""
+    """Subtopology as StreamsGroupDescribe shows it; names are sorted."""
 
     subtopology_id: str
     source_topics: tuple[str, ...]
@@ -145,7 +145,9 @@ class DescribedStreamsGroup(Struct, frozen=True):
 
 
 def request_refusal(request: StreamsHeartbeatRequest, _config: GroupCoordinatorConfig) -> Refusal | None:
-    """Return the first error that does not depend on the state of the group, in Kafka's order of checks."""
+    """Return the first error that does not depend on the state of the group, with Kafka's order of checks;
+    None without one.
+    """
     message = _what_is_not_supported(request) or _what_is_empty(request)
     if message is None and request.member_epoch == JOIN:
         message = _what_a_joining_member_lacks(request)

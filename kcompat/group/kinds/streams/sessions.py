@@ -1,6 +1,7 @@
-"""Timers of a streams group: sessions of members, the time to revoke tasks, and the delay of a first target.
+"""Timers of a streams group: sessions of members, the time to revoke tasks, and the delay of the first
+target.
 
-A member is removed when its session or its time to revoke ends.
+A member is removed when its session timeout or its time to revoke tasks has passed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The settings of streams groups: the broker's, and those that a group may override (KIP-1071)."""
+"""Settings of streams groups: the broker's, and those that a group may override (KIP-1071)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class StreamsGroupConfig(Struct, frozen=True):
     heartbeat_interval_ms: int
     max_size: int
     standby_replicas: int
-    """Copies of each task that keeps state."""
+    """Number of standby copies of each stateful task."""
     initial_delay_ms: int
-    """How long a group without members waits for more after the first has come."""
+    """Time in ms for which a group without members waits for more members after the first one has joined."""
     assignment_interval_ms: int
-    """Shortest time that a target assignment is kept."""
+    """Minimum time in ms for which a target assignment is kept."""
 
     session_timeout_bounds: Bounds
     heartbeat_interval_bounds: Bounds
@@ -55,7 +55,9 @@ class StreamsGroupConfig(Struct, frozen=True):
         )
 
     def of_group(self, own: Mapping[str, str]) -> StreamsGroupConfig:
-        """The settings of a group that has these of its own, brought within bounds that are younger."""
+        """Return the settings of a group with these configs of its own, clamped to the broker's current
+        bounds.
+        """
         if not own:
             return self
         limits = (

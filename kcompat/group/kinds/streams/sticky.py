@@ -1,7 +1,7 @@
-"""The sticky assignor: tasks stay with their members as far as the loads are even. Pure.
+"""The sticky assignor: tasks stay with their members as long as the loads are even. Pure.
 
-Active tasks come first. Each goes to its last owner, or else to a member that had a copy, as long as that
-does not exceed the member's share; the others go to the least loaded process. Then each standby task goes to
+Active tasks are assigned first. Each goes to its last owner, or else to a member that had a copy, as long as
+the member's share is not exceeded; the others go to the least loaded process. Then each standby task goes to
 processes that do not have the task. Kafka's counterpart: `StickyTaskAssignor`.
 """
 
@@ -20,21 +20,25 @@ if TYPE_CHECKING:
 
 
 class TaskCount(Struct, frozen=True):
-    """Number of tasks of a subtopology, and whether they are stateful: only such have standby tasks."""
+    """Number of tasks of a subtopology, and whether they are stateful; only stateful tasks have standby
+    tasks.
+    """
 
     tasks: int
     is_stateful: bool = False
 
 
 class StreamsMemberSpec(Struct, frozen=True):
-    """A member: the process that it is a thread of, and its last target."""
+    """Input of the assignor for one member: the id of its process, and its last target."""
 
     process_id: str
     target: Tasks = NO_TASKS
 
 
 class StreamsSpec(Struct, frozen=True):
-    """A group: members by id, subtopologies by id, and how many copies of each stateful task."""
+    """Input of the assignor for a group: members by id, subtopologies by id, and the number of copies of each
+    stateful task.
+    """
 
     members: Mapping[str, StreamsMemberSpec]
     subtopologies: Mapping[str, TaskCount]
@@ -42,12 +46,14 @@ class StreamsSpec(Struct, frozen=True):
 
 
 def assign(spec: StreamsSpec) -> dict[str, Tasks]:
-    """Return the next target of each member, without standby copies beyond the number of processes."""
+    """Return the next target of each member. A task has no more standby copies than there are other
+    processes.
+    """
     return _Assignment(spec).made() if spec.members else {}
 
 
 class _Share:
-    """Limit on the tasks that a member keeps: its share of the tasks that are still to be assigned."""
+    """Limit on the tasks that a member keeps: its share of the tasks that remain to be assigned."""
 
     __slots__ = ("_members", "_tasks", "most")
 
@@ -60,7 +66,7 @@ class _Share:
         self.most = -(-self._tasks // self._members) if self._members else 0
 
     def given(self, count: int) -> None:
-        """Count down after a member has got so many tasks."""
+        """Subtract the tasks that a member has got (`count`) from the remaining ones."""
         if count == self.most:
             self._members -= 1
             self._tasks -= count
@@ -68,7 +74,7 @@ class _Share:
 
 
 class _Process:
-    """A process and its members."""
+    """A process with its members and their tasks."""
 
     __slots__ = ("counts", "place", "tasks", "total")
 
@@ -80,16 +86,16 @@ class _Process:
 
     @property
     def load(self) -> float:
-        """Number of tasks a member of the process."""
+        """Average number of tasks for each member of the process."""
         return self.total / len(self.counts)
 
     def least_loaded(self) -> str:
-        """The member with the fewest tasks; of several the first by id."""
+        """Return the member with the fewest tasks; among equals the first by id."""
         return min(self.counts, key=self.counts.__getitem__)
 
 
 class _Assignment:
-    """A target assignment that is being made."""
+    """A target assignment in progress."""
 
     def __init__(self, spec: StreamsSpec) -> None:
         self._spec = spec
@@ -141,7 +147,9 @@ class _Assignment:
         return self._process(member_id).counts[member_id] < share.most
 
     def _tasks(self, *, stateful: bool) -> list[Task]:
-        """Return tasks by number, as copartitioned tasks of different subtopologies have the same number."""
+        """Return tasks ordered by number, because copartitioned tasks of different subtopologies have the
+        same number.
+        """
         tasks = [
             (subtopology, number)
             for subtopology, count in self._spec.subtopologies.items()

@@ -1,4 +1,4 @@
-"""The target assignment of a streams group, recomputed when the group has changed."""
+"""The target assignment of a streams group, and its recomputation when the group has changed."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.streams.member import StreamsMember
 
 STANDBY_REPLICAS = "num.standby.replicas"
-"""Name of the number of standby copies in the record of the group."""
+"""Name of the config with the number of standby copies, as the group's record has it."""
 
 _BY_DELAY = "Assignment delayed due to the configured initial rebalance delay."
 _BY_INTERVAL = "Assignment delayed due to the configured assignment interval."
 
 
 class Target(NamedTuple):
-    """Epoch of the newest target assignment, and a member's target in it; `delayed` if the next one has to
-    wait.
+    """Epoch of the newest target assignment, and a member's target in it; `delayed` has the reason if the
+    next one is delayed.
     """
 
     epoch: int
@@ -40,7 +40,7 @@ class Target(NamedTuple):
 
 
 def await_more_members(transition: GroupTransition, group: StreamsMembers, delay_ms: int) -> None:
-    """Delay the first target of a group that had no members by this time."""
+    """Delay the first target of a group by `delay_ms`; do nothing if the group already has members."""
     key = delay_key(group.group_id)
     if group.is_empty and delay_ms > 0 and not transition.shard.timers.is_set(key):
         transition.shard.timers.schedule(
@@ -56,10 +56,10 @@ def next_target(
     configured: ConfiguredTopology,
     assignment_configs: Mapping[str, str],
 ) -> Target:
-    """Return the target of a member, which is new or has changed.
+    """Return the target of a member that is new or has changed.
 
     A target assignment that is out of date is recomputed, unless the group waits for more members or the last
-    one is too recent: then a later heartbeat does so.
+    one is too recent: then a later heartbeat recomputes it.
     """
     if transition.shard.timers.is_set(delay_key(group.group_id)):
         return Target(group.assignment_epoch, NO_TASKS, Status(StatusCode.ASSIGNMENT_DELAYED, _BY_DELAY))
@@ -74,7 +74,9 @@ def next_target(
 
 
 def _end_delay(transition: GroupTransition, group_id: str) -> None:
-    """End the wait for more members; if the topics are not laid out yet, a heartbeat makes the target."""
+    """End the wait for more members. If the topology does not match the topics yet, a later heartbeat
+    computes the target.
+    """
     group: object = transition.shard.groups.get(group_id)
     if not isinstance(group, StreamsMembers) or group.is_empty or group.configured is None:
         return
@@ -98,7 +100,7 @@ def _write(
     configured: ConfiguredTopology,
     assignment_configs: Mapping[str, str],
 ) -> Mapping[str, Tasks]:
-    """Make a target assignment for these members; return the target of each."""
+    """Compute and write a target assignment for these members; return the target of each."""
     targets = dict.fromkeys(members, NO_TASKS)
     if configured.is_ready:
         targets.update(assign(_spec(group, members, configured, assignment_configs)))

@@ -1,4 +1,4 @@
-"""Tasks as targets and members name them: the id of a subtopology, and a task number in it.
+"""Tasks in targets and in members' reports: the id of a subtopology, and the number of a task in it.
 
 Kafka's counterparts: `TasksTuple`, `TasksTupleWithEpochs`.
 """
@@ -21,7 +21,7 @@ Task = tuple[str, int]
 
 
 class Tasks(Struct, frozen=True):
-    """Tasks of a member by role: of its target, or reported by it. Kafka 4.3 assigns no warm-up tasks."""
+    """Tasks by role, of a member's target or in its report. Kafka 4.3 assigns no warm-up tasks."""
 
     active: Mapping[str, frozenset[int]] = NO_SETS
     standby: Mapping[str, frozenset[int]] = NO_SETS
@@ -33,7 +33,7 @@ class Tasks(Struct, frozen=True):
         return not (self.active or self.standby or self.warmup)
 
     def has_any_of(self, held: HeldTasks) -> bool:
-        """Return whether any of the `held` tasks is among these, in the same role."""
+        """Return whether any of the tasks in `held` is among these, in the same role."""
         return (
             _overlap(self.active, held.active)
             or _overlap(self.standby, held.standby)
@@ -41,7 +41,7 @@ class Tasks(Struct, frozen=True):
         )
 
     def are_within(self, held: HeldTasks) -> bool:
-        """Return whether all of these tasks are among the `held` ones, in the same role."""
+        """Return whether all of these tasks are among those in `held`, in the same role."""
         return (
             _are_within(self.active, held.active)
             and _are_within(self.standby, held.standby)
@@ -50,9 +50,10 @@ class Tasks(Struct, frozen=True):
 
 
 class HeldTasks(Struct, frozen=True):
-    """Tasks that a member has, or has yet to give up.
+    """Tasks that a member has or has yet to revoke.
 
-    Active tasks have the epoch in which the member got them, from which on it may commit offsets (KIP-1251).
+    Each active task has the epoch in which the member got it; from that epoch on the member may commit
+    offsets (KIP-1251).
     """
 
     active: Mapping[str, Mapping[int, int]] = NO_EPOCHS
@@ -79,7 +80,7 @@ NONE_HELD = HeldTasks()
 
 
 def task_sets(rows: Iterable[tuple[str, Iterable[int]]]) -> dict[str, frozenset[int]]:
-    """Return tasks by subtopology, without subtopologies that have none."""
+    """Return tasks by subtopology, without subtopologies that have no tasks."""
     found = {subtopology: frozenset(numbers) for subtopology, numbers in rows}
     return {subtopology: numbers for subtopology, numbers in found.items() if numbers}
 

@@ -1,6 +1,6 @@
-"""The topology of a streams application, as members report it and `__consumer_offsets` keeps it.
+"""The topology of a streams application, as members send it and `__consumer_offsets` stores it.
 
-Two topologies are equal if a member with one may be in the group of the other. Kafka's counterpart:
+Two topologies are equal if a member with one may join the group of the other. Kafka's counterpart:
 `StreamsTopology`.
 """
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 UNDECIDED = 0
-"""Number of partitions or replicas of a topic where the application leaves it to the broker."""
+"""Number of partitions or replicas of a topic for which the application leaves the choice to the broker."""
 
 
 class TopicInfo(Struct, frozen=True):
-    """A repartition or changelog topic that the coordinator creates for the application.
+    """Repartition or changelog topic that the coordinator creates for the application.
 
-    `partitions` of a changelog topic is UNDECIDED: it has as many as its subtopology has tasks.
+    `partitions` of a changelog topic is UNDECIDED: it gets one partition for each task of its subtopology.
     """
 
     name: str
@@ -38,8 +38,9 @@ class CopartitionGroup(Struct, frozen=True):
 
 
 class Subtopology(Struct, frozen=True):
-    """A part of the application that shares no state with other parts. Each of its tasks reads one partition
-    of each source topic.
+    """Part of the application that shares no state with other parts.
+
+    Each of its tasks reads one partition of each source topic.
     """
 
     subtopology_id: str
