@@ -60,7 +60,7 @@ class Sequence(Node, frozen=True):
 
 
 class Choice(Node, frozen=True):
-    """Alternative parts."""
+    """Alternative parts, of which one matches."""
 
     parts: tuple[Node, ...]
 

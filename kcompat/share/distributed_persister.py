@@ -169,7 +169,7 @@ class DistributedPersister:
         return NO_LEADER if partition is None else partition.leader
 
     def make_topic(self) -> Promise[Any]:
-        """Create `__share_group_state`."""
+        """Create the topic `__share_group_state`."""
         return self._make_topic()
 
     def _seek(
