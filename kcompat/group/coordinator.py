@@ -88,7 +88,7 @@ class GroupCoordinator:
     def _make_shard(self, _partition: int, timers: KeyedTimers) -> GroupShard:
         return GroupShard(timers, self.config, self._ports.new_uuid, self._ports.image, self._expected)
 
-    # --- life
+    # --- start, stop and loading
 
     def start(self) -> None:
         """Start the periodic deletion of expired offsets, every `offsets.retention.check.interval.ms`."""
@@ -353,7 +353,7 @@ class GroupCoordinator:
         """
         return self.runtime.read(self.partition_of(group_id), lambda shard, _: query(shard), failed)
 
-    # --- inside
+    # --- internal
 
     def _active_partitions(self) -> list[int]:
         return [partition for partition, _ in self.runtime.active()]

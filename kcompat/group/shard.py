@@ -187,7 +187,7 @@ class GroupShard:
         """Make the records up to `offset` visible to readers."""
         self.timeline.commit(offset)
 
-    # --- coming and going
+    # --- loading and unloading
 
     def loaded(self, now_ms: int) -> None:
         """Start the sessions of the stored groups after the log has been replayed."""
@@ -195,7 +195,7 @@ class GroupShard:
         self.topics_made_ms = now_ms
         transition: Transition[Groups] = Transition(
             self, now_ms
-        )  # nobody is parked in a new group, and nothing is written
+        )  # a loaded group has no parked requests, and no record is written
         for group_id in list(self.groups):
             if not self.forget_if_vacant(group_id):
                 self.groups[group_id].loaded(transition)

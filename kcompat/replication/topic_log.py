@@ -1,6 +1,6 @@
 """The partitions of one internal topic on this broker, as the log of a coordinator.
 
-A coordinator appends a batch, waits until it is committed, and reads the log when it begins to lead it
+A coordinator appends a batch, waits until it is committed, and reads the log of a partition that it loads
 (`kcompat.coordinator.ports.CoordinatorLog`).
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class TopicLog:
-    """Partitions of one internal topic on this broker, by index; timeouts are the coordinators' part."""
+    """Partitions of one internal topic on this broker, by index; callers have to limit their waits."""
 
     def __init__(self, replicas: ReplicaManager, topic: str) -> None:
         self._replicas = replicas
@@ -35,7 +35,7 @@ class TopicLog:
     def on_leadership(
         self, load: Callable[[int, int], object], unload: Callable[[int, int | None], object]
     ) -> None:
-        """Call `load(partition, leader_epoch)` when this broker comes to lead a partition.
+        """Call `load(partition, leader_epoch)` when this broker becomes the leader of a partition.
 
         Call `unload(partition, leader_epoch)` when this broker stops leading the partition. The epoch is None
         if the partition was deleted: a partition of the same name may begin at epoch 0 again.
@@ -154,12 +154,12 @@ class LeadershipCheck:
         self._awaited = awaited
 
     def try_complete(self, key: Hashable) -> ErrorCode | None:
-        """Return NONE once all have fetched, NOT_LEADER_OR_FOLLOWER once the leader's epoch is over."""
+        """Return NONE once all followers have fetched, NOT_LEADER_OR_FOLLOWER after the end of the epoch."""
         assert isinstance(key, Partition)
         if key.state is not self._leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.NONE if self._leader.is_followed(self._awaited) else None
 
     def expire(self) -> ErrorCode:
-        """Return REQUEST_TIMED_OUT: some follower did not fetch in time."""
+        """Return REQUEST_TIMED_OUT, because a follower did not fetch in time."""
         return ErrorCode.REQUEST_TIMED_OUT

@@ -94,7 +94,7 @@ class ProcessSession(Session):
         if self._state is SessionState.CONNECTED:
             self._watches.tell(event.path, event)
 
-    # -- what is done to it ------------------------------------------------------------------------------
+    # -- changes of the session's state ------------------------------------------------------------------
 
     def suspend(self) -> None:
         """Suspend the session: its calls wait, and its watches report nothing."""

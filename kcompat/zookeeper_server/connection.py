@@ -97,7 +97,7 @@ class ClientConnection:
         self._next_turn: Timer | None = None
         service.add(self)
 
-    # What the transport says
+    # Calls of the transport
 
     def received(self, data: bytes) -> None:
         """Process received bytes."""
@@ -126,7 +126,7 @@ class ClientConnection:
         """Number of requests without a reply yet."""
         return len(self._answers)
 
-    # What others say
+    # Calls of the service
 
     def hang_up(self) -> None:
         """Close the connection after all written bytes are sent."""

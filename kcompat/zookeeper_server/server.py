@@ -107,7 +107,7 @@ class _Client(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._connection: ClientConnection | None = None
 
-    # What asyncio says
+    # Calls of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
@@ -135,7 +135,7 @@ class _Client(asyncio.Protocol):
         if self._connection is not None:
             self._connection.disconnected()
 
-    # What the connection says: see `connection.Transport`
+    # Calls of the connection: see `connection.Transport`
 
     def write(self, data: bytes) -> None:
         self._transport.write(data)

@@ -106,7 +106,7 @@ class ModernGroup(ABC, Generic[M, T]):
         self._seen: dict[str, TopicImage] = {}
         """Topics of the group at the last lookup."""
 
-    # --- what the log says
+    # --- state in the log
 
     @property
     def header(self) -> Header:

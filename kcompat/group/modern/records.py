@@ -58,7 +58,7 @@ class ModernRecords(ABC, Generic[M, T]):
         self.classes = tuple(replays)
         self._replays = {key: replay for (key, _), replay in replays.items()}
 
-    # --- what the kind says
+    # --- conversions of each kind
 
     @abstractmethod
     def new_member(self, member_id: str) -> M:

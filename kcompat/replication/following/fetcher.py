@@ -1,20 +1,20 @@
 """The state machine that follows one leader: it makes requests and applies the responses to logs. Pure.
 
-One request is under way at a time: `next` makes it, `answered` or `failed_call` takes its result. Logs are
+One request is pending at a time: `next` makes it, `answered` or `failed_call` takes its result. Logs are
 read and written through `FollowerLog`.
 
 - Every fetch carries the leader epoch and the epoch of the last batch. A leader whose log diverges at that
-  point answers with the end of that epoch, and the log is truncated (KIP-595). For brokers older than 2.7 the
+  point responds with the end of that epoch, and the log is truncated (KIP-595). Before 2.7 the
   end is requested with OffsetForLeaderEpoch before the first fetch (KIP-101, KIP-279). A log without epochs
   is truncated to its high watermark.
-- An answer counts for a partition only if the partition was not moved, truncated or given another role
-  meanwhile. A log is truncated before its high watermark or log start is changed by the same answer
+- A response is ignored for a partition that was moved, truncated or given another role since the request.
+  A log is truncated before its high watermark or log start is changed by the same response
   (KAFKA-14704).
-- If the offset is not in the leader's log, ListOffsets returns where that ends and starts.
+- If the offset is not in the leader's log, ListOffsets returns the end and the start of that log.
 - Temporary errors are retried after a pause, which doubles up to `replica.fetch.backoff.ms`. (Kafka always
-  pauses so long, although a leader that does not know of its election yet will know within milliseconds.) A
-  full disk counts as temporary. A permanent error, as of a failed disk, ends the following until the next
-  role.
+  pauses for that maximum, although a newly elected leader learns of its election within milliseconds.) A
+  full disk is a temporary error. After a permanent error, such as a failed disk, a partition is not fetched
+  until its next role.
 
 Kafka's counterparts: `AbstractFetcherThread`, `ReplicaFetcherThread` and `RemoteLeaderEndPoint`.
 """
@@ -89,7 +89,7 @@ class Fetcher:
         """Whether the fetcher has no partitions, failed ones included."""
         return not self._states and not self.failed
 
-    # -- which partitions --------------------------------------------------------------------------------
+    # -- partitions --------------------------------------------------------------------------------------
 
     def follow(self, log: FollowerLog, leader_epoch: int) -> None:
         """Start fetching a partition in this leader epoch, from its log end."""
@@ -124,7 +124,7 @@ class Fetcher:
         state = self._states.get(key)
         return None if state is None else state.lag
 
-    # -- what to ask -------------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------------------
 
     def next(self, now_ms: int) -> Message | None:
         """Return the next request; None if no request is due before `due_ms`."""
@@ -173,7 +173,7 @@ class Fetcher:
         self._asked = {key: state.leader_epoch for key, state in found}
         return found
 
-    # -- what was answered -------------------------------------------------------------------------------
+    # -- responses ---------------------------------------------------------------------------------------
 
     def answered(self, response: Message, now_ms: int) -> None:
         """Apply the response to the last request."""
@@ -325,7 +325,7 @@ class Fetcher:
             return None
         return state if self._asked.get(key) == state.leader_epoch else None
 
-    # -- cutting -----------------------------------------------------------------------------------------
+    # -- truncation --------------------------------------------------------------------------------------
 
     def _truncate(self, key: TopicPartition, epoch: int, end_offset: int) -> None:
         state = self._states[key]
@@ -353,7 +353,7 @@ class Fetcher:
         else:
             self._enter(key, state, then)
 
-    # -- going on ----------------------------------------------------------------------------------------
+    # -- stages and pauses -------------------------------------------------------------------------------
 
     def _enter(self, key: TopicPartition, state: FetchState, stage: Stage) -> None:
         """Set the stage of a partition."""

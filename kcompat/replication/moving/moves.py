@@ -81,7 +81,7 @@ class Moves:
         """Apply a changed rate limit."""
         self._throttle.configure(config.bytes_per_second, config.samples, config.sample_ms)
 
-    # -- what is asked for -------------------------------------------------------------------------------
+    # -- requests of users -------------------------------------------------------------------------------
 
     def move(self, topic: str, index: int, path: str) -> ErrorCode:
         """Move this broker's replica to the log directory `path`; return the error that prevents it
@@ -128,7 +128,7 @@ class Moves:
         self._logs.delete_future(topic, index)
         logger.info("%s-%d does not move any more", topic, index)
 
-    # -- what is told ------------------------------------------------------------------------------------
+    # -- roles of partitions -----------------------------------------------------------------------------
 
     def follow(self, partition: Partition) -> None:
         """Continue the move of a partition that has taken a role, if it has a copy."""

@@ -131,7 +131,7 @@ class Requests:
             _fail(request, error)
         self._let_out()
 
-    # -- after a loss ------------------------------------------------------------------------------------
+    # -- recovery after a lost connection ----------------------------------------------------------------
 
     async def _recover(self) -> None:
         """Settle the requests whose responses were lost, in order, then send the waiting ones."""

@@ -162,7 +162,7 @@ class ZooKeeperSession(Session):
                 self._listeners.tell(None, state)
                 self._requests.end()
 
-    # -- what is asked -----------------------------------------------------------------------------------
+    # -- reads, transactions and watches -----------------------------------------------------------------
 
     @property
     def last_zxid(self) -> int:

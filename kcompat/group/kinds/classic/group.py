@@ -165,7 +165,7 @@ class ClassicGroup(ClassicMembers):
         if self.stored is not None:
             transition.write(GroupMetadataKey(group=self.group_id), None)
 
-    # --- what is told of it
+    # --- descriptions
 
     def described(self) -> DescribedGroup:
         """Describe the group (`Group.described`); protocol and metadata are included only in a settled

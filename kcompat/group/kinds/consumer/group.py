@@ -74,7 +74,7 @@ class ConsumerGroup(ConsumerMembers):
             sessions.cancel(transition, self.group_id, member_id)
         RECORDS.bury_all(transition, self.group_id, self.members.latest, self.patterns.latest)
 
-    # --- what is told of it
+    # --- descriptions
 
     def described_as_kind(self, config: GroupCoordinatorConfig) -> DescribedConsumerGroup:
         """Describe the group as ConsumerGroupDescribe shows it."""

@@ -62,7 +62,7 @@ class ConsumerMembers(SubscribedGroup[ConsumerMember]):
         self._classic_members = 0
         self._holders: Holders[tuple[bytes, int]] = Holders()
 
-    # --- what the log says
+    # --- state in the log
 
     @property
     def is_stored(self) -> bool:

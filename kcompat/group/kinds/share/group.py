@@ -35,7 +35,7 @@ class ShareGroup(ShareMembers):
     A share group has no committed offsets: the share coordinator stores its position in each partition.
     """
 
-    # --- coming and going
+    # --- loading
 
     def loaded(self, transition: GroupTransition) -> None:
         for member_id in self.members.keys():  # noqa: SIM118
@@ -79,7 +79,7 @@ class ShareGroup(ShareMembers):
         """
         RECORDS.bury_all(transition, self.group_id)
 
-    # --- what is told of it
+    # --- descriptions
 
     def described_as_kind(self, _config: GroupCoordinatorConfig) -> DescribedShareGroup:
         """Describe the group as ShareGroupDescribe shows it."""

@@ -85,7 +85,7 @@ class StreamsGroup(StreamsMembers):
         sessions.cancel_all(transition, self.group_id, self.members.latest)
         RECORDS.bury_all(transition, self.group_id, self.members.latest)
 
-    # --- what is told of it
+    # --- descriptions
 
     def described_as_kind(self, _config: GroupCoordinatorConfig) -> DescribedStreamsGroup:
         """Describe the group as StreamsGroupDescribe shows it."""

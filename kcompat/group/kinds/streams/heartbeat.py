@@ -176,7 +176,7 @@ def _impossible_tasks(configured: ConfiguredTopology, request: StreamsHeartbeatR
     return None
 
 
-# --- what follows from it
+# --- epoch and reconciliation
 
 
 def _group_epoch(
@@ -220,7 +220,7 @@ def _reconcile(
     return reconciled
 
 
-# --- what it is told
+# --- the response
 
 
 def _note_shutdown(group: StreamsGroup, request: StreamsHeartbeatRequest) -> None:

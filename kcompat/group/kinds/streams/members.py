@@ -74,7 +74,7 @@ class StreamsMembers(ModernGroup[StreamsMember, Tasks]):
         self.shutdown_by: str | None = None
         """Id of the member that requested the shutdown of the whole application."""
 
-    # --- what the log says
+    # --- state in the log
 
     @property
     def is_stored(self) -> bool:
