@@ -46,7 +46,7 @@ async def lose_and_find_leader(fixture: ControllerFixture) -> None:
 
 
 async def leader_after(fixture: ControllerFixture, ms: int) -> int:
-    """Who leads when this time has passed and the controller has done what came of it."""
+    """Return the leader of t-0 after `ms` milliseconds, when all that was due is decided."""
     fixture.clock.advance(ms)
     await answer(fixture.decisions.allocate_producer_ids())  # decided after what the clock asks for
     return fixture.broker.image.topics["t"].partitions[0].leader

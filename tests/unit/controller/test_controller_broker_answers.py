@@ -1,4 +1,4 @@
-"""What the controller makes of brokers' answers that are late, missing or wrong."""
+"""Tests of the controller with brokers that answer late, wrongly or not at all."""
 
 from __future__ import annotations
 

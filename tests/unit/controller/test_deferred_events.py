@@ -1,4 +1,6 @@
-"""What the store refused to have written is decided once it can be, and undoes nothing that came since."""
+"""Tests of events whose decision the store refused: the controller decides them again once the store takes
+writes, and keeps all changes made in between.
+"""
 
 from __future__ import annotations
 

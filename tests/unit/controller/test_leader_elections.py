@@ -1,4 +1,4 @@
-"""Who leads: Kafka's rules, case by case."""
+"""Tests of the rules by which Kafka elects the leader of a partition, one for each case."""
 
 from __future__ import annotations
 

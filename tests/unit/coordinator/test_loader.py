@@ -212,8 +212,8 @@ def test_plain_records_are_replayed_before_the_marker_that_follows_them(fixture:
 
 
 def test_a_tombstone_is_replayed_though_its_key_comes_again(fixture: RegisterFixture) -> None:
-    """It may end more than what the records before it with the same key have begun: what open transactions
-    have committed of an offset.
+    """A tombstone also ends what other records began, such as an offset that an open transaction has
+    committed for the same key.
     """
     append(fixture, build_batch([record(b"a"), record(b"b", None)]))
     append(fixture, build_batch([record(b"a"), record(b"b"), record(b"c"), record(b"b")]))

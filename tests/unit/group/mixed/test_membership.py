@@ -1,4 +1,4 @@
-"""What classic members ask of a consumer group, and what they are told."""
+"""Tests of requests of the classic protocol to a consumer group, and of their answers."""
 
 from __future__ import annotations
 

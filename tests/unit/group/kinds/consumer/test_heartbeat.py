@@ -108,7 +108,7 @@ def test_a_silent_member_is_out_after_its_session(fixture: ConsumerGroupFixture)
 def test_a_member_whose_leaving_could_not_be_written_is_out_when_its_session_ends(
     fixture: ConsumerGroupFixture,
 ) -> None:
-    """It does not ask again: it is gone."""
+    """A member that has left sends no further heartbeat, so only its session can end its membership."""
     fixture.enter("a")
     fixture.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
     assert fixture.beat("a", -1).error

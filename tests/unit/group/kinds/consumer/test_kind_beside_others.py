@@ -254,7 +254,7 @@ def test_an_empty_consumer_group_becomes_a_classic_one_with_its_offsets(
 def test_a_join_that_waits_for_a_consumer_group_to_give_way_hears_that_the_coordinator_moved(
     fixture: ConsumerGroupFixture,
 ) -> None:
-    """It is in no group by then, which could tell it."""
+    """The member that joins is in no group yet, so no group can answer the join."""
     fixture.enter("a")
     fixture.beat("a", -1)
     fixture.log.hold()

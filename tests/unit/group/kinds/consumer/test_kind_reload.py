@@ -1,4 +1,4 @@
-"""What a coordinator that has just loaded a consumer group knows of it."""
+"""Tests of the state of a consumer group in a coordinator that has just loaded it."""
 
 from __future__ import annotations
 

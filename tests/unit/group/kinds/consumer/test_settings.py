@@ -1,4 +1,4 @@
-"""What a consumer group sets for itself is in force from the next heartbeat on."""
+"""Tests of a consumer group's own configs, which apply from the next heartbeat on."""
 
 from __future__ import annotations
 

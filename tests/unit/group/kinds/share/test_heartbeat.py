@@ -72,7 +72,7 @@ def test_members_that_come_and_go_share_anew(fixture: ShareGroupFixture) -> None
 def test_a_member_whose_leaving_could_not_be_written_is_out_when_its_session_ends(
     fixture: ShareGroupFixture,
 ) -> None:
-    """It does not ask again: it is gone."""
+    """A member that has left sends no further heartbeat, so only its session can end its membership."""
     fixture.enter_share("a")
     fixture.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
     assert fixture.leave_share("a").error

@@ -76,7 +76,7 @@ def test_a_member_is_taken_out_as_soon_as_that_can_be_written(fixture: StreamsGr
 def test_a_member_whose_leaving_could_not_be_written_is_out_when_its_session_ends(
     fixture: StreamsGroupFixture,
 ) -> None:
-    """It does not ask again: it is gone."""
+    """A member that has left sends no further heartbeat, so only its session can end its membership."""
     fixture.enter_streams("a")
     fixture.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
     assert fixture.leave_streams("a").error
