@@ -15,7 +15,7 @@ import sys
 from threading import Timer
 from typing import TYPE_CHECKING, Final, Self
 
-from support.eventually import slowness
+from support.eventually import limit_s
 from support.places import REPOSITORY
 from support.ports import free_port
 
@@ -102,7 +102,7 @@ class Sandbox:
                 self._start(command)
             else:
                 ended = self._popen(["sh", "-c", self.placed(command.text)])
-                output, _ = ended.communicate(timeout=LIMIT_S * slowness())
+                output, _ = ended.communicate(timeout=limit_s(LIMIT_S))
                 self._judge(command, output, ended.returncode, code)
 
     def _start(self, command: Command) -> None:
@@ -114,7 +114,7 @@ class Sandbox:
         # With exec, so that Ctrl-C goes to the broker and not to the shell.
         broker = self._broker = self._popen(["sh", "-c", text.replace("kcompat start", "exec kcompat start")])
         wanted = self._pattern(command.output or "... listening on ...")
-        limit = Timer(self._start_s * slowness(), broker.kill)
+        limit = Timer(limit_s(self._start_s), broker.kill)
         limit.start()
         output = read_until(broker, lambda so_far: wanted.fullmatch(" ".join(so_far.split())) is not None)
         limit.cancel()
@@ -127,12 +127,12 @@ class Sandbox:
         until = block.marks.get("until")
         try:
             if until is None:
-                output, _ = program.communicate(timeout=LIMIT_S * slowness())
+                output, _ = program.communicate(timeout=limit_s(LIMIT_S))
                 assert program.returncode == int(block.marks.get("exit", 0)), output
             else:
                 output = read_until(program, lambda so_far: until in so_far)
                 program.send_signal(signal.SIGINT)
-                rest, _ = program.communicate(timeout=END_S * slowness())
+                rest, _ = program.communicate(timeout=limit_s(END_S))
                 assert until in output, output + rest
         finally:
             program.kill()
@@ -168,7 +168,7 @@ class Sandbox:
         if broker is not None:
             broker.send_signal(signal.SIGINT)
             try:
-                output, _ = broker.communicate(timeout=END_S * slowness())
+                output, _ = broker.communicate(timeout=limit_s(END_S))
             finally:
                 broker.kill()
             assert broker.returncode == 0, output

@@ -9,11 +9,11 @@ from __future__ import annotations
 import pytest
 import pytest_timeout
 
-from support.eventually import slowness
+from support.eventually import limit_s
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_timeout_set_timer(item: pytest.Item, settings: pytest_timeout.Settings) -> bool:
     """Start the timer with a limit that is longer by the slowness at the start of the test."""
-    pytest_timeout.pytest_timeout_set_timer(item, settings._replace(timeout=settings.timeout * slowness()))
+    pytest_timeout.pytest_timeout_set_timer(item, settings._replace(timeout=limit_s(settings.timeout)))
     return True
