@@ -28,7 +28,6 @@ from kcompat.replication.strays import StrayReplicas
 if TYPE_CHECKING:
     from kcompat.cluster.control_requests import BrokerPort
     from kcompat.cluster.znodes import BrokerRegistration
-    from kcompat.config.broker import ConfigFeed
     from kcompat.controller.state import RegisteredBroker
     from kcompat.node.environment import Environment
     from kcompat.node.lifetime import Lifetime
@@ -44,8 +43,6 @@ class ClusterParts:
     def __init__(
         self,
         storage: StorageParts,
-        config: ConfigFeed,
-        environment: Environment,
         session: MetadataStore,
         lifetime: Lifetime,
         *,
@@ -54,10 +51,11 @@ class ClusterParts:
         """Build the parts. `session` is the broker's own with the metadata store; `keeps_metadata` tells that
         the store is the broker's own too.
         """
+        environment = storage.environment
         self._storage = storage
-        self._config = config
+        self._config = storage.config
         self._session = session
-        self.broker_id = config.current.broker_id
+        self.broker_id = storage.config.current.broker_id
         self._build_readers(environment, lifetime)
         self.registration = self._build_registration(environment, lifetime)
         self.peering = self._build_peering(environment, lifetime)

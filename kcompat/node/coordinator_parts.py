@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.config.broker import ConfigFeed
     from kcompat.node.cluster_parts import ClusterParts
-    from kcompat.node.environment import Environment
     from kcompat.node.lifetime import Lifetime
     from kcompat.node.storage_parts import StorageParts
 
@@ -74,10 +73,9 @@ class CoordinatorParts:
         self,
         storage: StorageParts,
         cluster: ClusterParts,
-        config: ConfigFeed,
-        environment: Environment,
         lifetime: Lifetime,
     ) -> None:
+        config, environment = storage.config, storage.environment
         self._storage = storage
         self._cluster = cluster
         self._config = config

@@ -49,10 +49,8 @@ class Parts:
         self.environment = environment
         self.session = session
         self.storage = storage
-        self.cluster = ClusterParts(
-            storage, config, environment, session, lifetime, keeps_metadata=keeps_metadata
-        )
-        self.coordinators = CoordinatorParts(storage, self.cluster, config, environment, lifetime)
+        self.cluster = ClusterParts(storage, session, lifetime, keeps_metadata=keeps_metadata)
+        self.coordinators = CoordinatorParts(storage, self.cluster, lifetime)
         helpers = Helpers(environment.clock, environment.start_worker)
         lifetime.began(helpers.close, helpers.close)
         self.services = Services(
