@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcompat.security.authorizer import Resource
+    from kcompat.security.principals import Principal
 
 PRINCIPAL = "User:ANONYMOUS"
 SECRET = "secret"
@@ -110,16 +111,16 @@ class DenyingAuthorizer:
     def __init__(self) -> None:
         self._denials = {persona.host: persona.denials for persona in PERSONAS}
 
-    def may(self, principal: str, host: str, operation: Operation, resource: Resource) -> bool:
+    def may(self, principal: Principal, host: str, operation: Operation, resource: Resource) -> bool:
         """Yes, unless a denial of the host covers it."""
-        assert principal == PRINCIPAL, principal
+        assert str(principal) == PRINCIPAL, principal
         return not any(denial.covers(operation, resource) for denial in self._denials.get(host, ()))
 
     def may_on_any(
-        self, principal: str, host: str, operation: Operation, resource_type: ResourceType
+        self, principal: Principal, host: str, operation: Operation, resource_type: ResourceType
     ) -> bool:
         """Yes, unless a denial covers every resource of the type."""
-        assert principal == PRINCIPAL, principal
+        assert str(principal) == PRINCIPAL, principal
         return not any(
             denial.type == resource_type
             and denial.name != SECRET

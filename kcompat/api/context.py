@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kcompat.replication.waiting.fetch_session import FetchSessions
     from kcompat.security.authorizer import Authorizer, Resource
     from kcompat.security.operations import Operation, ResourceType
+    from kcompat.security.principals import Principal
     from kcompat.share.partition_manager import SharePartitions
     from kcompat.share.persister import Persister
     from kcompat.share.sessions import ShareSessions
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from kcompat.transaction.marker_routes import MarkerWriter
 
 Response = TypeVar("Response")
-
-ANONYMOUS = "User:ANONYMOUS"
 
 
 class ConfigChanges(Protocol):
@@ -152,9 +151,9 @@ class RequestContext(Struct):
     now_ms: int
 
     @property
-    def principal(self) -> str:
-        """The client's principal, as Kafka writes it; `ANONYMOUS` on plaintext listeners."""
-        return ANONYMOUS
+    def principal(self) -> Principal:
+        """The principal that the client's connection is authenticated as."""
+        return self.connection.principal
 
     def may(self, operation: Operation, resource: Resource) -> bool:
         """Return whether the client is allowed this operation on this resource."""

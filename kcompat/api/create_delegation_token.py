@@ -27,8 +27,8 @@ NO_TIME = -1
 
 def handle(context: RequestContext, request: CreateDelegationTokenRequest) -> CreateDelegationTokenResponse:
     """Refuse to create a token."""
-    requester_type, _, requester_name = context.principal.partition(":")
-    owner_type, owner_name = requester_type, requester_name
+    requester = context.principal
+    owner_type, owner_name = requester.type, requester.name
     if request.owner_principal_name:
         owner_type, owner_name = request.owner_principal_type or "", request.owner_principal_name
     response = CreateDelegationTokenResponse(
@@ -40,6 +40,6 @@ def handle(context: RequestContext, request: CreateDelegationTokenRequest) -> Cr
         max_timestamp_ms=NO_TIME,
     )
     if context.api_version >= FIRST_WITH_REQUESTER:
-        response.token_requester_principal_type = requester_type
-        response.token_requester_principal_name = requester_name
+        response.token_requester_principal_type = requester.type
+        response.token_requester_principal_name = requester.name
     return response

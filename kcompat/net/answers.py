@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from kcompat.promise import Promise
+    from kcompat.security.principals import Principal
 
 
 class FileSlice(Protocol):
@@ -112,6 +113,8 @@ class Connection(Hashable, Protocol):
     peer_port: int
     local_address: tuple[str, int]
     """Host and port of this side of the connection."""
+    principal: Principal
+    """The principal that the peer is authenticated as."""
     context: object
     """Attribute for the handler's own use; None at first."""
 

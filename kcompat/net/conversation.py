@@ -27,6 +27,7 @@ from kcompat.net.gate import BUSY, CLOSED, CLOSING, CROWDED, ITERATION_S, MUTED,
 from kcompat.net.out_queue import MAX_PIECES
 from kcompat.net.placing import misfit
 from kcompat.net.sizes import GRAIN, JOIN_LIMIT, PREFIX
+from kcompat.security.principals import ANONYMOUS
 
 if TYPE_CHECKING:
     import asyncio
@@ -40,10 +41,7 @@ logger = logging.getLogger(__name__)
 
 
 class Conversation(ABC):
-    """Protocol state of one peer's connection, without a socket: a transport moves the bytes.
-
-    Handlers see the part that `answers.Connection` describes.
-    """
+    """Protocol state of one connection; handlers see the part that `answers.Connection` describes."""
 
     __slots__ = (
         "__weakref__",
@@ -65,6 +63,7 @@ class Conversation(ABC):
         "local_address",
         "peer_host",
         "peer_port",
+        "principal",
     )
 
     def __init__(
@@ -80,6 +79,7 @@ class Conversation(ABC):
         self.listener_name = listener_name
         self.peer_host, self.peer_port = peer
         self.local_address = local_address
+        self.principal = ANONYMOUS
         self.context: object = None
         self.last_active = hub.now
         """Loop time in seconds of the sweep before the last bytes from the peer arrived."""

@@ -12,6 +12,7 @@ from kcompat.security.operations import ResourceType
 
 if TYPE_CHECKING:
     from kcompat.security.operations import Operation
+    from kcompat.security.principals import Principal
 
 
 class Resource(Struct, frozen=True, gc=False):
@@ -41,20 +42,17 @@ CLUSTER = Resource(ResourceType.CLUSTER, "kafka-cluster")
 
 
 class Authorizer(Protocol):
-    """The port to an authorizer (Kafka's `Authorizer`, KIP-504).
-
-    Principals have Kafka's form, `User:name`.
-    """
+    """The port to an authorizer (Kafka's `Authorizer`, KIP-504)."""
 
     @property
     def allows_everything(self) -> bool:
         """Whether `may` is always true, so that a caller on a hot path need not call it."""
 
-    def may(self, principal: str, host: str, operation: Operation, resource: Resource, /) -> bool:
+    def may(self, principal: Principal, host: str, operation: Operation, resource: Resource, /) -> bool:
         """Return whether a principal that connects from a host may do this operation on a resource."""
 
     def may_on_any(
-        self, principal: str, host: str, operation: Operation, resource_type: ResourceType, /
+        self, principal: Principal, host: str, operation: Operation, resource_type: ResourceType, /
     ) -> bool:
         """Return whether a principal may do this operation on at least one possible resource of this type."""
 

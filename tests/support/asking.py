@@ -8,6 +8,7 @@ from kcompat.api.context import Cluster, Coordinators, RequestContext, Server, S
 from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.promise import Promise
 from kcompat.security.authorizer import AllowEverything
+from kcompat.security.principals import ANONYMOUS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from kcompat.protocol.message import Message
     from kcompat.security.authorizer import Resource
     from kcompat.security.operations import Operation, ResourceType
+    from kcompat.security.principals import Principal
 
 T = TypeVar("T", Storage, Coordinators, Cluster, Server)
 
@@ -30,6 +32,7 @@ class Client:
         self.peer_port = 40000
         self.listener_name = "PLAINTEXT"
         self.local_address = LOCAL_ADDRESS
+        self.principal = ANONYMOUS
         self.context: object = None
         self.placed: list[tuple[int, int]] = []
         """(size of the data, position of what follows it)"""
@@ -84,11 +87,11 @@ class Denying:
     def __init__(self, *denied: tuple[Operation, Resource | ResourceType]) -> None:
         self._denied = denied
 
-    def may(self, _principal: str, _host: str, operation: Operation, resource: Resource, /) -> bool:
+    def may(self, _principal: Principal, _host: str, operation: Operation, resource: Resource, /) -> bool:
         return not any((operation, of) in self._denied for of in (resource, resource.type))
 
     def may_on_any(
-        self, _principal: str, _host: str, operation: Operation, resource_type: ResourceType, /
+        self, _principal: Principal, _host: str, operation: Operation, resource_type: ResourceType, /
     ) -> bool:
         return (operation, resource_type) not in self._denied
 

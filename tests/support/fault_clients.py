@@ -33,6 +33,7 @@ from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
 from kcompat.records.batch import build_batch, iter_headers, read_records
 from kcompat.records.record import Record
+from kcompat.security.principals import ANONYMOUS
 from kcompat.topics import CONSUMER_OFFSETS
 from support.raw_client import request_frame
 
@@ -81,6 +82,7 @@ class Peer:
     listener_name = "PLAINTEXT"
     peer_host = "127.0.0.1"
     local_address = ("localhost", 9092)
+    principal = ANONYMOUS
 
     def place_next(self, data: memoryview, position: int) -> None:
         pass
