@@ -125,6 +125,16 @@ class BrokerConfig(BrokerKeys):
             value = self._values[name] = key.default_value
             return value
 
+    def get_at(self, listener: str, name: str) -> Value:
+        """Return the typed value of a key for one listener: that of `listener.name.<listener>.<name>` if it
+        is set, else that of the key itself.
+
+        Raises:
+            KeyError: the table has no such key, which is a fault of the caller.
+        """
+        prefixed = f"listener.name.{listener.lower()}.{name}"
+        return self._values[prefixed] if prefixed in self._values else self.get(name)
+
     @property
     def socket_buffers(self) -> tuple[int, int]:
         """Bytes of the receive and the send buffer of client sockets; with -1 the system chooses."""
