@@ -1,0 +1,34 @@
+"""JAAS login lines, the values of `sasl.jaas.config` for brokers and for clients in Java."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LOGIN_MODULES: Final = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+"""Login module of each SASL mechanism whose users have passwords."""
+
+_WORD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$.-]*")
+
+
+def login_line(mechanism: str, options: Mapping[str, str]) -> str:
+    """Return the login line of a mechanism with its options, such as the user name and the password."""
+    written = [f"{_key(name)}={_quoted(value)}" for name, value in options.items()]
+    return " ".join((LOGIN_MODULES[mechanism], "required", *written)) + ";"
+
+
+def _key(name: str) -> str:
+    return name if _WORD.fullmatch(name) else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    """Return a text in the quotes that Java's StreamTokenizer reads."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
+    return f'"{escaped}"'
