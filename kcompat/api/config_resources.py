@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from enum import IntEnum
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from kcompat.cluster.config_entities import BROKERS, GROUPS, TOPICS
-from kcompat.cluster.znodes import DEFAULT_ENTITY
+from kcompat.api.stored_configs import store_change
+from kcompat.cluster.config_entities import BROKERS, DEFAULT_ENTITY, GROUPS, TOPICS
 from kcompat.config.dynamic import Alteration, Change, change_broker, change_group, change_topic, check_form
 from kcompat.config.java_text import parse_integer
 from kcompat.config.loggers import change_loggers
-from kcompat.promise import Promise, gather
+from kcompat.promise import gather
 from kcompat.protocol.errors import ErrorCode
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from kcompat.api.context import RequestContext, Services
     from kcompat.config.broker import BrokerConfig
+    from kcompat.promise import Promise
 
 
 class ConfigResourceType(IntEnum):
@@ -105,10 +106,10 @@ def alter(
         )
         outcome = judge()
         outcomes.append(outcome)
-        if outcome.error is ErrorCode.NONE and not validate_only and resource.type in _STORED_AS:
-            stored: Promise[Change] = Promise()
-            _store(context.services, resource, judge, outcome, stored)
-            pending[position] = stored
+        kind = _STORED_AS.get(resource.type)
+        if outcome.error is ErrorCode.NONE and not validate_only and kind is not None:
+            entity = kind, resource.name or DEFAULT_ENTITY
+            pending[position] = store_change(context.services.cluster, entity, outcome, judge)
 
     def with_stored(changes: list[Change]) -> list[Change]:
         for position, change in zip(pending, changes, strict=True):
@@ -118,35 +119,11 @@ def alter(
     return gather(list(pending.values())).map(with_stored)
 
 
-_STORED_AS = {
+_STORED_AS: Final[Mapping[int, str]] = {
     ConfigResourceType.TOPIC: TOPICS,
     ConfigResourceType.BROKER: BROKERS,
     ConfigResourceType.GROUP: GROUPS,
 }
-
-
-def _store(
-    services: Services,
-    resource: AlteredResource,
-    judge: Callable[[], Change],
-    outcome: Change,
-    stored: Promise[Change],
-) -> None:
-    """Store a change; judge it again if another client changed the same entity in between."""
-    if outcome.error is not ErrorCode.NONE:
-        stored.complete(outcome)
-        return
-    kind, name = _STORED_AS[ConfigResourceType(resource.type)], resource.name or DEFAULT_ENTITY
-    basis = services.cluster.metadata.image.configs(kind, name)
-
-    def answered(error: ErrorCode) -> None:
-        if error is ErrorCode.INVALID_UPDATE_VERSION:
-            _store(services, resource, judge, judge(), stored)
-        else:
-            stored.complete(outcome if error is ErrorCode.NONE else Change(error, error.message))
-
-    asked = services.cluster.configs.replace(kind, name, dict(outcome.configs), basis)
-    asked.then(answered, stored.fail)
 
 
 def _judge(

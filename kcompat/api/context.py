@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kcompat.api.first_metadata_update import FirstMetadataUpdate
     from kcompat.api.registry import Served
     from kcompat.clock import Clock
+    from kcompat.cluster.config_entities import Entity
     from kcompat.cluster.control_requests import BrokerPort
     from kcompat.cluster.image import ImageHolder
     from kcompat.cluster.quorum import MetadataQuorum
@@ -52,6 +53,9 @@ class ConfigChanges(Protocol):
         """Replace all configs of an entity; return INVALID_UPDATE_VERSION if the current configs are not
         `basis`.
         """
+
+    def refresh(self, entities: Collection[Entity]) -> Promise[None]:
+        """Read the configs of these entities from the store."""
 
     def ensure(self, topics: Collection[str]) -> Promise[None]:
         """Read the configs of these topics from the store, unless this broker knows them already."""

@@ -14,14 +14,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kcompat.cluster import znodes
-from kcompat.cluster.config_entities import KINDS, entity_of
+from kcompat.cluster.config_entities import CLIENTS, KINDS, USERS, entity_of
 from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.store.interface import EventType, NoNodeError, SessionExpiredError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.cluster.entity_configs import Entity, EntityConfigs
+    from kcompat.cluster.config_entities import Entity
+    from kcompat.cluster.entity_configs import EntityConfigs
     from kcompat.store.interface import MetadataStore, Stat, Watch, WatchEvent
 
 KEPT_MS = 15 * 60 * 1000
@@ -125,8 +126,14 @@ def _number(name: str) -> int:
 def _entity(name: str, data: bytes) -> Entity | None:
     """Return the entity that a notification names; None if brokers apply no configs of such an entity."""
     try:
-        entity = entity_of(znodes.decode_config_change(data))
+        path = znodes.decode_config_change(data)
     except DamagedZnodeError as error:
         _log.warning("the notification %s says nothing: %s", name, error)
         return None
-    return entity if entity[0] in KINDS else None
+    match path.split("/"):
+        case [kind, entity] if kind in KINDS and entity:
+            return entity_of(path)
+        case [kind, user, clients, client] if (kind, clients) == (USERS, CLIENTS) and user and client:
+            return entity_of(path)
+        case _:
+            return None

@@ -1,4 +1,4 @@
-"""Dynamic configs of topics, brokers and groups, which any broker reads and changes in the store.
+"""Dynamic configs of all kinds of entities, which any broker reads and changes in the store.
 
 A change is one transaction. It sets the entity's node, provided that the node is unchanged since it was read,
 and adds a notification for all brokers (`config_watch`). Kafka's counterparts: `AdminZkClient`,
@@ -13,7 +13,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kcompat.cluster import znodes
-from kcompat.cluster.config_entities import GROUPS, KINDS, entity_of, entity_path
+from kcompat.cluster.config_entities import (
+    CLIENTS,
+    GROUPS,
+    KINDS,
+    TOPICS,
+    USERS,
+    entity_of,
+    entity_path,
+)
 from kcompat.cluster.control_requests import UpdateConfigs
 from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.promised import PromisedTasks
@@ -35,11 +43,9 @@ from kcompat.store.interface import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from kcompat.cluster.config_entities import Entity
     from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.store.interface import MetadataStore, Op, Stat
-
-Entity = tuple[str, str]
-"""Kind and name of an entity: ("topics", "t"), ("brokers", "1"), ("brokers", "<default>")."""
 
 _log = logging.getLogger(__name__)
 
@@ -81,6 +87,17 @@ class EntityConfigs:
         ]
         return self._tasks.run(self.read(unsure)) if unsure else Promise.resolved(None)
 
+    def refresh(self, entities: Collection[Entity]) -> Promise[None]:
+        """Put the stored configs of these entities in force, so that a change is decided on them.
+
+        Without a session the image stays as it is; a change fails then.
+        """
+        return self._tasks.run(self._refresh(entities))
+
+    async def _refresh(self, entities: Collection[Entity]) -> None:
+        with suppress(SessionExpiredError):
+            await self.read(entities)
+
     async def read(self, entities: Iterable[Entity]) -> None:
         """Read the configs of these entities from the store and put them in force.
 
@@ -92,16 +109,32 @@ class EntityConfigs:
     async def read_all(self) -> None:
         """Read the configs of all entities, except of topics that are being deleted."""
         async with self._alone:
-            deleted = {("topics", name) for name in await self._store.children(znodes.DELETE_TOPICS)}
-            entities = [entity for kind in KINDS for entity in await self._entities(kind)]
-            await self._read([entity for entity in entities if entity not in deleted])
+            deleted = {(TOPICS, name) for name in await self._store.children(znodes.DELETE_TOPICS)}
+            known = [entity for entity in self._cluster.image.entity_configs if entity[0] != TOPICS]
+            stored = [entity for kind in KINDS for entity in await self._entities(kind)]
+            await self._read([entity for entity in dict.fromkeys(known + stored) if entity not in deleted])
 
     async def _entities(self, kind: str) -> list[Entity]:
+        entities = [entity_of(f"{kind}/{name}") for name in await self._names(kind)]
+        if kind == USERS:
+            users = await self._store.get_many([znodes.config_path(*user) for user in entities])
+            parents = [
+                f"{user}/{CLIENTS}"
+                for (_, user), node in zip(entities, users, strict=True)
+                if node is not None and node[1].children
+            ]
+            entities += [
+                (USERS, f"{parent}/{client}")
+                for parent in parents
+                for client in await self._names(f"{USERS}/{parent}")
+            ]
+        return entities
+
+    async def _names(self, parent: str) -> list[str]:
         try:
-            names = await self._store.children(f"{znodes.CONFIG}/{kind}")
+            return await self._store.children(f"{znodes.CONFIG}/{parent}")
         except NoNodeError:
             return []
-        return [entity_of(f"{kind}/{name}") for name in names]
 
     async def stop(self) -> None:
         """Cancel running reads and changes."""
@@ -113,7 +146,9 @@ class EntityConfigs:
         changed: dict[Entity, Mapping[str, str]] = {}
         for entity, node in zip(entities, nodes, strict=True):
             configs = _decoded(entity, node)
-            if configs is not None and known.get(entity) != configs:
+            # A topic without configs must be in the image: only then the image is known to be complete.
+            unset: dict[str, str] | None = None if entity[0] == TOPICS else {}
+            if configs is not None and known.get(entity, unset) != configs:
                 changed[entity] = configs
         if changed:
             self._cluster.apply(UpdateConfigs(changed))
@@ -158,20 +193,34 @@ class EntityConfigs:
         ]
         if kind == "topics":
             ops.insert(0, Check(znodes.topic_path(name), ANY_VERSION))
-        if kind == GROUPS and node is None:
-            with suppress(NodeExistsError):
-                await self._store.create(f"{znodes.CONFIG}/{kind}")
+        if node is None:
+            await self._make_room(kind, name)
         await self._store.multi(ops)
         self._cluster.apply(UpdateConfigs({entity: dict(configs)}))
         return ErrorCode.NONE
 
+    async def _make_room(self, kind: str, name: str) -> None:
+        """Create the parents of an entity's node that are not created at a broker's start, as Kafka does."""
+        parents = [kind] if kind == GROUPS else []
+        if kind == USERS and "/" in name:
+            user, clients, _ = name.split("/")
+            parents = [f"{kind}/{user}", f"{kind}/{user}/{clients}"]
+        for parent in parents:
+            with suppress(NodeExistsError):
+                await self._store.multi([Create(f"{znodes.CONFIG}/{parent}", None)])
+
 
 def _decoded(entity: Entity, node: tuple[bytes, Stat] | None) -> dict[str, str] | None:
-    """Return the configs in an entity's node; None if there is no node or its payload is damaged."""
+    """Return the configs in an entity's node; None if the node of a topic is absent, or a payload damaged.
+
+    A node without data is the parent of other nodes and has no configs.
+    """
     if node is None:
-        return None
+        return None if entity[0] == TOPICS else {}
+    if not node[0]:
+        return {}
     try:
         return znodes.decode_config(node[0])
-    except DamagedZnodeError:
-        _log.exception("the configs of %s %s cannot be read", *entity)
+    except DamagedZnodeError:  # its text may show a secret
+        _log.error("the configs of %s %s cannot be read", *entity)
         return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from kcompat.cluster.config_entities import entity_path
+from kcompat.cluster.config_entities import GROUPS, KINDS, entity_path
 from kcompat.cluster.feature_levels import Levels, supported_of, supported_payload
 from kcompat.cluster.image import BrokerInfo
 from kcompat.cluster.payloads import (
@@ -25,9 +25,6 @@ from kcompat.protocol.uuids import ZERO_UUID, uuid_from_text, uuid_to_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-DEFAULT_ENTITY = "<default>"
-"""Name of the node with the defaults of a kind of entity; clients name it with the empty string."""
 
 CLUSTER_ID = "/cluster/id"
 CONTROLLER = "/controller"
@@ -46,8 +43,6 @@ LOG_DIR_EVENTS = "/log_dir_event_notification"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 FEATURE = "/feature"
 
-CONFIG_KINDS = ("topics", "clients", "users", "brokers", "ips")
-
 PERSISTENT_PATHS = (
     "/consumers",
     "/cluster",
@@ -58,7 +53,7 @@ PERSISTENT_PATHS = (
     "/admin",
     DELETE_TOPICS,
     CONFIG,
-    *(f"{CONFIG}/{kind}" for kind in CONFIG_KINDS),
+    *(f"{CONFIG}/{kind}" for kind in KINDS if kind != GROUPS),
     CONFIG_CHANGES,
     ISR_CHANGES,
     LOG_DIR_EVENTS,
@@ -143,7 +138,7 @@ def partition_state_path(topic: str, partition: int) -> str:
 
 
 def config_path(kind: str, name: str) -> str:
-    """Return the path of an entity's dynamic configs; `kind` is one of `CONFIG_KINDS`, or "groups"."""
+    """Return the path of an entity's dynamic configs."""
     return f"{CONFIG}/{entity_path(kind, name)}"
 
 

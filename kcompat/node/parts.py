@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kcompat.api.context import Server, Services
 from kcompat.api.dispatcher import Dispatcher
 from kcompat.api.registry import SERVED
-from kcompat.cluster.znodes import DEFAULT_ENTITY
+from kcompat.cluster.config_entities import DEFAULT_ENTITY
 from kcompat.net.helpers import Helpers
 from kcompat.node.cluster_parts import ClusterParts
 from kcompat.node.coordinator_parts import CoordinatorParts

@@ -19,7 +19,7 @@ from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlter
 from support.asking import context_of, services_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from kcompat.api.context import RequestContext
 
@@ -35,6 +35,7 @@ class Configs:
         self._cluster = cluster
         self.error = ErrorCode.NONE
         self.held: list[Promise[ErrorCode]] | None = None
+        self.refreshed: list[tuple[str, str]] = []
 
     def replace(
         self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
@@ -47,6 +48,10 @@ class Configs:
             self._cluster.apply(UpdateConfigs({(kind, name): configs}))
         promise.complete(self.error)
         return promise
+
+    def refresh(self, entities: Collection[tuple[str, str]]) -> Promise[None]:
+        self.refreshed += entities
+        return Promise.resolved(None)
 
 
 class ConfigFixture:

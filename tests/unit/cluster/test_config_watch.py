@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster import znodes
+from kcompat.cluster.config_entities import sanitized_entity
 from kcompat.cluster.config_watch import KEPT_MS, ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.image import TopicImage
 from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.protocol.errors import ErrorCode
-from kcompat.store.interface import Create
+from kcompat.store.interface import Create, Delete
 from kcompat.store.process_store import ProcessStore
 from support.controllers import answer
 from support.payloads import json_of
@@ -122,6 +123,59 @@ async def test_settings_of_a_group_are_heard_whatever_its_name(fixture: Fixture,
     assert [path.count("/") for path in paths] == [3, 3]
 
 
+@pytest.mark.parametrize(
+    ("entity", "path"),
+    [
+        (sanitized_entity(("users", "a/b c~*")), "users/a%2Fb%20c%7E%2A"),
+        (sanitized_entity(("users", None)), "users/<default>"),
+        (sanitized_entity(("users", "<default>")), "users/%3Cdefault%3E"),
+        (sanitized_entity(("users", ".."), ("clients", "ü")), "users/%2E%2E/clients/%C3%BC"),
+        (sanitized_entity(("users", None), ("clients", None)), "users/<default>/clients/<default>"),
+        (sanitized_entity(("clients", "a.b")), "clients/a.b"),
+        (sanitized_entity(("ips", "::1")), "ips/%3A%3A1"),
+    ],
+)
+async def test_configs_of_users_clients_and_addresses_reach_every_broker(
+    fixture: Fixture, entity: tuple[str, str], path: str
+) -> None:
+    one, two = await fixture.broker(), await fixture.broker()
+    wanted = {"producer_byte_rate": "1024"}
+    assert await answer(one.configs.replace(*entity, wanted, basis={})) is ErrorCode.NONE
+    assert await answer(two.configs.replace("clients", "other", wanted)) is ErrorCode.NONE
+    await two.until(*entity, wanted)
+    assert json_of(fixture.store.tree.nodes[f"/config/{path}"].data) == {"version": 1, "config": wanted}
+    late = await fixture.broker()
+    assert late.heard == [{entity: wanted, ("clients", "other"): wanted}]
+
+
+async def test_configs_whose_node_was_removed_are_no_longer_in_force(fixture: Fixture) -> None:
+    one, two = await fixture.broker(), await fixture.broker()
+    user, broker = ("users", "alice"), ("brokers", "7")
+    for entity in (user, broker):
+        await answer(one.configs.replace(*entity, {"a": "b"}))
+        await two.until(*entity, {"a": "b"})
+    two.session.suspend()
+    await one.session.delete("/config/users/alice")
+    await one.session.multi(
+        [
+            Delete("/config/brokers/7"),
+            Create(znodes.CONFIG_CHANGE_PREFIX, znodes.encode_config_change("brokers/7"), sequential=True),
+        ]
+    )
+    await one.until(*broker, {})
+    assert one.cluster.image.configs(*user) == {"a": "b"}  # without a notification brokers cannot know
+    two.session.resume()
+    await two.until(*user, {})
+    await two.until(*broker, {})
+
+
+async def test_an_unreadable_secret_is_not_logged(fixture: Fixture, caplog: pytest.LogCaptureFixture) -> None:
+    await (await fixture.store.session()).create("/config/users/alice", b'{"SCRAM-SHA-256": "salt=secret"')
+    await fixture.broker()
+    assert "the configs of users alice cannot be read" in caplog.text
+    assert "secret" not in caplog.text
+
+
 async def test_a_change_is_heard_once_by_who_made_it(fixture: Fixture) -> None:
     one, two = await fixture.broker(), await fixture.broker()
     await answer(one.configs.replace("topics", "t", {"retention.ms": "5"}))
@@ -161,7 +215,11 @@ async def test_all_configs_are_heard_at_the_start(fixture: Fixture) -> None:
     await answer(one.configs.replace("brokers", "7", {"num.io.threads": "3"}))
     await one.session.create("/config/users/alice", znodes.encode_config({"SCRAM-SHA-256": "secret"}))
     two = await fixture.broker()
-    expected = {("topics", "t"): {"retention.ms": "5"}, ("brokers", "7"): {"num.io.threads": "3"}}
+    expected = {
+        ("topics", "t"): {"retention.ms": "5"},
+        ("brokers", "7"): {"num.io.threads": "3"},
+        ("users", "alice"): {"SCRAM-SHA-256": "secret"},
+    }
     assert two.heard == [expected]
 
 
@@ -194,6 +252,10 @@ async def test_notifications_of_old_and_of_others_and_of_nobody(fixture: Fixture
                 "/config/changes/config_change_",
                 znodes.encode_config_change("users/alice/clients/c"),
                 sequential=True,
+            ),
+            *(
+                Create(znodes.CONFIG_CHANGE_PREFIX, znodes.encode_config_change(path), sequential=True)
+                for path in ("users", "users/", "users/a/b/c", "topics/a/clients/b", "others/x", "//")
             ),
             Create(
                 "/config/changes/config_change_",
