@@ -1,0 +1,83 @@
+"""Documents of an identity provider, from a file or a web server: of bounded size, in bounded time.
+
+These functions block, so they run beside the event loop.
+"""
+
+from __future__ import annotations
+
+import time
+import urllib.request
+from http.client import HTTPException
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlsplit
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable
+
+LARGEST_DOCUMENT: Final = 1024 * 1024
+"""Bytes of the largest document that is read."""
+FETCH_TIMEOUT_S: Final = 10.0
+
+_PIECE: Final = 64 * 1024
+
+
+def fetcher(url: str, tls: Callable[[], ssl.SSLContext] | None = None) -> Callable[[], bytes]:
+    """Return a function that fetches the document at a URL; it raises OSError.
+
+    `tls` makes the TLS context for `https`; without it, the certificate authorities of the system are
+    trusted.
+
+    Raises:
+        ValueError: the URL is neither of a file nor of a web server.
+    """
+    parts = urlsplit(url)
+    if parts.scheme == "file" and parts.netloc in ("", "localhost") and parts.path:
+        return lambda: _read_file(Path(unquote(parts.path)))
+    if parts.scheme in ("http", "https") and parts.hostname:
+        return lambda: open_url(urllib.request.Request(url, headers={"Accept": "application/json"}), tls)  # noqa: S310
+    raise ValueError('only "http", "https" and "file" are supported')
+
+
+def open_url(request: urllib.request.Request, tls: Callable[[], ssl.SSLContext] | None = None) -> bytes:
+    """Send a request to a web server and return the body of the response. Raises OSError.
+
+    No redirection is followed, and no proxy of the environment is used: only the configured address is
+    asked.
+    """
+    deadline = time.monotonic() + FETCH_TIMEOUT_S
+    opener = urllib.request.build_opener(
+        urllib.request.ProxyHandler({}),
+        _NoRedirect(),
+        urllib.request.HTTPSHandler(context=None if tls is None else tls()),
+    )
+    try:
+        with opener.open(request, timeout=FETCH_TIMEOUT_S) as response:
+            return _read(response, deadline)
+    except HTTPException as error:
+        raise OSError(f"the answer is not HTTP: {type(error).__name__}") from error
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _read(response: Any, deadline: float) -> bytes:
+    data = bytearray()
+    while piece := response.read1(_PIECE):
+        data += piece
+        if len(data) > LARGEST_DOCUMENT:
+            raise OSError(f"the document has more than {LARGEST_DOCUMENT} bytes")
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the document did not come within {FETCH_TIMEOUT_S:.0f} s")
+    return bytes(data)
+
+
+def _read_file(path: Path) -> bytes:
+    with path.open("rb") as file:
+        data = file.read(LARGEST_DOCUMENT + 1)
+    if len(data) > LARGEST_DOCUMENT:
+        raise OSError(f"the document has more than {LARGEST_DOCUMENT} bytes")
+    return data
