@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from ssl import SSLContext
 
 
 class Ending(Enum):
@@ -27,6 +28,8 @@ class Ending(Enum):
     """The address is unknown, or no route leads to it."""
     BAD_FRAME = "bad frame"
     """The peer announced a frame of a length that is not allowed."""
+    UNTRUSTED = "untrusted"
+    """The TLS handshake failed, or the peer broke the rules of TLS afterwards."""
 
 
 class Receiver(Protocol):
@@ -71,11 +74,13 @@ class Connect(Protocol):
         timeout_ms: float,
         max_frame: int,
         receive_buffer: int = -1,
+        tls: SSLContext | None = None,
     ) -> Outbound:
         """Start to connect to a host and a port. The `receiver` is notified of the outcome, never before this
         returns.
 
         A host name is looked up without blocking the loop, and its addresses are tried in turn. `timeout_ms`
         limits all of that. `max_frame` is the largest frame accepted, in bytes. `receive_buffer` is the size
-        in bytes of the socket's; -1 leaves it to the system.
+        in bytes of the socket's; -1 leaves it to the system. With `tls`, the context of a TLS client, the
+        connection is encrypted, and `connected` follows the handshake.
         """

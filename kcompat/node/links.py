@@ -12,6 +12,7 @@ from kcompat.net.outbound import Ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from ssl import SSLContext
 
     from kcompat.clock import Clock, Timer
     from kcompat.net.outbound import Connect, Outbound, Receiver
@@ -45,6 +46,7 @@ class Links:
             timeout_ms: float,
             max_frame: int,
             receive_buffer: int = -1,
+            tls: SSLContext | None = None,
         ) -> Outbound:
             link = _Link(self, (broker_id, address[1]), receiver)
             self._open[link] = None
@@ -52,7 +54,12 @@ class Links:
                 link.wait(timeout_ms)
             else:
                 link.outbound = self.connect(
-                    address, link, timeout_ms=timeout_ms, max_frame=max_frame, receive_buffer=receive_buffer
+                    address,
+                    link,
+                    timeout_ms=timeout_ms,
+                    max_frame=max_frame,
+                    receive_buffer=receive_buffer,
+                    tls=tls,
                 )
             return link
 

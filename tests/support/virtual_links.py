@@ -17,6 +17,7 @@ from support.memory_transport import MemoryConnection, OtherEnd
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from random import Random
+    from ssl import SSLContext
 
     from kcompat.net.outbound import Receiver
     from support.virtual_network import VirtualNetwork
@@ -83,7 +84,9 @@ class VirtualConnector:
         timeout_ms: float,
         max_frame: int,
         receive_buffer: int = -1,
+        tls: SSLContext | None = None,
     ) -> VirtualOutbound:
+        assert tls is None, "nothing is encrypted in memory"
         connection = VirtualOutbound(self._network, self, address, receiver, max_frame)
         connection.open(timeout_ms)
         return connection

@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager, closing
 import pytest
 
 from kcompat.net.outbound import Ending
-from kcompat.net.outbound_socket import SocketConnector, talks_to_itself
+from kcompat.net.outbound_connection import talks_to_itself
+from kcompat.net.outbound_socket import SocketConnector
 from kcompat.net.sizes import MIB
 from support.heard import Heard
 from support.raw_peer import ScriptedHandler, framed, serving, until
