@@ -23,11 +23,13 @@ from kcompat.protocol.api_keys import ApiKey
 if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
+    from ssl import SSLContext
 
     from kcompat.clock import Clock, Timer
     from kcompat.net.outbound import Connect
     from kcompat.peer.releases import Release
     from kcompat.protocol.message import Message
+    from kcompat.security.sasl.login import ClientMechanism
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +37,9 @@ RECONNECT_BACKOFF_MS: Final = 50
 RECONNECT_BACKOFF_MAX_MS: Final = 1000
 
 ANY_VERSION: Final = 1 << 15
+
+RENEWAL: Final = (0.85, 0.95)
+"""Parts of a session between which the client logs in again, at random (`SaslClientAuthenticator`)."""
 
 
 class PeerSettings(Struct, frozen=True):
@@ -51,6 +56,10 @@ class PeerSettings(Struct, frozen=True):
     """Bytes of the largest response accepted."""
     receive_buffer: int = -1
     """Socket receive buffer in bytes; -1 leaves it to the system."""
+    tls: SSLContext | None = None
+    """Context of a TLS client; None if the listener of the brokers does not speak TLS."""
+    mechanism: ClientMechanism | None = None
+    """SASL mechanism to log in by; None if the listener of the brokers asks for no login."""
 
 
 class PeerClient:
@@ -80,10 +89,12 @@ class PeerClient:
         self.is_closed = False
         """Whether the client is closed: every call fails."""
         self._setup: Timer | None = None  # timeout until the connection is ready
+        self._setup_ms = 0.0
+        self._session: Timer | None = None  # time of the next login on the connection
         self._pause: Timer | None = None  # pause before the next attempt
         self._failures = 0  # number of connections in a row that ended without a response
         self._failed_setups = 0  # number of attempts in a row that were not accepted
-        self._ready_at_ms = 0
+        self._ready_at_ms: int | None = None  # when the connection was ready for the first time
         self._last_fault = PeerFault.UNKNOWN  # fault of the last attempt
         self._waiting: dict[_Call, None] = {}  # calls that wait for a connection, in order
         self._lost: Callable[[PeerFault], object] | None = None
@@ -161,8 +172,10 @@ class PeerClient:
         timeout_ms = backoff_ms(
             self._failed_setups, settings.setup_timeout_ms, settings.setup_timeout_max_ms, self._random
         )
-        self._exchange = Exchange(self, self._client_id, settings.release)
-        # ApiVersions has as much time again: the system of a stopped process still accepts connections.
+        self._exchange = Exchange(self, self._client_id, settings.release, settings.mechanism)
+        # ApiVersions and the login have as much time again: the system of a stopped process still accepts
+        # connections.
+        self._setup_ms = timeout_ms
         self._setup = self._clock.call_later(2 * timeout_ms, self._give_up)
         self._exchange.open(
             self._connect,
@@ -170,21 +183,35 @@ class PeerClient:
             timeout_ms=timeout_ms,
             max_frame=settings.max_frame,
             receive_buffer=settings.receive_buffer,
+            tls=settings.tls,
         )
+
+    def _log_in_again(self) -> None:
+        """Log in before the session ends. Requests wait meanwhile: the peer takes no others then."""
+        exchange = self._exchange
+        assert exchange is not None
+        self.is_ready = False
+        self._session = None
+        self._setup = self._clock.call_later(self._setup_ms, self._give_up)
+        exchange.log_in()
 
     def _paused(self) -> None:
         self._pause = None
         if self._waiting or self._lost is not None:
             self._seek()
 
-    def ready(self) -> None:
+    def ready(self, session_lifetime_ms: int) -> None:
         exchange = self._exchange
         assert exchange is not None
         self._stop_setup()
         self.is_ready = True
-        self._ready_at_ms = self._clock.now_ms()
-        if self._found is not None:
-            self._found()
+        if session_lifetime_ms > 0:
+            renewal_ms = session_lifetime_ms * self._random.uniform(*RENEWAL)
+            self._session = self._clock.call_later(renewal_ms, self._log_in_again)
+        if self._ready_at_ms is None:
+            self._ready_at_ms = self._clock.now_ms()
+            if self._found is not None:
+                self._found()
         waiting, self._waiting = self._waiting, {}
         for call in waiting:
             if self._exchange is exchange:
@@ -195,18 +222,24 @@ class PeerClient:
     def over(self, fault: PeerFault) -> None:
         exchange = self._exchange
         assert exchange is not None
-        lived_ms = self._clock.now_ms() - self._ready_at_ms if self.is_ready else 0
+        lived_ms = 0 if self._ready_at_ms is None else self._clock.now_ms() - self._ready_at_ms
         was_good = exchange.is_proven or lived_ms >= RECONNECT_BACKOFF_MAX_MS
         if was_good:
             self._failures = 0
         self._failed_setups = 0 if exchange.is_connected else self._failed_setups + 1
         self._forget_exchange()
+        if exchange.refusal is not None and not self._failures:
+            logger.warning("%s: %s: %s", self.name, fault.value, exchange.refusal)
         self._failed(fault, at_once=was_good)
 
     def _forget_exchange(self) -> None:
         self._stop_setup()
+        if self._session is not None:
+            self._session.cancel()
+            self._session = None
         self._exchange = None
         self.is_ready = False
+        self._ready_at_ms = None
 
     def _failed(self, fault: PeerFault, *, at_once: bool = False) -> None:
         """Fail the waiting calls, and pause before the next attempt unless `at_once`."""

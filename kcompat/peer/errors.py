@@ -20,6 +20,8 @@ class PeerFault(Enum):
     NO_ANSWER = "the peer is connected and does not answer"
     GARBLED = "the answer is not what the protocol allows"
     UNSUPPORTED = "the peer serves no version of the request that may be sent"
+    UNTRUSTED = "no TLS connection came about"
+    NOT_LOGGED_IN = "the login is refused"
     ABANDONED = "the connection was given up here"
 
     @property
@@ -37,6 +39,7 @@ FAULT_OF: Final = {
     Ending.TIMED_OUT: PeerFault.TIMED_OUT,
     Ending.UNREACHABLE: PeerFault.UNREACHABLE,
     Ending.BAD_FRAME: PeerFault.GARBLED,
+    Ending.UNTRUSTED: PeerFault.UNTRUSTED,
 }
 
 

@@ -1,4 +1,5 @@
-"""One connection to another broker: it learns the peer's versions, then carries requests and responses.
+"""One connection to another broker: it learns the peer's versions and logs in where the listener asks for
+it, then carries requests and responses.
 
 Responses come in the order of the requests, and name the correlation id of the request. A response that does
 not match ends the connection, since nothing after it could be trusted.
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from msgspec import Struct
 
 from kcompat.peer.errors import FAULT_OF, PeerFault
+from kcompat.peer.login import PeerLogin
 from kcompat.peer.releases import latest
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, response_class
 from kcompat.protocol.errors import ErrorCode
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from kcompat.net.outbound import Connect, Ending
     from kcompat.peer.releases import Release
     from kcompat.protocol.message import Message
+    from kcompat.security.sasl.login import ClientMechanism
 
 logger = logging.getLogger(__name__)
 
@@ -67,8 +70,10 @@ class Call(Protocol):
 class ExchangeOwner(Protocol):
     """Owner of an exchange, notified of its beginning and its end."""
 
-    def ready(self) -> None:
-        """Take note that requests can be sent."""
+    def ready(self, session_lifetime_ms: int) -> None:
+        """Take note that requests can be sent: for a time in ms, then only after `Exchange.log_in`; or
+        without end if that is 0.
+        """
 
     def over(self, fault: PeerFault) -> None:
         """Take note that the connection has ended; the calls in flight get the fault next. Not called after
@@ -85,9 +90,14 @@ class _Sent(Struct):
 class Exchange:
     """A connection from `open` to its end, as the `Receiver` of its transport."""
 
-    def __init__(self, owner: ExchangeOwner, client_id: str, limit: Release) -> None:
-        """Prepare the connection; no version newer than the release `limit` has is sent."""
+    def __init__(
+        self, owner: ExchangeOwner, client_id: str, limit: Release, mechanism: ClientMechanism | None = None
+    ) -> None:
+        """Prepare the connection; no version newer than the release `limit` has is sent. `mechanism` is the
+        one to log in by, if the peer's listener asks for a login.
+        """
         self._owner = owner
+        self._mechanism = mechanism
         self._client_id = client_id
         self._limit = limit
         self._correlation_id = 0
@@ -97,6 +107,8 @@ class Exchange:
         """Whether the peer has accepted the connection."""
         self.is_proven = False
         """Whether the peer has answered a request of a caller."""
+        self.refusal: str | None = None
+        """Reason why the peer, or this broker, has refused the login."""
 
     def open(self, connect: Connect, address: tuple[str, int], **options: Any) -> None:
         """Start to connect; `options` are the keyword arguments of `Connect`."""
@@ -148,7 +160,7 @@ class Exchange:
             self._break(PeerFault.GARBLED)
         else:
             self._served = offered
-            self._owner.ready()
+            self.log_in()
 
     def _version_of(self, call: Call) -> int | None:
         """Return the version of a request for this peer; None if there is none in common."""
@@ -157,6 +169,22 @@ class Exchange:
             return None
         version = min(served.max_version, latest(call.key, self._limit), call.newest)
         return None if version < served.min_version else version
+
+    # Login
+
+    def log_in(self) -> None:
+        """Log in, for the first time or again. No other request may be sent before `ExchangeOwner.ready`."""
+        if self._mechanism is None:
+            self._owner.ready(0)
+        else:
+            PeerLogin(self, self._mechanism).begin()
+
+    def logged_in(self, session_lifetime_ms: int) -> None:
+        self._owner.ready(session_lifetime_ms)
+
+    def refused(self, reason: str) -> None:
+        self.refusal = reason
+        self._break(PeerFault.NOT_LOGGED_IN)
 
     # Requests
 
