@@ -11,6 +11,7 @@ from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from ssl import SSLContext
 
     from kcompat.net.outbound import Receiver
 
@@ -49,6 +50,7 @@ class Network:
         timeout_ms: float,
         max_frame: int,
         receive_buffer: int = -1,
+        tls: SSLContext | None = None,
     ) -> Wire:
         self.wires.append(Wire(address, receiver))
         return self.wires[-1]
