@@ -102,8 +102,12 @@ async def test_a_peer_may_demand_a_certificate(shows_certificate):
         await until(lambda: heard.events)
         connection.send([framed(b"hello")])
         await until(lambda: len(heard.events) > 1)
-        expected = b"hello" if shows_certificate else Ending.UNTRUSTED
-        assert heard.events == ["connected", expected]
+        first, second = heard.events
+        assert first == "connected"
+        if shows_certificate:
+            assert second == b"hello"
+        else:  # with TLS 1.3 the client learns of it behind its own part of the handshake
+            assert second in (Ending.UNTRUSTED, Ending.CLOSED, Ending.RESET)
         connection.close()
 
 
