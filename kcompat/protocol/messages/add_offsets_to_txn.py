@@ -10,7 +10,7 @@ from kcompat.protocol.schema import int16, int32, int64, string
 
 @message("0-4", flexible="3+", api_key=25)
 class AddOffsetsToTxnRequest(Message):
-    """Adds the offsets of a group to a transaction (key 25, v0 to v4)."""
+    """Request to add the offsets of a group to a transaction (key 25, v0 to v4)."""
 
     transactional_id: Annotated[str, string("0+")] = ""
     producer_id: Annotated[int, int64("0+")] = 0
@@ -20,7 +20,7 @@ class AddOffsetsToTxnRequest(Message):
 
 @message("0-4", flexible="3+", api_key=25)
 class AddOffsetsToTxnResponse(Message):
-    """Acknowledges it (key 25, v0 to v4)."""
+    """Response: an error code (key 25, v0 to v4)."""
 
     throttle_time_ms: Annotated[int, int32("0+")] = 0
     error_code: Annotated[int, int16("0+")] = 0

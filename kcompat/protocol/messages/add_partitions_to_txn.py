@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, boolean, int16, int32, int64, string, 
 
 @message("0-5", flexible="3+", api_key=24)
 class AddPartitionsToTxnRequest(Message):
-    """Adds partitions to transactions, or verifies that they are in (key 24, v0 to v5)."""
+    """Request to add partitions to transactions, or to verify that they were added (key 24, v0 to v5)."""
 
     class AddPartitionsToTxnTopic(Part):
         name: Annotated[str, string("0+")] = ""
@@ -34,7 +34,7 @@ class AddPartitionsToTxnRequest(Message):
 
 @message("0-5", flexible="3+", api_key=24)
 class AddPartitionsToTxnResponse(Message):
-    """Answers per partition (key 24, v0 to v5)."""
+    """Response: an error code for each partition (key 24, v0 to v5)."""
 
     class AddPartitionsToTxnPartitionResult(Part):
         partition_index: Annotated[int, int32("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int16, int32, stri
 
 @message("0-1", flexible="0+", api_key=80)
 class AddRaftVoterRequest(Message):
-    """Adds a voter to the KRaft quorum (KIP-853) (key 80, v0 to v1)."""
+    """Request to add a voter to the KRaft quorum (KIP-853) (key 80, v0 to v1)."""
 
     class Listener(Part):
         name: Annotated[str, string("0+")] = ""
@@ -27,7 +27,7 @@ class AddRaftVoterRequest(Message):
 
 @message("0-1", flexible="0+", api_key=80)
 class AddRaftVoterResponse(Message):
-    """Acknowledges it (key 80, v0 to v1)."""
+    """Response: an error code (key 80, v0 to v1)."""
 
     throttle_time_ms: Annotated[int, int32("0+")] = 0
     error_code: Annotated[int, int16("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import int16, int32, int64
 
 @message("0", flexible="0+", api_key=67)
 class AllocateProducerIdsRequest(Message):
-    """A broker asks the controller for a block of producer ids (key 67, v0)."""
+    """Request of a broker to the controller for a block of producer ids (key 67, v0)."""
 
     broker_id: Annotated[int, int32("0+")] = 0
     broker_epoch: Annotated[int, int64("0+")] = -1
@@ -18,7 +18,7 @@ class AllocateProducerIdsRequest(Message):
 
 @message("0", flexible="0+", api_key=67)
 class AllocateProducerIdsResponse(Message):
-    """Gives the block (key 67, v0)."""
+    """Response: first id and length of the block (key 67, v0)."""
 
     throttle_time_ms: Annotated[int, int32("0+")] = 0
     error_code: Annotated[int, int16("0+")] = 0

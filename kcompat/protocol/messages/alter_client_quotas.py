@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, boolean, float64, int16, int32, string
 
 @message("0-1", flexible="1+", api_key=49)
 class AlterClientQuotasRequest(Message):
-    """Sets or removes quotas (key 49, v0 to v1)."""
+    """Request to set or remove quotas (key 49, v0 to v1)."""
 
     class EntityData(Part):
         entity_type: Annotated[str, string("0+")] = ""
@@ -31,7 +31,7 @@ class AlterClientQuotasRequest(Message):
 
 @message("0-1", flexible="1+", api_key=49)
 class AlterClientQuotasResponse(Message):
-    """Answers per entity (key 49, v0 to v1)."""
+    """Response: an error code for each entity (key 49, v0 to v1)."""
 
     class EntityData(Part):
         entity_type: Annotated[str, string("0+")] = ""

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, boolean, int8, int16, int32, string, s
 
 @message("0-2", flexible="2+", api_key=33)
 class AlterConfigsRequest(Message):
-    """Replaces the dynamic configuration of resources (key 33, v0 to v2)."""
+    """Request to replace the dynamic configs of resources (key 33, v0 to v2)."""
 
     class AlterableConfig(Part):
         name: Annotated[str, string("0+")] = ""
@@ -27,7 +27,7 @@ class AlterConfigsRequest(Message):
 
 @message("0-2", flexible="2+", api_key=33)
 class AlterConfigsResponse(Message):
-    """Answers per resource (key 33, v0 to v2)."""
+    """Response: an error code for each resource (key 33, v0 to v2)."""
 
     class AlterConfigsResourceResponse(Part):
         error_code: Annotated[int, int16("0+")] = 0

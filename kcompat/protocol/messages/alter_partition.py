@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int8, int16, int32, int64, 
 
 @message("0-3", flexible="0+", api_key=56)
 class AlterPartitionRequest(Message):
-    """A leader proposes a new ISR to the controller (key 56, v0 to v3)."""
+    """Request of a leader to the controller to change the ISR (key 56, v0 to v3)."""
 
     class BrokerState(Part):
         broker_id: Annotated[int, int32("3+")] = 0
@@ -36,7 +36,7 @@ class AlterPartitionRequest(Message):
 
 @message("0-3", flexible="0+", api_key=56)
 class AlterPartitionResponse(Message):
-    """Gives the state the controller settled on (key 56, v0 to v3)."""
+    """Response: leader, ISR and epochs of each partition after the change (key 56, v0 to v3)."""
 
     class PartitionData(Part):
         partition_index: Annotated[int, int32("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, boolean, int16, int32, string, struct
 
 @message("0-1", flexible="0+", api_key=45)
 class AlterPartitionReassignmentsRequest(Message):
-    """Starts or cancels the move of partitions to other brokers (key 45, v0 to v1)."""
+    """Request to start or cancel the move of partitions to other brokers (key 45, v0 to v1)."""
 
     class ReassignablePartition(Part):
         partition_index: Annotated[int, int32("0+")] = 0
@@ -29,7 +29,7 @@ class AlterPartitionReassignmentsRequest(Message):
 
 @message("0-1", flexible="0+", api_key=45)
 class AlterPartitionReassignmentsResponse(Message):
-    """Answers per partition (key 45, v0 to v1)."""
+    """Response: an error code for each partition (key 45, v0 to v1)."""
 
     class ReassignablePartitionResponse(Part):
         partition_index: Annotated[int, int32("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, int16, int32, string, struct
 
 @message("0-2", flexible="2+", api_key=34)
 class AlterReplicaLogDirsRequest(Message):
-    """Moves replicas between the log directories of a broker (key 34, v0 to v2)."""
+    """Request to move replicas between the log directories of a broker (key 34, v0 to v2)."""
 
     class AlterReplicaLogDirTopic(Part):
         name: Annotated[str, string("0+")] = ""
@@ -25,7 +25,7 @@ class AlterReplicaLogDirsRequest(Message):
 
 @message("0-2", flexible="2+", api_key=34)
 class AlterReplicaLogDirsResponse(Message):
-    """Answers per partition (key 34, v0 to v2)."""
+    """Response: an error code for each partition (key 34, v0 to v2)."""
 
     class AlterReplicaLogDirPartitionResult(Part):
         partition_index: Annotated[int, int32("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, string
 
 @message("0", flexible="0+", api_key=91)
 class AlterShareGroupOffsetsRequest(Message):
-    """Sets the start offsets of a share group (key 91, v0)."""
+    """Request to set the start offsets of a share group (key 91, v0)."""
 
     class AlterShareGroupOffsetsRequestPartition(Part):
         partition_index: Annotated[int, int32("0+")] = 0
@@ -30,7 +30,7 @@ class AlterShareGroupOffsetsRequest(Message):
 
 @message("0", flexible="0+", api_key=91)
 class AlterShareGroupOffsetsResponse(Message):
-    """Answers per partition (key 91, v0)."""
+    """Response: an error code for each partition (key 91, v0)."""
 
     class AlterShareGroupOffsetsResponsePartition(Part):
         partition_index: Annotated[int, int32("0+")] = 0

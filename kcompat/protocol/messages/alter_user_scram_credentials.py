@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, binary, int8, int16, int32, string, st
 
 @message("0", flexible="0+", api_key=51)
 class AlterUserScramCredentialsRequest(Message):
-    """Sets or deletes SCRAM credentials (key 51, v0)."""
+    """Request to set or delete SCRAM credentials (key 51, v0)."""
 
     class ScramCredentialDeletion(Part):
         name: Annotated[str, string("0+")] = ""
@@ -29,7 +29,7 @@ class AlterUserScramCredentialsRequest(Message):
 
 @message("0", flexible="0+", api_key=51)
 class AlterUserScramCredentialsResponse(Message):
-    """Answers per user (key 51, v0)."""
+    """Response: an error code for each user (key 51, v0)."""
 
     class AlterUserScramCredentialsResult(Part):
         user: Annotated[str, string("0+")] = ""

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, boolean, int16, int32, int64, string, 
 
 @message("0-5", flexible="3+", api_key=18)
 class ApiVersionsRequest(Message):
-    """Asks which APIs and versions the broker speaks, and names the client (key 18, v0 to v5)."""
+    """Request for the APIs that the broker serves; it names the client software (key 18, v0 to v5)."""
 
     client_software_name: Annotated[str, string("3+", ignorable=True)] = ""
     client_software_version: Annotated[str, string("3+", ignorable=True)] = ""
@@ -20,7 +20,7 @@ class ApiVersionsRequest(Message):
 
 @message("0-5", flexible="3+", api_key=18)
 class ApiVersionsResponse(Message):
-    """Lists the APIs, and the features of the cluster (key 18, v0 to v5)."""
+    """Response: the APIs with their versions, and the features of the cluster (key 18, v0 to v5)."""
 
     class ApiVersion(Part):
         api_key: Annotated[int, int16("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, struct
 
 @message("0", flexible="0+", api_key=73)
 class AssignReplicasToDirsRequest(Message):
-    """A broker tells the controller in which log directories replicas are (key 73, v0)."""
+    """Request of a broker to the controller: the log directory of each replica (key 73, v0)."""
 
     class PartitionData(Part):
         partition_index: Annotated[int, int32("0+")] = 0
@@ -30,7 +30,7 @@ class AssignReplicasToDirsRequest(Message):
 
 @message("0", flexible="0+", api_key=73)
 class AssignReplicasToDirsResponse(Message):
-    """Answers per partition (key 73, v0)."""
+    """Response: an error code for each partition (key 73, v0)."""
 
     class PartitionData(Part):
         partition_index: Annotated[int, int32("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, string, struc
 
 @message("0-1", flexible="1+", api_key=53)
 class BeginQuorumEpochRequest(Message):
-    """A KRaft leader announces itself (key 53, v0 to v1)."""
+    """Request of a new KRaft leader that announces its epoch to a voter (key 53, v0 to v1)."""
 
     class PartitionData(Part):
         partition_index: Annotated[int, int32("0+")] = 0
@@ -37,7 +37,7 @@ class BeginQuorumEpochRequest(Message):
 
 @message("0-1", flexible="1+", api_key=53)
 class BeginQuorumEpochResponse(Message):
-    """Acknowledges it (key 53, v0 to v1)."""
+    """Response: an error code, and the leader that each partition has (key 53, v0 to v1)."""
 
     class PartitionData(Part):
         partition_index: Annotated[int, int32("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import boolean, int16, int32, int64, uuid
 
 @message("0-2", flexible="0+", api_key=63)
 class BrokerHeartbeatRequest(Message):
-    """A KRaft broker reports to the controller (key 63, v0 to v2)."""
+    """Request of a KRaft broker that renews its registration at the controller (key 63, v0 to v2)."""
 
     broker_id: Annotated[int, int32("0+")] = 0
     broker_epoch: Annotated[int, int64("0+")] = -1
@@ -23,7 +23,7 @@ class BrokerHeartbeatRequest(Message):
 
 @message("0-2", flexible="0+", api_key=63)
 class BrokerHeartbeatResponse(Message):
-    """Tells it whether it is caught up, fenced or to stop (key 63, v0 to v2)."""
+    """Response: whether the broker is caught up, is fenced and should shut down (key 63, v0 to v2)."""
 
     throttle_time_ms: Annotated[int, int32("0+")] = 0
     error_code: Annotated[int, int16("0+")] = 0

@@ -21,7 +21,7 @@ from kcompat.protocol.schema import (
 
 @message("0-4", flexible="0+", api_key=62)
 class BrokerRegistrationRequest(Message):
-    """A KRaft broker registers with the controller (key 62, v0 to v4)."""
+    """Request of a KRaft broker to register with the controller (key 62, v0 to v4)."""
 
     class Listener(Part):
         name: Annotated[str, string("0+")] = ""
@@ -47,7 +47,7 @@ class BrokerRegistrationRequest(Message):
 
 @message("0-4", flexible="0+", api_key=62)
 class BrokerRegistrationResponse(Message):
-    """Gives its broker epoch (key 62, v0 to v4)."""
+    """Response: the epoch of the broker's registration (key 62, v0 to v4)."""
 
     throttle_time_ms: Annotated[int, int32("0+")] = 0
     error_code: Annotated[int, int16("0+")] = 0

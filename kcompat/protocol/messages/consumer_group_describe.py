@@ -12,7 +12,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int8, int16, int32
 
 @message("0-1", flexible="0+", api_key=69)
 class ConsumerGroupDescribeRequest(Message):
-    """Asks for the state and members of consumer groups (KIP-848) (key 69, v0 to v1)."""
+    """Request for the state and members of consumer groups (KIP-848) (key 69, v0 to v1)."""
 
     group_ids: Annotated[list[str], string("0+")] = []
     include_authorized_operations: Annotated[bool, boolean("0+")] = False
@@ -20,7 +20,7 @@ class ConsumerGroupDescribeRequest(Message):
 
 @message("0-1", flexible="0+", api_key=69)
 class ConsumerGroupDescribeResponse(Message):
-    """Describes the groups (key 69, v0 to v1)."""
+    """Response: state and members of each group (key 69, v0 to v1)."""
 
     class TopicPartitions(Part):
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, string, struc
 
 @message("0-1", flexible="0+", api_key=68)
 class ConsumerGroupHeartbeatRequest(Message):
-    """A member of a consumer group says what it has and wants (KIP-848) (key 68, v0 to v1)."""
+    """Request of a consumer group's member: subscription and partitions (KIP-848) (key 68, v0 to v1)."""
 
     class TopicPartitions(Part):
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
@@ -32,7 +32,7 @@ class ConsumerGroupHeartbeatRequest(Message):
 
 @message("0-1", flexible="0+", api_key=68)
 class ConsumerGroupHeartbeatResponse(Message):
-    """Gives the member its epoch and assignment (key 68, v0 to v1)."""
+    """Response: epoch and assignment of the member (key 68, v0 to v1)."""
 
     class TopicPartitions(Part):
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, int16, int32, int64, string, struct
 
 @message("0-3", flexible="3+", api_key=7)
 class ControlledShutdownRequest(Message):
-    """A broker asks the controller to move its leaders away (key 7, v0 to v3)."""
+    """Request of a broker to the controller to move leadership to other brokers (key 7, v0 to v3)."""
 
     broker_id: Annotated[int, int32("0+")] = 0
     broker_epoch: Annotated[int, int64("2+", ignorable=True)] = -1
@@ -18,7 +18,7 @@ class ControlledShutdownRequest(Message):
 
 @message("0-3", flexible="3+", api_key=7)
 class ControlledShutdownResponse(Message):
-    """Lists partitions that still have their leader there (key 7, v0 to v3)."""
+    """Response: partitions whose leader is still the broker that shuts down (key 7, v0 to v3)."""
 
     class RemainingPartition(Part):
         topic_name: Annotated[str, string("0+")] = ""

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int16, int32, stri
 
 @message("0", flexible="0+", api_key=70)
 class ControllerRegistrationRequest(Message):
-    """A KRaft controller registers with the active one (key 70, v0)."""
+    """Request of a KRaft controller to register with the active one (key 70, v0)."""
 
     class Listener(Part):
         name: Annotated[str, string("0+")] = ""
@@ -32,7 +32,7 @@ class ControllerRegistrationRequest(Message):
 
 @message("0", flexible="0+", api_key=70)
 class ControllerRegistrationResponse(Message):
-    """Acknowledges it (key 70, v0)."""
+    """Response: an error code (key 70, v0)."""
 
     throttle_time_ms: Annotated[int, int32("0+")] = 0
     error_code: Annotated[int, int16("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, int8, int16, int32, string, struct
 
 @message("0-3", flexible="2+", api_key=30)
 class CreateAclsRequest(Message):
-    """Adds ACLs (key 30, v0 to v3)."""
+    """Request to add ACLs (key 30, v0 to v3)."""
 
     class AclCreation(Part):
         resource_type: Annotated[int, int8("0+")] = 0
@@ -26,7 +26,7 @@ class CreateAclsRequest(Message):
 
 @message("0-3", flexible="2+", api_key=30)
 class CreateAclsResponse(Message):
-    """Answers per ACL (key 30, v0 to v3)."""
+    """Response: an error code for each ACL (key 30, v0 to v3)."""
 
     class AclCreationResult(Part):
         error_code: Annotated[int, int16("0+")] = 0

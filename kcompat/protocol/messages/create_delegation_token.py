@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, binary, int16, int32, int64, string, s
 
 @message("0-3", flexible="2+", api_key=38)
 class CreateDelegationTokenRequest(Message):
-    """Asks for a delegation token (key 38, v0 to v3)."""
+    """Request to create a delegation token (key 38, v0 to v3)."""
 
     class CreatableRenewers(Part):
         principal_type: Annotated[str, string("0+")] = ""
@@ -24,7 +24,7 @@ class CreateDelegationTokenRequest(Message):
 
 @message("0-3", flexible="2+", api_key=38)
 class CreateDelegationTokenResponse(Message):
-    """Gives the token and its secret (key 38, v0 to v3)."""
+    """Response: the token and its HMAC (key 38, v0 to v3)."""
 
     error_code: Annotated[int, int16("0+")] = 0
     principal_type: Annotated[str, string("0+")] = ""

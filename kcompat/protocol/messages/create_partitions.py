@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, boolean, int16, int32, string, struct
 
 @message("0-3", flexible="2+", api_key=37)
 class CreatePartitionsRequest(Message):
-    """Adds partitions to topics (key 37, v0 to v3)."""
+    """Request to add partitions to topics (key 37, v0 to v3)."""
 
     class CreatePartitionsAssignment(Part):
         broker_ids: Annotated[list[int], int32("0+")] = []
@@ -29,7 +29,7 @@ class CreatePartitionsRequest(Message):
 
 @message("0-3", flexible="2+", api_key=37)
 class CreatePartitionsResponse(Message):
-    """Answers per topic (key 37, v0 to v3)."""
+    """Response: an error code for each topic (key 37, v0 to v3)."""
 
     class CreatePartitionsTopicResult(Part):
         name: Annotated[str, string("0+")] = ""

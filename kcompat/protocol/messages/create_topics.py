@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int8, int16, int32
 
 @message("0-7", flexible="5+", api_key=19)
 class CreateTopicsRequest(Message):
-    """Creates topics (key 19, v0 to v7)."""
+    """Request to create topics (key 19, v0 to v7)."""
 
     class CreatableReplicaAssignment(Part):
         partition_index: Annotated[int, int32("0+")] = 0
@@ -34,7 +34,7 @@ class CreateTopicsRequest(Message):
 
 @message("0-7", flexible="5+", api_key=19)
 class CreateTopicsResponse(Message):
-    """Answers per topic, with what was created (key 19, v0 to v7)."""
+    """Response: an error code, id and configs for each topic (key 19, v0 to v7)."""
 
     class CreatableTopicConfigs(Part):
         name: Annotated[str, string("5+")] = ""

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, int8, int16, int32, string, struct
 
 @message("0-3", flexible="2+", api_key=31)
 class DeleteAclsRequest(Message):
-    """Deletes the ACLs that match filters (key 31, v0 to v3)."""
+    """Request to delete the ACLs that match filters (key 31, v0 to v3)."""
 
     class DeleteAclsFilter(Part):
         resource_type_filter: Annotated[int, int8("0+")] = 0
@@ -26,7 +26,7 @@ class DeleteAclsRequest(Message):
 
 @message("0-3", flexible="2+", api_key=31)
 class DeleteAclsResponse(Message):
-    """Lists what each filter deleted (key 31, v0 to v3)."""
+    """Response: the deleted ACLs for each filter (key 31, v0 to v3)."""
 
     class DeleteAclsMatchingAcl(Part):
         error_code: Annotated[int, int16("0+")] = 0

@@ -10,14 +10,14 @@ from kcompat.protocol.schema import Part, int16, int32, string, struct
 
 @message("0-3", flexible="2+", api_key=42)
 class DeleteGroupsRequest(Message):
-    """Deletes empty groups (key 42, v0 to v3)."""
+    """Request to delete empty groups (key 42, v0 to v3)."""
 
     groups_names: Annotated[list[str], string("0+")] = []
 
 
 @message("0-3", flexible="2+", api_key=42)
 class DeleteGroupsResponse(Message):
-    """Answers per group (key 42, v0 to v3)."""
+    """Response: an error code for each group (key 42, v0 to v3)."""
 
     class DeletableGroupResult(Part):
         group_id: Annotated[str, string("0+")] = ""

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, int16, int32, int64, string, struct
 
 @message("0-2", flexible="2+", api_key=21)
 class DeleteRecordsRequest(Message):
-    """Moves the start of partitions up to given offsets (key 21, v0 to v2)."""
+    """Request to move the log start of partitions forward to given offsets (key 21, v0 to v2)."""
 
     class DeleteRecordsPartition(Part):
         partition_index: Annotated[int, int32("0+")] = 0
@@ -26,7 +26,7 @@ class DeleteRecordsRequest(Message):
 
 @message("0-2", flexible="2+", api_key=21)
 class DeleteRecordsResponse(Message):
-    """Gives the new low watermarks (key 21, v0 to v2)."""
+    """Response: the new low watermark of each partition (key 21, v0 to v2)."""
 
     class DeleteRecordsPartitionResult(Part):
         partition_index: Annotated[int, int32("0+")] = 0

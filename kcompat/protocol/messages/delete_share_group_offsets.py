@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, string, struc
 
 @message("0", flexible="0+", api_key=92)
 class DeleteShareGroupOffsetsRequest(Message):
-    """Deletes the start offsets of a share group (key 92, v0)."""
+    """Request to delete the start offsets of a share group (key 92, v0)."""
 
     class DeleteShareGroupOffsetsRequestTopic(Part):
         topic_name: Annotated[str, string("0+")] = ""
@@ -23,7 +23,7 @@ class DeleteShareGroupOffsetsRequest(Message):
 
 @message("0", flexible="0+", api_key=92)
 class DeleteShareGroupOffsetsResponse(Message):
-    """Answers per topic (key 92, v0)."""
+    """Response: an error code for each topic (key 92, v0)."""
 
     class DeleteShareGroupOffsetsResponseTopic(Part):
         topic_name: Annotated[str, string("0+")] = ""

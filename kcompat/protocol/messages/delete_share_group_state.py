@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, string, struc
 
 @message("0", flexible="0+", api_key=86)
 class DeleteShareGroupStateRequest(Message):
-    """Deletes the persisted state of share partitions (key 86, v0)."""
+    """Request to delete the persisted state of share partitions (key 86, v0)."""
 
     class PartitionData(Part):
         partition: Annotated[int, int32("0+")] = 0
@@ -25,7 +25,7 @@ class DeleteShareGroupStateRequest(Message):
 
 @message("0", flexible="0+", api_key=86)
 class DeleteShareGroupStateResponse(Message):
-    """Answers per partition (key 86, v0)."""
+    """Response: an error code for each partition (key 86, v0)."""
 
     class PartitionResult(Part):
         partition: Annotated[int, int32("0+")] = 0

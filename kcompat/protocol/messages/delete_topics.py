@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, string, struc
 
 @message("0-6", flexible="4+", api_key=20)
 class DeleteTopicsRequest(Message):
-    """Deletes topics by name or id (key 20, v0 to v6)."""
+    """Request to delete topics by name or id (key 20, v0 to v6)."""
 
     class DeleteTopicState(Part):
         name: Annotated[str | None, string("6+", nullable="6+")] = None
@@ -23,7 +23,7 @@ class DeleteTopicsRequest(Message):
 
 @message("0-6", flexible="4+", api_key=20)
 class DeleteTopicsResponse(Message):
-    """Answers per topic (key 20, v0 to v6)."""
+    """Response: an error code for each topic (key 20, v0 to v6)."""
 
     class DeletableTopicResult(Part):
         name: Annotated[str | None, string("0+", nullable="6+")] = ""

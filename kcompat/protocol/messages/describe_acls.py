@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, int8, int16, int32, string, struct
 
 @message("0-3", flexible="2+", api_key=29)
 class DescribeAclsRequest(Message):
-    """Asks for the ACLs that match a filter (key 29, v0 to v3)."""
+    """Request for the ACLs that match a filter (key 29, v0 to v3)."""
 
     resource_type_filter: Annotated[int, int8("0+")] = 0
     resource_name_filter: Annotated[str | None, string("0+", nullable="0+")] = ""
@@ -23,7 +23,7 @@ class DescribeAclsRequest(Message):
 
 @message("0-3", flexible="2+", api_key=29)
 class DescribeAclsResponse(Message):
-    """Lists them by resource (key 29, v0 to v3)."""
+    """Response: the ACLs by resource (key 29, v0 to v3)."""
 
     class AclDescription(Part):
         principal: Annotated[str, string("0+")] = ""

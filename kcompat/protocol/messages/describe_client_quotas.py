@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, boolean, float64, int8, int16, int32, 
 
 @message("0-1", flexible="1+", api_key=48)
 class DescribeClientQuotasRequest(Message):
-    """Asks for the quotas that match a filter (key 48, v0 to v1)."""
+    """Request for the quotas that match a filter (key 48, v0 to v1)."""
 
     class ComponentData(Part):
         entity_type: Annotated[str, string("0+")] = ""
@@ -23,7 +23,7 @@ class DescribeClientQuotasRequest(Message):
 
 @message("0-1", flexible="1+", api_key=48)
 class DescribeClientQuotasResponse(Message):
-    """Lists them by entity (key 48, v0 to v1)."""
+    """Response: the quotas by entity (key 48, v0 to v1)."""
 
     class EntityData(Part):
         entity_type: Annotated[str, string("0+")] = ""

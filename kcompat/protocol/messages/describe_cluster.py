@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, boolean, int8, int16, int32, string, s
 
 @message("0-2", flexible="0+", api_key=60)
 class DescribeClusterRequest(Message):
-    """Asks for the brokers and the controller (key 60, v0 to v2)."""
+    """Request for the brokers and the controller (key 60, v0 to v2)."""
 
     include_cluster_authorized_operations: Annotated[bool, boolean("0+")] = False
     endpoint_type: Annotated[int, int8("1+")] = 1
@@ -19,7 +19,7 @@ class DescribeClusterRequest(Message):
 
 @message("0-2", flexible="0+", api_key=60)
 class DescribeClusterResponse(Message):
-    """Describes them (key 60, v0 to v2)."""
+    """Response: cluster id, controller and brokers (key 60, v0 to v2)."""
 
     class DescribeClusterBroker(Part):
         broker_id: Annotated[int, int32("0+")] = 0

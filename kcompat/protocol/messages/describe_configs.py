@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, boolean, int8, int16, int32, string, s
 
 @message("0-4", flexible="4+", api_key=32)
 class DescribeConfigsRequest(Message):
-    """Asks for the configuration of topics, brokers and others (key 32, v0 to v4)."""
+    """Request for the configs of topics, brokers and other resources (key 32, v0 to v4)."""
 
     class DescribeConfigsResource(Part):
         resource_type: Annotated[int, int8("0+")] = 0
@@ -24,7 +24,7 @@ class DescribeConfigsRequest(Message):
 
 @message("0-4", flexible="4+", api_key=32)
 class DescribeConfigsResponse(Message):
-    """Gives the entries with where they come from (key 32, v0 to v4)."""
+    """Response: configs of each resource, each with its source (key 32, v0 to v4)."""
 
     class DescribeConfigsSynonym(Part):
         name: Annotated[str, string("1+")] = ""

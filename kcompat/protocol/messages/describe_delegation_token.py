@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, binary, int16, int32, int64, string, s
 
 @message("0-3", flexible="2+", api_key=41)
 class DescribeDelegationTokenRequest(Message):
-    """Asks for the delegation tokens of owners (key 41, v0 to v3)."""
+    """Request for the delegation tokens of owners (key 41, v0 to v3)."""
 
     class DescribeDelegationTokenOwner(Part):
         principal_type: Annotated[str, string("0+")] = ""
@@ -23,7 +23,7 @@ class DescribeDelegationTokenRequest(Message):
 
 @message("0-3", flexible="2+", api_key=41)
 class DescribeDelegationTokenResponse(Message):
-    """Lists the tokens (key 41, v0 to v3)."""
+    """Response: the tokens (key 41, v0 to v3)."""
 
     class DescribedDelegationTokenRenewer(Part):
         principal_type: Annotated[str, string("0+")] = ""

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, binary, boolean, int16, int32, string,
 
 @message("0-6", flexible="5+", api_key=15)
 class DescribeGroupsRequest(Message):
-    """Asks for the state and members of classic groups (key 15, v0 to v6)."""
+    """Request for the state and members of classic groups (key 15, v0 to v6)."""
 
     groups: Annotated[list[str], string("0+")] = []
     include_authorized_operations: Annotated[bool, boolean("3+")] = False
@@ -18,7 +18,7 @@ class DescribeGroupsRequest(Message):
 
 @message("0-6", flexible="5+", api_key=15)
 class DescribeGroupsResponse(Message):
-    """Describes the groups (key 15, v0 to v6)."""
+    """Response: state and members of each group (key 15, v0 to v6)."""
 
     class DescribedGroupMember(Part):
         member_id: Annotated[str, string("0+")] = ""

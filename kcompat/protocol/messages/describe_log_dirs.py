@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, boolean, int16, int32, int64, string, 
 
 @message("0-5", flexible="2+", api_key=35)
 class DescribeLogDirsRequest(Message):
-    """Asks what lies in the log directories of a broker (key 35, v0 to v5)."""
+    """Request for the contents of a broker's log directories (key 35, v0 to v5)."""
 
     class DescribableLogDirTopic(Part):
         topic: Annotated[str, string("0+")] = ""
@@ -23,7 +23,7 @@ class DescribeLogDirsRequest(Message):
 
 @message("0-5", flexible="2+", api_key=35)
 class DescribeLogDirsResponse(Message):
-    """Gives sizes per directory and partition (key 35, v0 to v5)."""
+    """Response: size of each partition by log directory (key 35, v0 to v5)."""
 
     class DescribeLogDirsPartition(Part):
         partition_index: Annotated[int, int32("0+")] = 0

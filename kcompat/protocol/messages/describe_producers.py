@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, int16, int32, int64, string, struct
 
 @message("0", flexible="0+", api_key=61)
 class DescribeProducersRequest(Message):
-    """Asks for the active producers of partitions (key 61, v0)."""
+    """Request for the active producers of partitions (key 61, v0)."""
 
     class TopicRequest(Part):
         name: Annotated[str, string("0+")] = ""
@@ -21,7 +21,7 @@ class DescribeProducersRequest(Message):
 
 @message("0", flexible="0+", api_key=61)
 class DescribeProducersResponse(Message):
-    """Describes their state (key 61, v0)."""
+    """Response: epoch, sequence number and open transaction of each producer (key 61, v0)."""
 
     class ProducerState(Part):
         producer_id: Annotated[int, int64("0+")] = 0

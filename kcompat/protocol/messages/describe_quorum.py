@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, string
 
 @message("0-2", flexible="0+", api_key=55)
 class DescribeQuorumRequest(Message):
-    """Asks for the state of the KRaft quorum (key 55, v0 to v2)."""
+    """Request for the state of the KRaft quorum (key 55, v0 to v2)."""
 
     class PartitionData(Part):
         partition_index: Annotated[int, int32("0+")] = 0
@@ -24,7 +24,7 @@ class DescribeQuorumRequest(Message):
 
 @message("0-2", flexible="0+", api_key=55)
 class DescribeQuorumResponse(Message):
-    """Describes voters and observers (key 55, v0 to v2)."""
+    """Response: leader, voters and observers of the quorum (key 55, v0 to v2)."""
 
     class ReplicaState(Part):
         replica_id: Annotated[int, int32("0+")] = 0

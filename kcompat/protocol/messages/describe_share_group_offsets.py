@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, string
 
 @message("0-1", flexible="0+", api_key=90)
 class DescribeShareGroupOffsetsRequest(Message):
-    """Asks for the start offsets of share groups (key 90, v0 to v1)."""
+    """Request for the start offsets of share groups (key 90, v0 to v1)."""
 
     class DescribeShareGroupOffsetsRequestTopic(Part):
         topic_name: Annotated[str, string("0+")] = ""
@@ -30,7 +30,7 @@ class DescribeShareGroupOffsetsRequest(Message):
 
 @message("0-1", flexible="0+", api_key=90)
 class DescribeShareGroupOffsetsResponse(Message):
-    """Gives them (key 90, v0 to v1)."""
+    """Response: start offset of each share partition (key 90, v0 to v1)."""
 
     class DescribeShareGroupOffsetsResponsePartition(Part):
         partition_index: Annotated[int, int32("0+")] = 0

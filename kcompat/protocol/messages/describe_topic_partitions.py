@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int16, int32, stri
 
 @message("0", flexible="0+", api_key=75)
 class DescribeTopicPartitionsRequest(Message):
-    """Asks for topics and partitions page by page (KIP-966) (key 75, v0)."""
+    """Request for a page of topics and partitions (KIP-966) (key 75, v0)."""
 
     class TopicRequest(Part):
         name: Annotated[str, string("0+")] = ""
@@ -26,7 +26,7 @@ class DescribeTopicPartitionsRequest(Message):
 
 @message("0", flexible="0+", api_key=75)
 class DescribeTopicPartitionsResponse(Message):
-    """Describes one page, and where the next begins (key 75, v0)."""
+    """Response: one page, and the position at which the next page begins (key 75, v0)."""
 
     class DescribeTopicPartitionsResponsePartition(Part):
         error_code: Annotated[int, int16("0+")] = 0

@@ -10,14 +10,14 @@ from kcompat.protocol.schema import Part, int16, int32, int64, string, struct
 
 @message("0", flexible="0+", api_key=65)
 class DescribeTransactionsRequest(Message):
-    """Asks for the state of transactional ids (key 65, v0)."""
+    """Request for the state of transactional ids (key 65, v0)."""
 
     transactional_ids: Annotated[list[str], string("0+")] = []
 
 
 @message("0", flexible="0+", api_key=65)
 class DescribeTransactionsResponse(Message):
-    """Describes them (key 65, v0)."""
+    """Response: state, producer and partitions of each transactional id (key 65, v0)."""
 
     class TopicData(Part):
         topic: Annotated[str, string("0+")] = ""

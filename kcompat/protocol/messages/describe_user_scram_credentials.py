@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, int8, int16, int32, string, struct
 
 @message("0", flexible="0+", api_key=50)
 class DescribeUserScramCredentialsRequest(Message):
-    """Asks which SCRAM credentials users have (key 50, v0)."""
+    """Request for the SCRAM credentials that users have (key 50, v0)."""
 
     class UserName(Part):
         name: Annotated[str, string("0+")] = ""
@@ -22,7 +22,7 @@ class DescribeUserScramCredentialsRequest(Message):
 
 @message("0", flexible="0+", api_key=50)
 class DescribeUserScramCredentialsResponse(Message):
-    """Lists mechanisms and iterations, never secrets (key 50, v0)."""
+    """Response: mechanisms and iterations of each user, without secrets (key 50, v0)."""
 
     class CredentialInfo(Part):
         mechanism: Annotated[int, int8("0+")] = 0

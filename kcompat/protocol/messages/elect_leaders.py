@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, int8, int16, int32, string, struct
 
 @message("0-2", flexible="2+", api_key=43)
 class ElectLeadersRequest(Message):
-    """Has leaders elected, preferred or unclean (key 43, v0 to v2)."""
+    """Request for elections of partition leaders, preferred or unclean (key 43, v0 to v2)."""
 
     class TopicPartitions(Part):
         topic: Annotated[str, string("0+")] = ""
@@ -25,7 +25,7 @@ class ElectLeadersRequest(Message):
 
 @message("0-2", flexible="2+", api_key=43)
 class ElectLeadersResponse(Message):
-    """Answers per partition (key 43, v0 to v2)."""
+    """Response: an error code for each partition (key 43, v0 to v2)."""
 
     class PartitionResult(Part):
         partition_id: Annotated[int, int32("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, string, struc
 
 @message("0-1", flexible="1+", api_key=54)
 class EndQuorumEpochRequest(Message):
-    """A KRaft leader resigns (key 54, v0 to v1)."""
+    """Request of a KRaft leader that informs a voter of its resignation (key 54, v0 to v1)."""
 
     class ReplicaInfo(Part):
         candidate_id: Annotated[int, int32("1+")] = 0
@@ -41,7 +41,7 @@ class EndQuorumEpochRequest(Message):
 
 @message("0-1", flexible="1+", api_key=54)
 class EndQuorumEpochResponse(Message):
-    """Acknowledges it (key 54, v0 to v1)."""
+    """Response: an error code, and the leader that each partition has (key 54, v0 to v1)."""
 
     class PartitionData(Part):
         partition_index: Annotated[int, int32("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import boolean, int16, int32, int64, string
 
 @message("0-5", flexible="3+", api_key=26)
 class EndTxnRequest(Message):
-    """Commits or aborts a transaction (key 26, v0 to v5)."""
+    """Request to commit or abort a transaction (key 26, v0 to v5)."""
 
     transactional_id: Annotated[str, string("0+")] = ""
     producer_id: Annotated[int, int64("0+")] = 0
@@ -20,7 +20,7 @@ class EndTxnRequest(Message):
 
 @message("0-5", flexible="3+", api_key=26)
 class EndTxnResponse(Message):
-    """Acknowledges it, perhaps with the next producer epoch (key 26, v0 to v5)."""
+    """Response: an error code, and from v5 on the next producer id and epoch (key 26, v0 to v5)."""
 
     throttle_time_ms: Annotated[int, int32("0+")] = 0
     error_code: Annotated[int, int16("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import binary, int16
 
 @message("0", flexible="0+", api_key=58)
 class EnvelopeRequest(Message):
-    """A broker forwards a request of a client to the controller (key 58, v0)."""
+    """Request of a client, forwarded by a broker to the controller (key 58, v0)."""
 
     request_data: Annotated[bytes, binary("0+")] = b""
     request_principal: Annotated[bytes | None, binary("0+", nullable="0+")] = b""
@@ -19,7 +19,7 @@ class EnvelopeRequest(Message):
 
 @message("0", flexible="0+", api_key=58)
 class EnvelopeResponse(Message):
-    """Carries the answer for the client (key 58, v0)."""
+    """Response: the encoded response for the client (key 58, v0)."""
 
     response_data: Annotated[bytes | None, binary("0+", nullable="0+")] = None
     error_code: Annotated[int, int16("0+")] = 0

@@ -24,7 +24,7 @@ from kcompat.protocol.schema import (
 
 @message("0-18", flexible="12+", api_key=1)
 class FetchRequest(Message):
-    """Asks for records from given offsets on, and may wait for them (key 1, v0 to v18)."""
+    """Request for records from given offsets on, which may wait for them (key 1, v0 to v18)."""
 
     class ReplicaState(Struct, frozen=True, gc=False):
         replica_id: Annotated[int, int32("15+")] = -1
@@ -66,7 +66,7 @@ class FetchRequest(Message):
 
 @message("0-18", flexible="12+", api_key=1)
 class FetchResponse(Message):
-    """Carries the records, and what to know about each partition (key 1, v0 to v18)."""
+    """Response: records, high watermark and last stable offset of each partition (key 1, v0 to v18)."""
 
     class AbortedTransaction(Part):
         producer_id: Annotated[int, int64("4+")] = 0

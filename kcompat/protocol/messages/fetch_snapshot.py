@@ -24,7 +24,7 @@ from kcompat.protocol.schema import (
 
 @message("0-1", flexible="0+", api_key=59)
 class FetchSnapshotRequest(Message):
-    """Asks for a part of a KRaft snapshot (key 59, v0 to v1)."""
+    """Request for a part of a KRaft snapshot (key 59, v0 to v1)."""
 
     class SnapshotId(Part):
         end_offset: Annotated[int, int64("0+")] = 0
@@ -51,7 +51,7 @@ class FetchSnapshotRequest(Message):
 
 @message("0-1", flexible="0+", api_key=59)
 class FetchSnapshotResponse(Message):
-    """Carries that part (key 59, v0 to v1)."""
+    """Response: the part of the snapshot (key 59, v0 to v1)."""
 
     class SnapshotId(Part):
         end_offset: Annotated[int, int64("0+")] = 0

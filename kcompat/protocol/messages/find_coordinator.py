@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, int8, int16, int32, string, struct
 
 @message("0-6", flexible="3+", api_key=10)
 class FindCoordinatorRequest(Message):
-    """Asks which broker coordinates a group or a transactional id (key 10, v0 to v6)."""
+    """Request for the coordinators of groups, transactional ids or share partitions (key 10, v0 to v6)."""
 
     key: Annotated[str, string("0-3")] = ""
     key_type: Annotated[int, int8("1+")] = 0
@@ -19,7 +19,7 @@ class FindCoordinatorRequest(Message):
 
 @message("0-6", flexible="3+", api_key=10)
 class FindCoordinatorResponse(Message):
-    """Names the coordinators (key 10, v0 to v6)."""
+    """Response: coordinator of each key (key 10, v0 to v6)."""
 
     class Coordinator(Part):
         key: Annotated[str, string("4+")] = ""

@@ -10,14 +10,14 @@ from kcompat.protocol.schema import ZERO_UUID, boolean, int8, int16, int32, stri
 
 @message("0", flexible="0+", api_key=71)
 class GetTelemetrySubscriptionsRequest(Message):
-    """A client asks which metrics to push (KIP-714) (key 71, v0)."""
+    """Request of a client for the metrics it should push (KIP-714) (key 71, v0)."""
 
     client_instance_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
 
 
 @message("0", flexible="0+", api_key=71)
 class GetTelemetrySubscriptionsResponse(Message):
-    """Names the metrics and the interval (key 71, v0)."""
+    """Response: names of the metrics, and the interval at which to push them (key 71, v0)."""
 
     throttle_time_ms: Annotated[int, int32("0+")] = 0
     error_code: Annotated[int, int16("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import int16, int32, string
 
 @message("0-4", flexible="4+", api_key=12)
 class HeartbeatRequest(Message):
-    """Keeps a classic group member alive (key 12, v0 to v4)."""
+    """Request of a classic group's member that renews its session (key 12, v0 to v4)."""
 
     group_id: Annotated[str, string("0+")] = ""
     generation_id: Annotated[int, int32("0+")] = 0
@@ -20,7 +20,7 @@ class HeartbeatRequest(Message):
 
 @message("0-4", flexible="4+", api_key=12)
 class HeartbeatResponse(Message):
-    """Says whether the group rebalances (key 12, v0 to v4)."""
+    """Response: an error code; REBALANCE_IN_PROGRESS makes the member rejoin (key 12, v0 to v4)."""
 
     throttle_time_ms: Annotated[int, int32("1+", ignorable=True)] = 0
     error_code: Annotated[int, int16("0+")] = 0

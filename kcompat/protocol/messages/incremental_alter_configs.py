@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, boolean, int8, int16, int32, string, s
 
 @message("0-1", flexible="1+", api_key=44)
 class IncrementalAlterConfigsRequest(Message):
-    """Sets, deletes, appends to or subtracts from configuration entries (key 44, v0 to v1)."""
+    """Request to set or delete configs, or to append to or subtract from list configs (key 44, v0 to v1)."""
 
     class AlterableConfig(Part):
         name: Annotated[str, string("0+")] = ""
@@ -28,7 +28,7 @@ class IncrementalAlterConfigsRequest(Message):
 
 @message("0-1", flexible="1+", api_key=44)
 class IncrementalAlterConfigsResponse(Message):
-    """Answers per resource (key 44, v0 to v1)."""
+    """Response: an error code for each resource (key 44, v0 to v1)."""
 
     class AlterConfigsResourceResponse(Part):
         error_code: Annotated[int, int16("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import boolean, int16, int32, int64, string
 
 @message("0-6", flexible="2+", latest_stable=5, api_key=22)
 class InitProducerIdRequest(Message):
-    """Asks for a producer id and epoch, fencing older users of a transactional id (key 22, v0 to v6)."""
+    """Request for a producer id; fences earlier producers of a transactional id (key 22, v0 to v6)."""
 
     transactional_id: Annotated[str | None, string("0+", nullable="0+")] = ""
     transaction_timeout_ms: Annotated[int, int32("0+")] = 0
@@ -22,7 +22,7 @@ class InitProducerIdRequest(Message):
 
 @message("0-6", flexible="2+", latest_stable=5, api_key=22)
 class InitProducerIdResponse(Message):
-    """Gives them (key 22, v0 to v6)."""
+    """Response: the producer id and epoch (key 22, v0 to v6)."""
 
     throttle_time_ms: Annotated[int, int32("0+", ignorable=True)] = 0
     error_code: Annotated[int, int16("0+")] = 0

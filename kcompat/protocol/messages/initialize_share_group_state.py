@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, string
 
 @message("0", flexible="0+", api_key=83)
 class InitializeShareGroupStateRequest(Message):
-    """Creates the persisted state of share partitions (key 83, v0)."""
+    """Request to create the persisted state of share partitions (key 83, v0)."""
 
     class PartitionData(Part):
         partition: Annotated[int, int32("0+")] = 0
@@ -27,7 +27,7 @@ class InitializeShareGroupStateRequest(Message):
 
 @message("0", flexible="0+", api_key=83)
 class InitializeShareGroupStateResponse(Message):
-    """Answers per partition (key 83, v0)."""
+    """Response: an error code for each partition (key 83, v0)."""
 
     class PartitionResult(Part):
         partition: Annotated[int, int32("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, binary, boolean, int16, int32, string,
 
 @message("0-9", flexible="6+", api_key=11)
 class JoinGroupRequest(Message):
-    """Makes a consumer a member of a classic group (key 11, v0 to v9)."""
+    """Request of a consumer to join a classic group (key 11, v0 to v9)."""
 
     class JoinGroupRequestProtocol(Part):
         name: Annotated[str, string("0+")] = ""
@@ -28,7 +28,7 @@ class JoinGroupRequest(Message):
 
 @message("0-9", flexible="6+", api_key=11)
 class JoinGroupResponse(Message):
-    """Gives the generation, and to the leader the members (key 11, v0 to v9)."""
+    """Response: the group's generation and, for the leader, its members (key 11, v0 to v9)."""
 
     class JoinGroupResponseMember(Part):
         member_id: Annotated[str, string("0+")] = ""

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int8, int16, int32
 
 @message("0-7", flexible="4+", api_key=4)
 class LeaderAndIsrRequest(Message):
-    """Tells a broker which replicas it leads or follows (key 4, v0 to v7)."""
+    """Request of the controller to a broker to lead or follow partitions (key 4, v0 to v7)."""
 
     class LeaderAndIsrPartitionState(Part):
         topic_name: Annotated[str, string("0-1", ignorable=True)] = ""
@@ -50,7 +50,7 @@ class LeaderAndIsrRequest(Message):
 
 @message("0-7", flexible="4+", api_key=4)
 class LeaderAndIsrResponse(Message):
-    """Answers per partition (key 4, v0 to v7)."""
+    """Response: an error code for each partition (key 4, v0 to v7)."""
 
     class LeaderAndIsrPartitionError(Part):
         topic_name: Annotated[str, string("0-4", ignorable=True)] = ""

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, int16, int32, string, struct
 
 @message("0-5", flexible="4+", api_key=13)
 class LeaveGroupRequest(Message):
-    """Takes members out of a classic group (key 13, v0 to v5)."""
+    """Request to remove members from a classic group (key 13, v0 to v5)."""
 
     class MemberIdentity(Part):
         member_id: Annotated[str, string("3+")] = ""
@@ -24,7 +24,7 @@ class LeaveGroupRequest(Message):
 
 @message("0-5", flexible="4+", api_key=13)
 class LeaveGroupResponse(Message):
-    """Answers per member (key 13, v0 to v5)."""
+    """Response: an error code for each member (key 13, v0 to v5)."""
 
     class MemberResponse(Part):
         member_id: Annotated[str, string("3+")] = ""

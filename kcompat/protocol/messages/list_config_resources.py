@@ -10,14 +10,14 @@ from kcompat.protocol.schema import Part, int8, int16, int32, string, struct
 
 @message("0-1", flexible="0+", api_key=74)
 class ListConfigResourcesRequest(Message):
-    """Asks which resources have configuration (KIP-1142) (key 74, v0 to v1)."""
+    """Request for the resources that have configs (KIP-1142) (key 74, v0 to v1)."""
 
     resource_types: Annotated[list[int], int8("1+")] = []
 
 
 @message("0-1", flexible="0+", api_key=74)
 class ListConfigResourcesResponse(Message):
-    """Lists them (key 74, v0 to v1)."""
+    """Response: name and type of each resource (key 74, v0 to v1)."""
 
     class ConfigResource(Part):
         resource_name: Annotated[str, string("0+")] = ""

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, int16, int32, string, struct
 
 @message("0-5", flexible="3+", api_key=16)
 class ListGroupsRequest(Message):
-    """Asks for the groups a broker coordinates (key 16, v0 to v5)."""
+    """Request for the groups that a broker coordinates (key 16, v0 to v5)."""
 
     states_filter: Annotated[list[str], string("4+")] = []
     types_filter: Annotated[list[str], string("5+")] = []
@@ -18,7 +18,7 @@ class ListGroupsRequest(Message):
 
 @message("0-5", flexible="3+", api_key=16)
 class ListGroupsResponse(Message):
-    """Lists the groups (key 16, v0 to v5)."""
+    """Response: the groups with their states and types (key 16, v0 to v5)."""
 
     class ListedGroup(Part):
         group_id: Annotated[str, string("0+")] = ""

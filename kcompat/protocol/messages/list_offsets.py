@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, int8, int16, int32, int64, string, str
 
 @message("0-11", flexible="6+", api_key=2)
 class ListOffsetsRequest(Message):
-    """Looks up offsets by timestamp (-1 the end, -2 the start) (key 2, v0 to v11)."""
+    """Request for the offset at a timestamp; -1 stands for the log end (key 2, v0 to v11)."""
 
     class ListOffsetsPartition(Part):
         partition_index: Annotated[int, int32("0+")] = 0
@@ -30,7 +30,7 @@ class ListOffsetsRequest(Message):
 
 @message("0-11", flexible="6+", api_key=2)
 class ListOffsetsResponse(Message):
-    """Gives one offset per partition (key 2, v0 to v11)."""
+    """Response: an offset for each partition (key 2, v0 to v11)."""
 
     class ListOffsetsPartitionResponse(Part):
         partition_index: Annotated[int, int32("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, int16, int32, string, struct
 
 @message("0", flexible="0+", api_key=46)
 class ListPartitionReassignmentsRequest(Message):
-    """Asks which partitions are being moved (key 46, v0)."""
+    """Request for the partitions that are being reassigned (key 46, v0)."""
 
     class ListPartitionReassignmentsTopics(Part):
         name: Annotated[str, string("0+")] = ""
@@ -25,7 +25,7 @@ class ListPartitionReassignmentsRequest(Message):
 
 @message("0", flexible="0+", api_key=46)
 class ListPartitionReassignmentsResponse(Message):
-    """Lists their replicas, coming and going (key 46, v0)."""
+    """Response: current, added and removed replicas of each partition (key 46, v0)."""
 
     class OngoingPartitionReassignment(Part):
         partition_index: Annotated[int, int32("0+")] = 0

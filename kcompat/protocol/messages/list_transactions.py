@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, int16, int32, int64, string, struct
 
 @message("0-2", flexible="0+", api_key=66)
 class ListTransactionsRequest(Message):
-    """Asks which transactional ids a broker coordinates (key 66, v0 to v2)."""
+    """Request for the transactional ids that a broker coordinates (key 66, v0 to v2)."""
 
     state_filters: Annotated[list[str], string("0+")] = []
     producer_id_filters: Annotated[list[int], int64("0+")] = []
@@ -20,7 +20,7 @@ class ListTransactionsRequest(Message):
 
 @message("0-2", flexible="0+", api_key=66)
 class ListTransactionsResponse(Message):
-    """Lists them with their states (key 66, v0 to v2)."""
+    """Response: the transactional ids with their states (key 66, v0 to v2)."""
 
     class TransactionState(Part):
         transactional_id: Annotated[str, string("0+")] = ""

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int16, int32, stri
 
 @message("0-13", flexible="9+", api_key=3)
 class MetadataRequest(Message):
-    """Asks for brokers, topics and partition leaders (key 3, v0 to v13)."""
+    """Request for brokers, topics and partition leaders (key 3, v0 to v13)."""
 
     class MetadataRequestTopic(Part):
         topic_id: Annotated[bytes, uuid("10+", ignorable=True)] = ZERO_UUID
@@ -24,7 +24,7 @@ class MetadataRequest(Message):
 
 @message("0-13", flexible="9+", api_key=3)
 class MetadataResponse(Message):
-    """Describes the cluster and its topics (key 3, v0 to v13)."""
+    """Response: brokers, and the topics with their partitions (key 3, v0 to v13)."""
 
     class MetadataResponseBroker(Part):
         node_id: Annotated[int, int32("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, string
 
 @message("0-10", flexible="8+", api_key=8)
 class OffsetCommitRequest(Message):
-    """Stores consumed offsets of a group (key 8, v0 to v10)."""
+    """Request to commit offsets of a group (key 8, v0 to v10)."""
 
     class OffsetCommitRequestPartition(Part):
         partition_index: Annotated[int, int32("0+")] = 0
@@ -34,7 +34,7 @@ class OffsetCommitRequest(Message):
 
 @message("0-10", flexible="8+", api_key=8)
 class OffsetCommitResponse(Message):
-    """Answers per partition (key 8, v0 to v10)."""
+    """Response: an error code for each partition (key 8, v0 to v10)."""
 
     class OffsetCommitResponsePartition(Part):
         partition_index: Annotated[int, int32("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, int16, int32, string, struct
 
 @message("0", api_key=47)
 class OffsetDeleteRequest(Message):
-    """Deletes committed offsets of a group (key 47, v0)."""
+    """Request to delete committed offsets of a group (key 47, v0)."""
 
     class OffsetDeleteRequestPartition(Part):
         partition_index: Annotated[int, int32("0+")] = 0
@@ -25,7 +25,7 @@ class OffsetDeleteRequest(Message):
 
 @message("0", api_key=47)
 class OffsetDeleteResponse(Message):
-    """Answers per partition (key 47, v0)."""
+    """Response: an error code for each partition (key 47, v0)."""
 
     class OffsetDeleteResponsePartition(Part):
         partition_index: Annotated[int, int32("0+")] = 0

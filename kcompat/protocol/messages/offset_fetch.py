@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int16, int32, int6
 
 @message("0-10", flexible="6+", api_key=9)
 class OffsetFetchRequest(Message):
-    """Asks for the committed offsets of groups (key 9, v0 to v10)."""
+    """Request for the committed offsets of groups (key 9, v0 to v10)."""
 
     class OffsetFetchRequestTopic(Part):
         name: Annotated[str, string("0-7")] = ""
@@ -39,7 +39,7 @@ class OffsetFetchRequest(Message):
 
 @message("0-10", flexible="6+", api_key=9)
 class OffsetFetchResponse(Message):
-    """Gives the committed offsets (key 9, v0 to v10)."""
+    """Response: committed offset of each partition (key 9, v0 to v10)."""
 
     class OffsetFetchResponsePartition(Part):
         partition_index: Annotated[int, int32("0-7")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, int16, int32, int64, string, struct
 
 @message("0-4", flexible="4+", api_key=23)
 class OffsetForLeaderEpochRequest(Message):
-    """Asks where leader epochs ended (key 23, v0 to v4)."""
+    """Request for the end offsets of leader epochs (key 23, v0 to v4)."""
 
     class OffsetForLeaderPartition(Part):
         partition: Annotated[int, int32("0+")] = 0
@@ -27,7 +27,7 @@ class OffsetForLeaderEpochRequest(Message):
 
 @message("0-4", flexible="4+", api_key=23)
 class OffsetForLeaderEpochResponse(Message):
-    """Gives the end offset of each epoch (key 23, v0 to v4)."""
+    """Response: the end offset of each epoch (key 23, v0 to v4)."""
 
     class EpochEndOffset(Part):
         error_code: Annotated[int, int16("0+")] = 0

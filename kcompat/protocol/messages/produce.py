@@ -12,7 +12,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, record
 
 @message("0-13", flexible="9+", api_key=0)
 class ProduceRequest(Message):
-    """Appends record batches to partitions (key 0, v0 to v13)."""
+    """Request to append record batches to partitions (key 0, v0 to v13)."""
 
     class PartitionProduceData(Part):
         index: Annotated[int, int32("0+")] = 0
@@ -31,7 +31,7 @@ class ProduceRequest(Message):
 
 @message("0-13", flexible="9+", api_key=0)
 class ProduceResponse(Message):
-    """Says where each batch landed, or why not (key 0, v0 to v13)."""
+    """Response: base offset or error code for each partition (key 0, v0 to v13)."""
 
     class BatchIndexAndErrorMessage(Part):
         batch_index: Annotated[int, int32("8+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, binary, boolean, int8, int16, int
 
 @message("0", flexible="0+", api_key=72)
 class PushTelemetryRequest(Message):
-    """A client pushes its metrics (KIP-714) (key 72, v0)."""
+    """Request of a client that carries its metrics (KIP-714) (key 72, v0)."""
 
     client_instance_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
     subscription_id: Annotated[int, int32("0+")] = 0
@@ -21,7 +21,7 @@ class PushTelemetryRequest(Message):
 
 @message("0", flexible="0+", api_key=72)
 class PushTelemetryResponse(Message):
-    """Acknowledges them (key 72, v0)."""
+    """Response: an error code (key 72, v0)."""
 
     throttle_time_ms: Annotated[int, int32("0+")] = 0
     error_code: Annotated[int, int16("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int8, int16, int32, int64, 
 
 @message("0", flexible="0+", api_key=84)
 class ReadShareGroupStateRequest(Message):
-    """Reads the persisted state of share partitions (key 84, v0)."""
+    """Request for the persisted state of share partitions (key 84, v0)."""
 
     class PartitionData(Part):
         partition: Annotated[int, int32("0+")] = 0
@@ -26,7 +26,7 @@ class ReadShareGroupStateRequest(Message):
 
 @message("0", flexible="0+", api_key=84)
 class ReadShareGroupStateResponse(Message):
-    """Gives the state batches (key 84, v0)."""
+    """Response: state batches of each share partition (key 84, v0)."""
 
     class StateBatch(Part):
         first_offset: Annotated[int, int64("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, string
 
 @message("0-1", flexible="0+", api_key=87)
 class ReadShareGroupStateSummaryRequest(Message):
-    """Reads where share partitions start (key 87, v0 to v1)."""
+    """Request for the start offsets of share partitions (key 87, v0 to v1)."""
 
     class PartitionData(Part):
         partition: Annotated[int, int32("0+")] = 0
@@ -26,7 +26,7 @@ class ReadShareGroupStateSummaryRequest(Message):
 
 @message("0-1", flexible="0+", api_key=87)
 class ReadShareGroupStateSummaryResponse(Message):
-    """Gives epochs and start offsets (key 87, v0 to v1)."""
+    """Response: epochs and start offset of each share partition (key 87, v0 to v1)."""
 
     class PartitionResult(Part):
         partition: Annotated[int, int32("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, int16, int32, string, uuid
 
 @message("0", flexible="0+", api_key=81)
 class RemoveRaftVoterRequest(Message):
-    """Removes a voter from the KRaft quorum (KIP-853) (key 81, v0)."""
+    """Request to remove a voter from the KRaft quorum (KIP-853) (key 81, v0)."""
 
     cluster_id: Annotated[str | None, string("0+", nullable="0+")] = ""
     voter_id: Annotated[int, int32("0+")] = 0
@@ -19,7 +19,7 @@ class RemoveRaftVoterRequest(Message):
 
 @message("0", flexible="0+", api_key=81)
 class RemoveRaftVoterResponse(Message):
-    """Acknowledges it (key 81, v0)."""
+    """Response: an error code (key 81, v0)."""
 
     throttle_time_ms: Annotated[int, int32("0+")] = 0
     error_code: Annotated[int, int16("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import binary, int16, int32, int64
 
 @message("0-2", flexible="2+", api_key=39)
 class RenewDelegationTokenRequest(Message):
-    """Prolongs a delegation token (key 39, v0 to v2)."""
+    """Request to prolong the lifetime of a delegation token (key 39, v0 to v2)."""
 
     hmac: Annotated[bytes, binary("0+")] = b""
     renew_period_ms: Annotated[int, int64("0+")] = 0
@@ -18,7 +18,7 @@ class RenewDelegationTokenRequest(Message):
 
 @message("0-2", flexible="2+", api_key=39)
 class RenewDelegationTokenResponse(Message):
-    """Gives its new expiry time (key 39, v0 to v2)."""
+    """Response: the token's new expiry time (key 39, v0 to v2)."""
 
     error_code: Annotated[int, int16("0+")] = 0
     expiry_timestamp_ms: Annotated[int, int64("0+")] = 0

@@ -10,14 +10,14 @@ from kcompat.protocol.schema import int16, string
 
 @message("0-1", api_key=17)
 class SaslHandshakeRequest(Message):
-    """Chooses a SASL mechanism (key 17, v0 to v1)."""
+    """Request to use a SASL mechanism (key 17, v0 to v1)."""
 
     mechanism: Annotated[str, string("0+")] = ""
 
 
 @message("0-1", api_key=17)
 class SaslHandshakeResponse(Message):
-    """Lists the mechanisms of the listener (key 17, v0 to v1)."""
+    """Response: an error code, and the mechanisms that the listener offers (key 17, v0 to v1)."""
 
     error_code: Annotated[int, int16("0+")] = 0
     mechanisms: Annotated[list[str], string("0+")] = []

@@ -12,7 +12,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int8, int16, int32
 
 @message("0-2", flexible="0+", api_key=79)
 class ShareAcknowledgeRequest(Message):
-    """Acknowledges, releases or rejects acquired records (key 79, v0 to v2)."""
+    """Request to acknowledge, release or reject acquired records (key 79, v0 to v2)."""
 
     class AcknowledgementBatch(Part):
         first_offset: Annotated[int, int64("0+")] = 0
@@ -38,7 +38,7 @@ class ShareAcknowledgeRequest(Message):
 
 @message("0-2", flexible="0+", api_key=79)
 class ShareAcknowledgeResponse(Message):
-    """Answers per partition (key 79, v0 to v2)."""
+    """Response: an error code for each partition (key 79, v0 to v2)."""
 
     class LeaderIdAndEpoch(Part):
         leader_id: Annotated[int, int32("0+")] = 0

@@ -25,7 +25,7 @@ from kcompat.protocol.schema import (
 
 @message("0-2", flexible="0+", api_key=78)
 class ShareFetchRequest(Message):
-    """Acquires records for a share group member, and acknowledges earlier ones (key 78, v0 to v2)."""
+    """Request to acquire records for a share group, and to acknowledge earlier ones (key 78, v0 to v2)."""
 
     class AcknowledgementBatch(Part):
         first_offset: Annotated[int, int64("0+")] = 0
@@ -61,7 +61,7 @@ class ShareFetchRequest(Message):
 
 @message("0-2", flexible="0+", api_key=78)
 class ShareFetchResponse(Message):
-    """Carries the acquired records (key 78, v0 to v2)."""
+    """Response: the acquired records (key 78, v0 to v2)."""
 
     class LeaderIdAndEpoch(Part):
         leader_id: Annotated[int, int32("0+")] = 0

@@ -12,7 +12,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int16, int32, stri
 
 @message("0-1", flexible="0+", api_key=77)
 class ShareGroupDescribeRequest(Message):
-    """Asks for the state and members of share groups (key 77, v0 to v1)."""
+    """Request for the state and members of share groups (key 77, v0 to v1)."""
 
     group_ids: Annotated[list[str], string("0+")] = []
     include_authorized_operations: Annotated[bool, boolean("0+")] = False
@@ -20,7 +20,7 @@ class ShareGroupDescribeRequest(Message):
 
 @message("0-1", flexible="0+", api_key=77)
 class ShareGroupDescribeResponse(Message):
-    """Describes the groups (key 77, v0 to v1)."""
+    """Response: state and members of each group (key 77, v0 to v1)."""
 
     class TopicPartitions(Part):
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, string, struc
 
 @message("0-1", flexible="0+", api_key=76)
 class ShareGroupHeartbeatRequest(Message):
-    """A member of a share group reports (KIP-932) (key 76, v0 to v1)."""
+    """Request of a share group's member: its subscription (KIP-932) (key 76, v0 to v1)."""
 
     group_id: Annotated[str, string("0+")] = ""
     member_id: Annotated[str, string("0+")] = ""
@@ -21,7 +21,7 @@ class ShareGroupHeartbeatRequest(Message):
 
 @message("0-1", flexible="0+", api_key=76)
 class ShareGroupHeartbeatResponse(Message):
-    """Gives the member its epoch and assignment (key 76, v0 to v1)."""
+    """Response: epoch and assignment of the member (key 76, v0 to v1)."""
 
     class TopicPartitions(Part):
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, boolean, int16, int32, int64, string, 
 
 @message("0-4", flexible="2+", api_key=5)
 class StopReplicaRequest(Message):
-    """Tells a broker to stop replicas and perhaps delete them (key 5, v0 to v4)."""
+    """Request of the controller to a broker to stop or delete replicas (key 5, v0 to v4)."""
 
     class StopReplicaPartitionV0(Part):
         topic_name: Annotated[str, string("0")] = ""
@@ -41,7 +41,7 @@ class StopReplicaRequest(Message):
 
 @message("0-4", flexible="2+", api_key=5)
 class StopReplicaResponse(Message):
-    """Answers per partition (key 5, v0 to v4)."""
+    """Response: an error code for each partition (key 5, v0 to v4)."""
 
     class StopReplicaPartitionError(Part):
         topic_name: Annotated[str, string("0+")] = ""

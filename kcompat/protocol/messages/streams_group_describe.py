@@ -12,7 +12,7 @@ from kcompat.protocol.schema import Part, boolean, int8, int16, int32, int64, st
 
 @message("0-1", flexible="0+", api_key=89)
 class StreamsGroupDescribeRequest(Message):
-    """Asks for the state, topology and members of streams groups (key 89, v0 to v1)."""
+    """Request for the state, topology and members of streams groups (key 89, v0 to v1)."""
 
     group_ids: Annotated[list[str], string("0+")] = []
     include_authorized_operations: Annotated[bool, boolean("0+")] = False
@@ -21,7 +21,7 @@ class StreamsGroupDescribeRequest(Message):
 
 @message("0-1", flexible="0+", api_key=89)
 class StreamsGroupDescribeResponse(Message):
-    """Describes the groups (key 89, v0 to v1)."""
+    """Response: state, topology and members of each group (key 89, v0 to v1)."""
 
     class KeyValue(Part):
         key: Annotated[str, string("0+")] = ""

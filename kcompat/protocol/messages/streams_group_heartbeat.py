@@ -12,7 +12,7 @@ from kcompat.protocol.schema import Part, boolean, int8, int16, int32, int64, st
 
 @message("0-1", flexible="0+", api_key=88)
 class StreamsGroupHeartbeatRequest(Message):
-    """A member of a streams group reports (KIP-1071) (key 88, v0 to v1)."""
+    """Request of a streams group's member: its topology and owned tasks (KIP-1071) (key 88, v0 to v1)."""
 
     class KeyValue(Part):
         key: Annotated[str, string("0+")] = ""
@@ -88,7 +88,7 @@ class StreamsGroupHeartbeatRequest(Message):
 
 @message("0-1", flexible="0+", api_key=88)
 class StreamsGroupHeartbeatResponse(Message):
-    """Gives the member its tasks (key 88, v0 to v1)."""
+    """Response: epoch and tasks of the member (key 88, v0 to v1)."""
 
     class Status(Part):
         status_code: Annotated[int, int8("0+")] = 0

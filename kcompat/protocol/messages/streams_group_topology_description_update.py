@@ -12,7 +12,7 @@ from kcompat.protocol.schema import Part, int8, int16, int32, string, struct
 
 @message("0", flexible="0+", api_key=93)
 class StreamsGroupTopologyDescriptionUpdateRequest(Message):
-    """A member stores a readable topology of its streams group (key 93, v0)."""
+    """Request of a member to store a readable topology of its streams group (key 93, v0)."""
 
     class TopologyDescriptionNode(Part):
         name: Annotated[str, string("0+")] = ""
@@ -58,7 +58,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
 
 @message("0", flexible="0+", api_key=93)
 class StreamsGroupTopologyDescriptionUpdateResponse(Message):
-    """Acknowledges it (key 93, v0)."""
+    """Response: an error code (key 93, v0)."""
 
     throttle_time_ms: Annotated[int, int32("0+")] = 0
     error_code: Annotated[int, int16("0+")] = 0

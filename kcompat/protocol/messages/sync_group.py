@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, binary, int16, int32, string, struct
 
 @message("0-5", flexible="4+", api_key=14)
 class SyncGroupRequest(Message):
-    """Asks for the assignment; the leader brings those of all (key 14, v0 to v5)."""
+    """Request for the member's assignment; the leader sends those of all members (key 14, v0 to v5)."""
 
     class SyncGroupRequestAssignment(Part):
         member_id: Annotated[str, string("0+")] = ""
@@ -27,7 +27,7 @@ class SyncGroupRequest(Message):
 
 @message("0-5", flexible="4+", api_key=14)
 class SyncGroupResponse(Message):
-    """Gives the assignment of the member (key 14, v0 to v5)."""
+    """Response: the member's assignment (key 14, v0 to v5)."""
 
     throttle_time_ms: Annotated[int, int32("1+", ignorable=True)] = 0
     error_code: Annotated[int, int16("0+")] = 0

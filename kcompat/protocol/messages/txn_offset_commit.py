@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, string
 
 @message("0-6", flexible="3+", api_key=28)
 class TxnOffsetCommitRequest(Message):
-    """Stores offsets that count once the transaction commits (key 28, v0 to v6)."""
+    """Request to commit offsets of a group when the transaction commits (key 28, v0 to v6)."""
 
     class TxnOffsetCommitRequestPartition(Part):
         partition_index: Annotated[int, int32("0+")] = 0
@@ -35,7 +35,7 @@ class TxnOffsetCommitRequest(Message):
 
 @message("0-6", flexible="3+", api_key=28)
 class TxnOffsetCommitResponse(Message):
-    """Answers per partition (key 28, v0 to v6)."""
+    """Response: an error code for each partition (key 28, v0 to v6)."""
 
     class TxnOffsetCommitResponsePartition(Part):
         partition_index: Annotated[int, int32("0+")] = 0

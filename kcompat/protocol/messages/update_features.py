@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, boolean, int8, int16, int32, string, s
 
 @message("0-2", flexible="0+", api_key=57)
 class UpdateFeaturesRequest(Message):
-    """Changes the finalized features of the cluster (key 57, v0 to v2)."""
+    """Request to change the finalized features of the cluster (key 57, v0 to v2)."""
 
     class FeatureUpdateKey(Part):
         feature: Annotated[str, string("0+")] = ""
@@ -25,7 +25,7 @@ class UpdateFeaturesRequest(Message):
 
 @message("0-2", flexible="0+", api_key=57)
 class UpdateFeaturesResponse(Message):
-    """Answers per feature (key 57, v0 to v2)."""
+    """Response: an error code, up to v1 one for each feature (key 57, v0 to v2)."""
 
     class UpdatableFeatureResult(Part):
         feature: Annotated[str, string("0-1")] = ""

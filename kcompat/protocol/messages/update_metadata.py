@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int8, int16, int32
 
 @message("0-8", flexible="6+", api_key=6)
 class UpdateMetadataRequest(Message):
-    """Gives a broker the picture of the cluster to answer clients from (key 6, v0 to v8)."""
+    """Request of the controller that updates a broker's metadata image (key 6, v0 to v8)."""
 
     class UpdateMetadataPartitionState(Part):
         topic_name: Annotated[str, string("0-4", ignorable=True)] = ""
@@ -61,6 +61,6 @@ class UpdateMetadataRequest(Message):
 
 @message("0-8", flexible="6+", api_key=6)
 class UpdateMetadataResponse(Message):
-    """Acknowledges it (key 6, v0 to v8)."""
+    """Response: an error code (key 6, v0 to v8)."""
 
     error_code: Annotated[int, int16("0+")] = 0

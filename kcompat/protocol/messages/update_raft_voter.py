@@ -12,7 +12,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, string, struc
 
 @message("0", flexible="0+", api_key=82)
 class UpdateRaftVoterRequest(Message):
-    """Updates endpoints and versions of a KRaft voter (KIP-853) (key 82, v0)."""
+    """Request to update endpoints and versions of a KRaft voter (KIP-853) (key 82, v0)."""
 
     class Listener(Part):
         name: Annotated[str, string("0+")] = ""
@@ -35,7 +35,7 @@ class UpdateRaftVoterRequest(Message):
 
 @message("0", flexible="0+", api_key=82)
 class UpdateRaftVoterResponse(Message):
-    """Acknowledges it (key 82, v0)."""
+    """Response: an error code, and the quorum's current leader (key 82, v0)."""
 
     class CurrentLeader(Struct, frozen=True, gc=False):
         leader_id: Annotated[int, int32("0+")] = -1

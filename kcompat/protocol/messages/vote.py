@@ -21,7 +21,7 @@ from kcompat.protocol.schema import (
 
 @message("0-2", flexible="0+", api_key=52)
 class VoteRequest(Message):
-    """A KRaft candidate asks for votes (key 52, v0 to v2)."""
+    """Request of a KRaft candidate for a vote (key 52, v0 to v2)."""
 
     class PartitionData(Part):
         partition_index: Annotated[int, int32("0+")] = 0
@@ -44,7 +44,7 @@ class VoteRequest(Message):
 
 @message("0-2", flexible="0+", api_key=52)
 class VoteResponse(Message):
-    """Grants the vote or not (key 52, v0 to v2)."""
+    """Response: whether the vote is granted, and the leader that each partition has (key 52, v0 to v2)."""
 
     class PartitionData(Part):
         partition_index: Annotated[int, int32("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import ZERO_UUID, Part, int8, int16, int32, int64, 
 
 @message("0-1", flexible="0+", api_key=85)
 class WriteShareGroupStateRequest(Message):
-    """Writes the persisted state of share partitions (key 85, v0 to v1)."""
+    """Request to write the persisted state of share partitions (key 85, v0 to v1)."""
 
     class StateBatch(Part):
         first_offset: Annotated[int, int64("0+")] = 0
@@ -36,7 +36,7 @@ class WriteShareGroupStateRequest(Message):
 
 @message("0-1", flexible="0+", api_key=85)
 class WriteShareGroupStateResponse(Message):
-    """Answers per partition (key 85, v0 to v1)."""
+    """Response: an error code for each partition (key 85, v0 to v1)."""
 
     class PartitionResult(Part):
         partition: Annotated[int, int32("0+")] = 0

@@ -10,7 +10,7 @@ from kcompat.protocol.schema import Part, boolean, int8, int16, int32, int64, st
 
 @message("0-2", flexible="1+", api_key=27)
 class WriteTxnMarkersRequest(Message):
-    """The transaction coordinator has markers written to partitions (key 27, v0 to v2)."""
+    """Request of a transaction coordinator to append markers to partitions (key 27, v0 to v2)."""
 
     class WritableTxnMarkerTopic(Part):
         name: Annotated[str, string("0+")] = ""
@@ -29,7 +29,7 @@ class WriteTxnMarkersRequest(Message):
 
 @message("0-2", flexible="1+", api_key=27)
 class WriteTxnMarkersResponse(Message):
-    """Answers per partition (key 27, v0 to v2)."""
+    """Response: an error code for each partition (key 27, v0 to v2)."""
 
     class WritableTxnMarkerPartitionResult(Part):
         partition_index: Annotated[int, int32("0+")] = 0
