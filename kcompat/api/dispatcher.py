@@ -107,7 +107,7 @@ class Route:
 
 
 class Dispatcher:
-    """Serves the frames of all connections (Kafka's `KafkaApis`)."""
+    """Handler of the frames of all connections, which calls the handler of each API (Kafka's `KafkaApis`)."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

@@ -1,4 +1,4 @@
-"""Delays requests about the cluster until the controller's first metadata update.
+"""The wait of requests about the cluster for the controller's first metadata update.
 
 A broker that has just started serves clients some milliseconds before its controller reaches it. Until then
 its image holds no other broker and no topic. From version 2.10 on, librdkafka takes a response with this

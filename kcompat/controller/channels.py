@@ -126,7 +126,7 @@ class OfRegistration(Struct, frozen=True):
     event: Event[None]
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Decide the event, unless the broker has registered anew since."""
+        """Return the decision on the event, or no change if the broker has registered anew since."""
         broker = state.brokers.get(self.broker_id)
         if broker is None or broker.epoch != self.broker_epoch:
             return Decision(state, None)

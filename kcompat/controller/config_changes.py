@@ -1,4 +1,4 @@
-"""Event: dynamic configs have changed. Pure."""
+"""The event that dynamic configs have changed. Pure."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 
 
 class ConfigsChanged(Struct, frozen=True):
-    """Event: changed configs of topics and brokers, each complete, that the controller's broker has applied.
-    `elects_uncleanly` is the default for topics without `unclean.leader.election.enable`.
+    """The event that configs of topics and brokers have changed, and that the controller's broker has applied
+    them. `changed` has all dynamic configs of each changed entity; `elects_uncleanly` is the default for
+    topics without `unclean.leader.election.enable`.
     """
 
     changed: Mapping[tuple[str, str], Mapping[str, str]]
     elects_uncleanly: bool
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Elect leaders of the partitions that may only now be led by a replica out of sync."""
+        """Elect leaders of the offline partitions that only now may elect a replica out of sync."""
         known = {
             (kind, name): configs
             for (kind, name), configs in self.changed.items()

@@ -37,8 +37,8 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 INLINE_LOAD_BYTES = 256 * 1024
-"""Bytes of a log that are replayed at once: some clients treat COORDINATOR_LOAD_IN_PROGRESS as a coordinator
-failure.
+"""Bytes up to which a log is replayed as soon as this broker leads it, before any request is answered: some
+clients take COORDINATOR_LOAD_IN_PROGRESS for a failure of the coordinator.
 """
 
 LOAD_SLICE_BYTES = 64 * 1024

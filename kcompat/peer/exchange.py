@@ -230,7 +230,7 @@ class _AskVersions:
         self._exchange.versions(response, self._version)
 
     def fail(self, error: Exception) -> None:
-        """Raise the error: a version of ApiVersions that cannot be made is a bug."""
+        """Raise the error: if a version of ApiVersions cannot be encoded, that is a bug of this program."""
         raise error
 
     def miss(self, fault: PeerFault) -> None:

@@ -15,7 +15,9 @@ from kcompat.config.validators import significant_version
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
 
 Release: TypeAlias = tuple[int, int, int, int]
-"""Major, minor, patch (of 0.x only) and internal version, such as those of "3.9-IV0"."""
+"""A release of Kafka as numbers that compare: major, minor, patch (of 0.x only) and internal version. Thus
+"3.9-IV0" is (3, 9, 0, 0).
+"""
 
 _LAST_INTERNAL: Final = 99
 

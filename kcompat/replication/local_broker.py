@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 
 class LocalBroker:
-    """Applies the controller's decisions to the logs and partitions of this broker."""
+    """Port through which the controller's decisions change the logs and partitions of this broker."""
 
     def __init__(
         self, config: ConfigFeed, cluster: MetadataCache, logs: LogManager, replicas: ReplicaManager

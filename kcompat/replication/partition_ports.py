@@ -33,9 +33,11 @@ class PartitionPorts(Struct):
     deletions: Purgatory
     """Delayed DeleteRecords requests, woken when a log start moves, here or on a follower."""
     leadership_checks: Purgatory
-    """Coordinators' pending checks whether this broker still leads, woken by every fetch of a follower."""
+    """Delayed requests of coordinators that confirm this broker's leadership first, woken by every fetch of a
+    follower.
+    """
     propose: Callable[[IsrOwner, Pending], object] | None = None
-    """Proposes another ISR to the controller; None as long as no controller is known."""
+    """Function that proposes another ISR to the controller; None as long as no controller is known."""
 
     def wake_all(self, key: Hashable) -> None:
         """Wake every request that waits on `key`, after the role of the partition has changed."""

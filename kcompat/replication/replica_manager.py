@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 class PartitionFetcher(Protocol):
-    """Copies records to partitions: from the leaders on other brokers (`FetcherManager`), or from a log on
-    this broker to another log directory (`Moves`).
+    """Port to what copies records into partitions: `FetcherManager` from the leaders on other brokers,
+    `Moves` from a log on this broker to another log directory.
     """
 
     def follow(self, partition: Partition) -> None:

@@ -62,7 +62,7 @@ class Nodes(Protocol):
 
 
 class StrayReplicas:
-    """Deletes the stray replicas of one broker, or sets them aside, from its creation to `stop`."""
+    """The search for stray replicas of one broker: from creation to `stop` they are deleted or set aside."""
 
     def __init__(
         self, store: Nodes, registration: Registration, logs: LogManager, replicas: ReplicaManager

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RangeAssignor:
-    """Assigns ranges of partitions to members in order (`range`)."""
+    """Assignor `range`: each member gets a range of each topic's partitions, in the order of the members."""
 
     name = "range"
 

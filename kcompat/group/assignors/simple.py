@@ -19,7 +19,7 @@ TopicPartition = tuple[bytes, int]
 
 
 class SimpleAssignor:
-    """Assigns partitions to any member that subscribes to their topic, with even loads (`simple`)."""
+    """Assignor `simple`: any member that subscribes to a topic may share its partitions, with even loads."""
 
     name = "simple"
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class UniformAssignor:
-    """Assigns about equally many partitions to all members, and moves as few as possible (`uniform`)."""
+    """Assignor `uniform`: all members get about equally many partitions, and as few as possible move."""
 
     name = "uniform"
 

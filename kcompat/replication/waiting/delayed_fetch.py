@@ -21,7 +21,8 @@ Results = list[tuple["FetchTarget", Fetched]]
 
 
 class DelayedFetch:
-    """Reads `targets` in order within the limits; as a waiter, waits until `min_bytes` can be read.
+    """A fetch that reads `targets` in order within its limits, and that can wait in a purgatory until
+    `min_bytes` can be read.
 
     A target without a partition has an error. `max_bytes` limits the response, but unless `hard_limit` is set
     the first batch is always returned whole (KIP-74).

@@ -1,5 +1,6 @@
-"""Request that waits for each of its partitions: a Produce for the in-sync replicas or for the device, a
-DeleteRecords for the followers (Kafka's `DelayedProduce` and `DelayedDeleteRecords`).
+"""Delayed requests that wait for progress of each of their partitions: Produce requests for the in-sync
+replicas or for the device, DeleteRecords requests for the followers (Kafka's `DelayedProduce` and
+`DelayedDeleteRecords`).
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ Answer = TypeVar("Answer")
 
 
 class DelayedProgress(Generic[Answer]):
-    """Waits until `check` (`Partition.committed`, `stored` or `deleted`) has a final result for each
-    partition.
+    """A delayed request that ends once `check` has a final result for each of its partitions.
 
-    `waiting` has the offset that each partition has to reach. `settle(partition, error)` is called once for
-    each, with REQUEST_TIMED_OUT if the deadline came first; then the wait ends with `answer`.
+    `check` is `Partition.committed`, `stored` or `deleted`; it gets the offset that `waiting` has for the
+    partition. `settle(partition, error)` is called once for each partition, with REQUEST_TIMED_OUT if the
+    deadline came first; then the wait ends with `answer`.
     """
 
     __slots__ = ("_answer", "_check", "_settle", "_waiting")

@@ -54,7 +54,7 @@ class LoopHandler:
         self.rlock_object = threads.rlock_object
         self.spawn = threads.spawn
         self.completion_queue = self
-        """Queue into which kazoo puts the callbacks of responses: this handler itself."""
+        """Object with the `put` that kazoo calls with the callback of each response: this handler."""
 
     def put(self, callback: Callable[[], object]) -> None:
         """Run `callback` on the loop after all earlier callbacks. May be called from any thread."""

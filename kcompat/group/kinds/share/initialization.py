@@ -37,32 +37,34 @@ class Initialization(Struct, frozen=True):
     deleting: frozenset[bytes] = frozenset()
 
     def with_begun(self, topics: Mapping[bytes, TopicPartitions]) -> Initialization:
-        """Return this value after the share coordinator was asked to initialize these share partitions."""
+        """Return the initialization with these share partitions as initializing. Their topics no longer count
+        as being deleted.
+        """
         initializing = union(self.initializing, topics)
         return replace(self, initializing=initializing, deleting=self.deleting - initializing.keys())
 
     def with_completed(self, topics: Mapping[bytes, TopicPartitions]) -> Initialization:
-        """Return this value after these share partitions were initialized, without those that are being
+        """Return the initialization with these share partitions as initialized, except those that are being
         deleted.
         """
         begun = {topic_id: row for topic_id, row in topics.items() if topic_id not in self.deleting}
         return replace(self.with_given_up(topics), initialized=union(self.initialized, begun))
 
     def with_given_up(self, topics: Mapping[bytes, TopicPartitions]) -> Initialization:
-        """Return this value after the initialization of these share partitions has failed."""
+        """Return the initialization without these share partitions, which could not be initialized."""
         return replace(self, initializing=_without(self.initializing, topics))
 
     def with_deleting(self, topic_ids: Iterable[bytes]) -> Initialization:
-        """Return this value after the share coordinator was asked to delete the state of these topics."""
+        """Return the initialization with these topics as being deleted, and no longer as initialized."""
         gone = frozenset(topic_ids)
         return replace(self.without_topics(gone), deleting=self.deleting | gone)
 
     def with_deleted(self, topic_ids: Iterable[bytes]) -> Initialization:
-        """Return this value after the share coordinator has deleted the state of these topics."""
+        """Return the initialization without these topics as being deleted: their state is gone."""
         return replace(self, deleting=self.deleting - frozenset(topic_ids))
 
     def without_topics(self, topic_ids: Iterable[bytes]) -> Initialization:
-        """Return this value without topics that no longer exist."""
+        """Return the initialization without topics that no longer exist."""
         gone = frozenset(topic_ids)
         return Initialization(
             {topic_id: row for topic_id, row in self.initializing.items() if topic_id not in gone},
