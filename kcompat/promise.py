@@ -165,7 +165,7 @@ class _Failure:
 
     def __del__(self) -> None:
         if not self._is_taken:
-            logger.error("Nobody asked for the failure of a promise\n%s", self._text)
+            logger.error("The failure of a promise was never handled\n%s", self._text)
 
 
 def _report(error: Exception, failed: Callable[[Exception], object] | None) -> None:
@@ -175,7 +175,7 @@ def _report(error: Exception, failed: Callable[[Exception], object] | None) -> N
     try:
         failed(error)
     except Exception:
-        logger.exception("What a failure was reported to failed as well")
+        logger.exception("A callback for a failure failed as well")
 
 
 def gather(promises: Sequence[Promise[T]]) -> Promise[list[T]]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 FIRST_OF_BROKERS = 4
 
-Asked = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
+Requested = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
 TopicAnswer = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
 PartitionAnswer = AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult
 Answer = AddPartitionsToTxnResponse.AddPartitionsToTxnResult
@@ -46,21 +46,21 @@ def handle(
 ) -> AddPartitionsToTxnResponse | Promise[AddPartitionsToTxnResponse]:
     """Add partitions to transactions, or verify that they are in them."""
     if context.api_version < FIRST_OF_BROKERS:
-        asked = Asked(
+        requested = Requested(
             request.v3_and_below_transactional_id,
             request.v3_and_below_producer_id,
             request.v3_and_below_producer_epoch,
             verify_only=False,
             topics=request.v3_and_below_topics,
         )
-        return _of_client(context, asked).map(
+        return _of_client(context, requested).map(
             lambda errors: AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_by_topic(errors))
         )
     if not context.may(Operation.CLUSTER_ACTION, CLUSTER):
         return AddPartitionsToTxnResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     answers = [
-        _add(context, asked, {}).map(partial(_answer, asked.transactional_id))
-        for asked in request.transactions
+        _add(context, requested, {}).map(partial(_answer, requested.transactional_id))
+        for requested in request.transactions
     ]
     return gather(answers).map(lambda rows: AddPartitionsToTxnResponse(results_by_transaction=rows))
 
@@ -69,36 +69,36 @@ def _answer(transactional_id: str, errors: Errors) -> Answer:
     return Answer(transactional_id, _by_topic(errors))
 
 
-def _of_client(context: RequestContext, asked: Asked) -> Promise[Errors]:
-    if not context.may(Operation.WRITE, Resource.transactional_id(asked.transactional_id)):
+def _of_client(context: RequestContext, requested: Requested) -> Promise[Errors]:
+    if not context.may(Operation.WRITE, Resource.transactional_id(requested.transactional_id)):
         refused = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        return Promise.resolved(dict.fromkeys(_partitions(asked), refused))
+        return Promise.resolved(dict.fromkeys(_partitions(requested), refused))
     denied = {
         topic.name
-        for topic in asked.topics
+        for topic in requested.topics
         if is_internal(topic.name) or not context.may(Operation.WRITE, Resource.topic(topic.name))
     }
     return _add(
         context,
-        asked,
-        {each: ErrorCode.TOPIC_AUTHORIZATION_FAILED for each in _partitions(asked) if each[0] in denied}
+        requested,
+        {each: ErrorCode.TOPIC_AUTHORIZATION_FAILED for each in _partitions(requested) if each[0] in denied}
         if denied
         else {},
     )
 
 
-def _add(context: RequestContext, asked: Asked, refused: Errors) -> Promise[Errors]:
+def _add(context: RequestContext, requested: Requested, refused: Errors) -> Promise[Errors]:
     image = context.services.cluster.metadata.image
-    partitions = _partitions(asked)
+    partitions = _partitions(requested)
     for each in partitions:
         if each not in refused and image.partition(*each) is None:
             refused[each] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if refused:
         rest = dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED)
         return Promise.resolved(rest | refused)
-    name, producer = asked.transactional_id, Producer(asked.producer_id, asked.producer_epoch)
+    name, producer = requested.transactional_id, Producer(requested.producer_id, requested.producer_epoch)
     transactions = context.services.coordinators.transactions
-    if asked.verify_only:
+    if requested.verify_only:
         return Promise.resolved(transactions.verify(name, producer, partitions))
     version = context.api_version
     client_version = VERSION_2 if version >= FIRST_OF_BROKERS else 0
@@ -106,8 +106,8 @@ def _add(context: RequestContext, asked: Asked, refused: Errors) -> Promise[Erro
     return added.map(lambda error: dict.fromkeys(partitions, known_to(version, FIRST_WITH_FENCED, error)))
 
 
-def _partitions(asked: Asked) -> list[tuple[str, int]]:
-    return [(topic.name, index) for topic in asked.topics for index in topic.partitions]
+def _partitions(requested: Requested) -> list[tuple[str, int]]:
+    return [(topic.name, index) for topic in requested.topics for index in topic.partitions]
 
 
 def _by_topic(errors: Errors) -> list[TopicAnswer]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.share.groups import AlteredOffsets
     from kcompat.promise import Promise
 
-Asked = AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic
+Requested = AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic
 Topic = AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponseTopic
 Row = AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponsePartition
 
@@ -70,13 +70,13 @@ def _topic_error(context: RequestContext, name: str) -> ErrorCode:
 
 
 def _topic(
-    context: RequestContext, asked: Asked, error: ErrorCode, outcomes: dict[tuple[str, int], Outcome]
+    context: RequestContext, requested: Requested, error: ErrorCode, outcomes: dict[tuple[str, int], Outcome]
 ) -> Topic:
-    topic = context.services.cluster.metadata.image.topics.get(asked.topic_name)
+    topic = context.services.cluster.metadata.image.topics.get(requested.topic_name)
     otherwise = error or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     unknown = Outcome(otherwise, otherwise.message)
     rows = []
-    for row in asked.partitions:
-        outcome = outcomes.get((asked.topic_name, row.partition_index), unknown)
+    for row in requested.partitions:
+        outcome = outcomes.get((requested.topic_name, row.partition_index), unknown)
         rows.append(Row(row.partition_index, outcome.error, outcome.message))
-    return Topic(asked.topic_name, ZERO_UUID if topic is None else topic.topic_id, rows)
+    return Topic(requested.topic_name, ZERO_UUID if topic is None else topic.topic_id, rows)

@@ -63,13 +63,13 @@ class CommitRows:
         )
 
     def settle(
-        self, errors: dict[tuple[str, int], ErrorCode], told: Callable[[ErrorCode], ErrorCode]
+        self, errors: dict[tuple[str, int], ErrorCode], translate: Callable[[ErrorCode], ErrorCode]
     ) -> list[Any]:
-        """Return the response rows with the error of each of `offsets`. `told` translates an error for the
+        """Return the response rows with the error of each of `offsets`. `translate` gives the error for the
         client's version.
         """
         for offset, (_, row) in zip(self.offsets, self._taken, strict=True):
-            row.error_code = told(errors[offset.topic, offset.partition])
+            row.error_code = translate(errors[offset.topic, offset.partition])
         return self.answers()
 
     def answers(self) -> list[Any]:

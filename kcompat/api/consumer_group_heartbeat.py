@@ -69,6 +69,6 @@ def handle(
         owned=None if owned is None else {row.topic_id: frozenset(row.partitions) for row in owned},
         needs_member_id=context.api_version >= FIRST_WITH_OWN_MEMBER_IDS,
     )
-    groups.heard(context.connection, request.group_id, request.member_id)
+    groups.note_request(context.connection, request.group_id, request.member_id)
     answered = groups.modern_heartbeat(CONSUMER_KIND, heartbeat)
     return answered.map(partial(heartbeat_response, ConsumerGroupHeartbeatResponse))

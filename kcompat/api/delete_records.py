@@ -38,7 +38,7 @@ def handle(
     waiting: dict[Partition, tuple[int, PartitionAnswer]] = {}
     for topic in request.topics:
         topic_answer = TopicAnswer(name=topic.name)
-        offsets = {asked.partition_index: asked.offset for asked in topic.partitions}
+        offsets = {requested.partition_index: requested.offset for requested in topic.partitions}
         is_allowed = context.may(Operation.DELETE, Resource.topic(topic.name))
         for index, offset in offsets.items():
             answer = PartitionAnswer(partition_index=index, low_watermark=-1)

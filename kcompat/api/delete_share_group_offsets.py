@@ -59,6 +59,6 @@ def _refused(error: ErrorCode, message: str | None = None) -> DeleteShareGroupOf
 def _row(context: RequestContext, name: str, outcome: Outcome) -> Topic:
     """Return the response row of a topic. The row has no topic id if the share coordinator was not called."""
     topic = context.services.cluster.metadata.image.topics.get(name)
-    was_asked = topic is not None and outcome.error != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    topic_id = topic.topic_id if topic is not None and was_asked else ZERO_UUID
+    was_requested = topic is not None and outcome.error != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    topic_id = topic.topic_id if topic is not None and was_requested else ZERO_UUID
     return Topic(name, topic_id, outcome.error, outcome.message)

@@ -45,15 +45,15 @@ def handle(
     context: RequestContext, request: DeleteTopicsRequest
 ) -> DeleteTopicsResponse | Promise[DeleteTopicsResponse]:
     """Delete the topics, and answer once they are deleted."""
-    asked = request.topics
+    requested = request.topics
     if context.api_version < FIRST_WITH_TOPIC_IDS:
-        asked = [Question(name=name) for name in request.topic_names]
+        requested = [Question(name=name) for name in request.topic_names]
     if not context.services.server.config.delete_topic_enable:
-        return _all(asked, _deletion_disabled(context.api_version))
+        return _all(requested, _deletion_disabled(context.api_version))
     if request.timeout_ms <= 0:
-        return DeleteTopicsResponse(responses=_too_late(asked))
+        return DeleteTopicsResponse(responses=_too_late(requested))
     may_all = context.may(Operation.DELETE, CLUSTER)
-    rows = _resolve(asked, context.services.cluster.metadata.image, None if may_all else context)
+    rows = _resolve(requested, context.services.cluster.metadata.image, None if may_all else context)
     names = [row.name for row in rows if row.error_code == ErrorCode.NONE and row.name is not None]
     if not names:
         return DeleteTopicsResponse(responses=rows)
@@ -73,39 +73,41 @@ def _deletion_disabled(version: int) -> ErrorCode:
     return ErrorCode.TOPIC_DELETION_DISABLED
 
 
-def _all(asked: Sequence[Question], error: ErrorCode) -> DeleteTopicsResponse:
+def _all(requested: Sequence[Question], error: ErrorCode) -> DeleteTopicsResponse:
     return DeleteTopicsResponse(
-        responses=[Answer(name=row.name, topic_id=row.topic_id, error_code=error) for row in asked]
+        responses=[Answer(name=row.name, topic_id=row.topic_id, error_code=error) for row in requested]
     )
 
 
-def _too_late(asked: Sequence[Question]) -> list[Answer]:
+def _too_late(requested: Sequence[Question]) -> list[Answer]:
     """Return the rows of a request without time: malformed questions show their error, and no row shows
     whether its topic exists.
     """
-    rows = _resolve(asked, ClusterImage(""), None)
+    rows = _resolve(requested, ClusterImage(""), None)
     for row in rows:
         if row.error_code != ErrorCode.INVALID_REQUEST:
             row.error_code, row.error_message = ErrorCode.REQUEST_TIMED_OUT, None
     return rows
 
 
-def _resolve(asked: Sequence[Question], image: ClusterImage, asker: RequestContext | None) -> list[Answer]:
+def _resolve(
+    requested: Sequence[Question], image: ClusterImage, client: RequestContext | None
+) -> list[Answer]:
     """Return a row for each topic, with its name and id if known, and its error if it is refused.
 
-    `asker` is the client whose authorization is checked; None skips the check.
+    `client` is the client whose authorization is checked; None skips the check.
     """
-    names = Counter(row.name for row in asked)
-    ids = Counter(row.topic_id for row in asked)
+    names = Counter(row.name for row in requested)
+    ids = Counter(row.topic_id for row in requested)
     rows: dict[tuple[str | None, bytes], Answer] = {}
-    for row in asked:
+    for row in requested:
         topic = image.topics.get(row.name) if row.name is not None else image.topic_by_id(row.topic_id)
         answer = _malformed(row, names, ids)
-        if answer is None and asker is not None:
-            answer = _denied(asker, row, topic)
+        if answer is None and client is not None:
+            answer = _denied(client, row, topic)
         if answer is None:
             answer = _unknown(row) if topic is None else Answer(name=topic.name, topic_id=topic.topic_id)
-            if (answer.name, answer.topic_id) in rows:  # asked for by name and by id
+            if (answer.name, answer.topic_id) in rows:  # requested by name and by id
                 answer.error_code, answer.error_message = ErrorCode.INVALID_REQUEST, _TWICE
         rows[answer.name, answer.topic_id] = answer
     return list(rows.values())

@@ -75,7 +75,7 @@ class _Description:
         if (resource.resource_type, resource.resource_name) in self._seen:
             self._repetitions += 1
             if self._repetitions > MAX_REPETITIONS:
-                message = f"More than {MAX_REPETITIONS} resources are asked for again."
+                message = f"More than {MAX_REPETITIONS} resources are requested again."
                 return _refused(resource, ErrorCode.INVALID_REQUEST, message)
         self._seen.add((resource.resource_type, resource.resource_name))
         error = denial(

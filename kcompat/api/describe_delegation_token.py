@@ -5,7 +5,7 @@ Behaviour
   DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
 
 Version notes
-- 2: flexible. 3: the principal that asked for a token (KIP-373).
+- 2: flexible. 3: the principal that requested a token (KIP-373).
 """
 
 from __future__ import annotations

@@ -48,8 +48,10 @@ def handle(
     """Describe the metadata store as a quorum."""
     if not context.may(Operation.DESCRIBE, CLUSTER):
         return _refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-    asked = [(topic.topic_name, row.partition_index) for topic in request.topics for row in topic.partitions]
-    if asked != [(METADATA_TOPIC, 0)] or len(request.topics) > 1:
+    requested = [
+        (topic.topic_name, row.partition_index) for topic in request.topics for row in topic.partitions
+    ]
+    if requested != [(METADATA_TOPIC, 0)] or len(request.topics) > 1:
         return _unknown_partitions(request)
     return context.services.cluster.quorum.read().map(lambda state: _response(context, state))
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
     from kcompat.group.kinds.share.groups import StartOffset, StartOffsets
 
-Asked = DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup
+Requested = DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup
 Group = DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup
 Topic = DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseTopic
 Row = DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition
@@ -41,17 +41,17 @@ def handle(
     context: RequestContext, request: DescribeShareGroupOffsetsRequest
 ) -> Promise[DescribeShareGroupOffsetsResponse]:
     """Return the start offsets of each group."""
-    answers = gather([_describe(context, asked) for asked in request.groups])
+    answers = gather([_describe(context, requested) for requested in request.groups])
     return answers.map(lambda groups: DescribeShareGroupOffsetsResponse(groups=groups))
 
 
-def _describe(context: RequestContext, asked: Asked) -> Promise[Group]:
-    group_id, share_groups = asked.group_id, context.services.coordinators.groups.share
+def _describe(context: RequestContext, requested: Requested) -> Promise[Group]:
+    group_id, share_groups = requested.group_id, context.services.coordinators.groups.share
     if not serves_share_groups(context.services):
         return Promise.resolved(Group(group_id, error_code=ErrorCode.UNSUPPORTED_VERSION))
     if not context.may(Operation.DESCRIBE, Resource.group(group_id)):
         return Promise.resolved(Group(group_id, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED))
-    if asked.topics is None:
+    if requested.topics is None:
 
         def everything(found: tuple[ErrorCode, StartOffsets]) -> Group:
             error, offsets = found
@@ -60,14 +60,14 @@ def _describe(context: RequestContext, asked: Asked) -> Promise[Group]:
 
         return share_groups.all_offsets(group_id).map(everything)
     known = context.services.cluster.metadata.image.topics
-    allowed = [topic for topic in asked.topics if _may(context, topic.topic_name)]
+    allowed = [topic for topic in requested.topics if _may(context, topic.topic_name)]
     wanted = {topic.topic_name: topic.partitions for topic in allowed if topic.topic_name in known}
     rest = [
         Topic(topic.topic_name, ZERO_UUID, [Row(index, UNKNOWN_OFFSET) for index in topic.partitions])
         for topic in allowed
         if topic.topic_name not in known
     ]
-    rest += [_denied(topic) for topic in asked.topics if not _may(context, topic.topic_name)]
+    rest += [_denied(topic) for topic in requested.topics if not _may(context, topic.topic_name)]
     found = share_groups.offsets(group_id, wanted)
     return found.map(lambda offsets: Group(group_id, _topics(context, offsets) + rest))
 

@@ -42,8 +42,8 @@ def handle(
     context: RequestContext, request: ElectLeadersRequest
 ) -> ElectLeadersResponse | Promise[ElectLeadersResponse]:
     """Elect leaders through the controller in this process."""
-    asked = request.topic_partitions
-    named = [(topic.topic, index) for topic in asked or () for index in topic.partitions]
+    requested = request.topic_partitions
+    named = [(topic.topic, index) for topic in requested or () for index in topic.partitions]
     if not context.may(Operation.ALTER, CLUSTER):
         error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         return _refusal(context, named, error)
@@ -51,12 +51,12 @@ def handle(
         kind = ElectionType(request.election_type)
     except ValueError:
         return _refusal(context, named, ErrorCode.INVALID_REQUEST)
-    if asked is None:
+    if requested is None:
         topics = context.services.cluster.metadata.image.topics.values()
         named = [(topic.name, index) for topic in topics for index in topic.partitions]
 
     def answered(outcomes: Mapping[tuple[str, int], TopicOutcome]) -> ElectLeadersResponse:
-        if asked is None:
+        if requested is None:
             needless = ErrorCode.ELECTION_NOT_NEEDED
             outcomes = {key: outcome for key, outcome in outcomes.items() if outcome.error != needless}
         return _response(outcomes)

@@ -40,10 +40,10 @@ def handle(context: RequestContext, request: EndTxnRequest) -> EndTxnResponse | 
         client_version=VERSION_2 if version >= FIRST_WITH_EPOCH else 0,
     )
 
-    def told(answer: ProducerAnswer) -> EndTxnResponse:
+    def response(answer: ProducerAnswer) -> EndTxnResponse:
         error = known_to(version, FIRST_WITH_FENCED, answer.error)
         return EndTxnResponse(
             error_code=error, producer_id=answer.producer.id, producer_epoch=answer.producer.epoch
         )
 
-    return context.services.coordinators.transactions.end(end).map(told)
+    return context.services.coordinators.transactions.end(end).map(response)

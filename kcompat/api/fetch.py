@@ -139,15 +139,15 @@ def _open_session(
     wanted: dict[PartitionKey, FetchTarget] = {}
     for topic in request.topics:
         topic_key: TopicKey = topic.topic_id if by_id else topic.topic
-        for asked in topic.partitions:
+        for requested in topic.partitions:
             spec = FetchSpec(
-                asked.fetch_offset,
-                asked.partition_max_bytes,
-                max(asked.current_leader_epoch, NO_EPOCH),
-                max(asked.last_fetched_epoch, NO_EPOCH),
-                asked.log_start_offset,
+                requested.fetch_offset,
+                requested.partition_max_bytes,
+                max(requested.current_leader_epoch, NO_EPOCH),
+                max(requested.last_fetched_epoch, NO_EPOCH),
+                requested.log_start_offset,
             )
-            wanted[topic_key, asked.partition] = FetchTarget(topic_key, asked.partition, spec)
+            wanted[topic_key, requested.partition] = FetchTarget(topic_key, requested.partition, spec)
     forgotten: list[PartitionKey] = [
         (topic.topic_id if by_id else topic.topic, index)
         for topic in request.forgotten_topics_data
@@ -196,12 +196,12 @@ def _resolve(
         return [(target, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for target in targets]
     find = replicas.find
     found: list[tuple[FetchTarget, Partition | ErrorCode]] = []
-    asked: TopicKey | None = None
+    current: TopicKey | None = None
     topic: str | ErrorCode = ErrorCode.UNKNOWN_TOPIC_ID
     for target in targets:
-        if target.topic != asked:  # partitions of a topic are mostly adjacent: look the topic up once
-            asked = target.topic
-            topic = _readable_topic(context, asked, reader.is_replica)
+        if target.topic != current:  # partitions of a topic are mostly adjacent: look the topic up once
+            current = target.topic
+            topic = _readable_topic(context, current, reader.is_replica)
         found.append((target, find(topic, target.index) if isinstance(topic, str) else topic))
     if context.api_version < FIRST_WITH_ZSTD and not reader.is_replica:
         return [(target, _not_zstd(partition)) for target, partition in found]
@@ -229,12 +229,12 @@ def _not_zstd(partition: Partition | ErrorCode) -> Partition | ErrorCode:
 def _respond(context: RequestContext, session: FetchContext, results: Results) -> FetchResponse:
     if context.api_version < FIRST_WITH_BATCHES:
         results = in_old_format(results, context.api_version, context.services.storage.replicas)
-    session_id, told = session.answer(results, context.now_ms)
+    session_id, included = session.answer(results, context.now_ms)
     response = FetchResponse(session_id=session_id if context.api_version >= FIRST_WITH_SESSIONS else 0)
     leaders: list[int] = []
     topic_answer: TopicAnswer | None = None
     current: TopicKey | None = None
-    for target, fetched in told:
+    for target, fetched in included:
         if topic_answer is None or target.topic != current:
             current = target.topic
             topic_answer = TopicAnswer()

@@ -50,7 +50,7 @@ TOPICS = {GROUP: CONSUMER_OFFSETS, TRANSACTION: TRANSACTION_STATE, SHARE: SHARE_
 _GROUP_DENIED = ErrorCode.GROUP_AUTHORIZATION_FAILED
 _TRANSACTION_DENIED = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 _SHARE_DENIED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-_NOBODY = (-1, ("", -1))
+_NO_COORDINATOR = (-1, ("", -1))
 
 
 def handle(context: RequestContext, request: FindCoordinatorRequest) -> Promise[FindCoordinatorResponse]:
@@ -144,7 +144,7 @@ def _find(context: RequestContext, key_type: int, key: str) -> tuple[ErrorCode, 
     """Return the coordinator of a key: an error, the broker's id, and its host and port."""
     refusal = _refusal(context, key_type, key)
     if refusal is not None:
-        return (refusal, *_NOBODY)
+        return (refusal, *_NO_COORDINATOR)
     partition = _partition(context, key_type, key)
     endpoint = None if partition is None else reachable_brokers(context).get(partition.leader)
     if (
@@ -152,9 +152,9 @@ def _find(context: RequestContext, key_type: int, key: str) -> tuple[ErrorCode, 
         or endpoint is None
         or not context.services.coordinators.coordinator_check.may_name(partition.leader)
     ):
-        return (ErrorCode.COORDINATOR_NOT_AVAILABLE, *_NOBODY)
+        return (ErrorCode.COORDINATOR_NOT_AVAILABLE, *_NO_COORDINATOR)
     if key_type == GROUP:
-        context.services.coordinators.groups.note_question(context.connection, key)
+        context.services.coordinators.groups.note_find_coordinator(context.connection, key)
     return ErrorCode.NONE, partition.leader, endpoint
 
 

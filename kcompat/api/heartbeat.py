@@ -30,6 +30,6 @@ def handle(context: RequestContext, request: HeartbeatRequest) -> HeartbeatRespo
         context.services.coordinators.groups,
         MemberIdentity(request.member_id, request.group_instance_id),
     )
-    groups.heard(context.connection, request.group_id, request.member_id)
+    groups.note_request(context.connection, request.group_id, request.member_id)
     error = groups.heartbeat(request.group_id, member, request.generation_id)
     return HeartbeatResponse(error_code=error)

@@ -51,11 +51,11 @@ def handle(
         Producer(request.producer_id, request.producer_epoch) if has_former else None,
     )
     return context.services.coordinators.transactions.initialize(init).map(
-        partial(_told, context.api_version)
+        partial(_response, context.api_version)
     )
 
 
-def _told(version: int, answer: ProducerAnswer) -> InitProducerIdResponse:
+def _response(version: int, answer: ProducerAnswer) -> InitProducerIdResponse:
     if answer.error:
         return _refusal(known_to(version, FIRST_WITH_FENCED, answer.error))
     return InitProducerIdResponse(producer_id=answer.producer.id, producer_epoch=answer.producer.epoch)

@@ -49,16 +49,16 @@ def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsR
     response = ListOffsetsResponse()
     replica = request.replica_id
     reader = PartitionReader(request.isolation_level, replica, leader_only=replica != DEBUGGING)
-    asked: dict[tuple[str, int], int] = {}
+    requested: dict[tuple[str, int], int] = {}
     for topic in request.topics:
         for question in topic.partitions:
             key = (topic.name, question.partition_index)
-            asked[key] = asked.get(key, 0) + 1
+            requested[key] = requested.get(key, 0) + 1
     for topic in request.topics:
         topic_answer = TopicAnswer(name=topic.name)
         is_allowed = context.may(Operation.DESCRIBE, Resource.topic(topic.name))
         for question in topic.partitions:
-            repeated = asked[topic.name, question.partition_index] > 1
+            repeated = requested[topic.name, question.partition_index] > 1
             if not is_allowed:
                 answer = PartitionAnswer(
                     partition_index=question.partition_index, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED

@@ -41,10 +41,10 @@ def handle(
             for topic in request.topics or ()
         ]
         return _refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, named)
-    asked = None
+    requested = None
     if request.topics is not None:
-        asked = [(topic.name, index) for topic in request.topics for index in topic.partition_indexes]
-    return context.services.cluster.decisions.reassignments(asked).map(_response)
+        requested = [(topic.name, index) for topic in request.topics for index in topic.partition_indexes]
+    return context.services.cluster.decisions.reassignments(requested).map(_response)
 
 
 def _response(

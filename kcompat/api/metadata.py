@@ -72,15 +72,15 @@ def _answer(
     context: RequestContext, request: MetadataRequest
 ) -> MetadataResponse | Promise[MetadataResponse]:
     image = context.services.cluster.metadata.image
-    asked = request.topics
-    if asked is None or (not asked and context.api_version < FIRST_WITH_NULL_FOR_ALL):
+    requested = request.topics
+    if requested is None or (not requested and context.api_version < FIRST_WITH_NULL_FOR_ALL):
         shown = [topic for topic in image.topics.values() if _may_describe(context, topic.name)]
         return _response(context, request, shown, [])
-    if any(_is_malformed(topic, context.api_version) for topic in asked):
-        return _refusal(asked, context.api_version)
-    if any(topic.topic_id != ZERO_UUID for topic in asked):
-        return _by_id(context, request, asked)
-    names = list(dict.fromkeys(topic.name for topic in asked if topic.name is not None))
+    if any(_is_malformed(topic, context.api_version) for topic in requested):
+        return _refusal(requested, context.api_version)
+    if any(topic.topic_id != ZERO_UUID for topic in requested):
+        return _by_id(context, request, requested)
+    names = list(dict.fromkeys(topic.name for topic in requested if topic.name is not None))
     denied = {name for name in names if not _may_describe(context, name)}
     missing = [name for name in names if name not in image.topics and name not in denied]
     may_create = (
@@ -106,7 +106,7 @@ def _is_malformed(topic: Question, version: int) -> bool:
     return topic.name is None and topic.topic_id == ZERO_UUID
 
 
-def _refusal(asked: Sequence[Question], version: int) -> MetadataResponse:
+def _refusal(requested: Sequence[Question], version: int) -> MetadataResponse:
     nameless = None if version >= FIRST_WITH_TOPIC_IDS else ""
     return MetadataResponse(
         topics=[
@@ -115,14 +115,16 @@ def _refusal(asked: Sequence[Question], version: int) -> MetadataResponse:
                 name=nameless if topic.name is None else topic.name,
                 topic_id=topic.topic_id,
             )
-            for topic in asked
+            for topic in requested
         ]
     )
 
 
-def _by_id(context: RequestContext, request: MetadataRequest, asked: Sequence[Question]) -> MetadataResponse:
+def _by_id(
+    context: RequestContext, request: MetadataRequest, requested: Sequence[Question]
+) -> MetadataResponse:
     image = context.services.cluster.metadata.image
-    ids = dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID)
+    ids = dict.fromkeys(topic.topic_id for topic in requested if topic.topic_id != ZERO_UUID)
     found, failed = [], []
     for topic_id in ids:
         topic = image.topic_by_id(topic_id)
@@ -176,7 +178,7 @@ def _response(
         for row in rows:
             if row.name is not None and row.error_code != ErrorCode.TOPIC_AUTHORIZATION_FAILED:
                 row.topic_authorized_operations = context.operations_on(Resource.topic(row.name))
-    asked = request.include_cluster_authorized_operations
+    requested = request.include_cluster_authorized_operations
     return MetadataResponse(
         brokers=[
             BrokerAnswer(node_id=broker, host=host, port=port, rack=rack)
@@ -185,7 +187,7 @@ def _response(
         cluster_id=image.cluster_id,
         controller_id=image.controller_id,
         topics=rows,
-        cluster_authorized_operations=cluster_operations(context) if asked else NOT_REQUESTED,
+        cluster_authorized_operations=cluster_operations(context) if requested else NOT_REQUESTED,
     )
 
 

@@ -65,12 +65,12 @@ def handle(
         request.retention_time_ms,
         knows_epochs=version >= FIRST_WITH_EPOCHS,
     )
-    told = partial(_told, version)
+    translate = partial(_translate, version)
     committed = context.services.coordinators.groups.commit(commit)
-    return committed.map(lambda errors: OffsetCommitResponse(topics=rows.settle(errors, told)))
+    return committed.map(lambda errors: OffsetCommitResponse(topics=rows.settle(errors, translate)))
 
 
-def _told(version: int, error: ErrorCode) -> ErrorCode:
+def _translate(version: int, error: ErrorCode) -> ErrorCode:
     """Return the error that this version of OffsetCommit has for `error`."""
     if error == ErrorCode.GROUP_ID_NOT_FOUND and version < FIRST_WITH_EPOCHS:
         return ErrorCode.ILLEGAL_GENERATION

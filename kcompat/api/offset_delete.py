@@ -32,9 +32,9 @@ def handle(
     image = context.services.cluster.metadata.image
     refused: dict[tuple[str, int], ErrorCode] = {}
     present: list[tuple[str, int]] = []
-    for asked in request.topics:
-        is_allowed = context.may(Operation.READ, Resource.topic(asked.name))
-        for partition in ((asked.name, row.partition_index) for row in asked.partitions):
+    for requested in request.topics:
+        is_allowed = context.may(Operation.READ, Resource.topic(requested.name))
+        for partition in ((requested.name, row.partition_index) for row in requested.partitions):
             if not is_allowed:
                 refused[partition] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
             elif image.partition(*partition) is None:

@@ -53,28 +53,28 @@ def handle(context: RequestContext, request: OffsetFetchRequest) -> Promise[Offs
 
 
 def _fetch(
-    context: RequestContext, asker: FetchingMember, wanted: Wanted | None, require_stable: bool
+    context: RequestContext, client: FetchingMember, wanted: Wanted | None, require_stable: bool
 ) -> Promise[tuple[FetchAnswer, Wanted]]:
     """Read offsets from the coordinator; promise them with the partitions to answer: the wanted ones, or all.
 
     Topics that the client may not describe are refused if `wanted` names them, and left out of all
     partitions.
     """
-    if not context.may(Operation.DESCRIBE, Resource.group(asker.group_id)):
+    if not context.may(Operation.DESCRIBE, Resource.group(client.group_id)):
         return Promise.resolved((FetchAnswer(ErrorCode.GROUP_AUTHORIZATION_FAILED), wanted or []))
     if wanted is None:
-        return context.services.coordinators.groups.fetch(asker, None, require_stable).map(
+        return context.services.coordinators.groups.fetch(client, None, require_stable).map(
             lambda answer: (
                 answer,
                 [row for row in _by_topic(answer.offsets) if _may_describe(context, row[0])],
             )
         )
     hidden = {name for name, _ in wanted if not _may_describe(context, name)}
-    asked = [(name, index) for name, indexes in wanted for index in indexes]
-    shown = [partition for partition in asked if partition[0] not in hidden]
+    requested = [(name, index) for name, indexes in wanted for index in indexes]
+    shown = [partition for partition in requested if partition[0] not in hidden]
     refusal = FetchedOffset(error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    refused = {partition: refusal for partition in asked if partition[0] in hidden}
-    return context.services.coordinators.groups.fetch(asker, shown, require_stable).map(
+    refused = {partition: refusal for partition in requested if partition[0] in hidden}
+    return context.services.coordinators.groups.fetch(client, shown, require_stable).map(
         lambda answer: (FetchAnswer(answer.error, {**answer.offsets, **refused}), wanted)
     )
 
@@ -126,24 +126,24 @@ def _single(version: int, answer: FetchAnswer, topics: Wanted) -> OffsetFetchRes
 def _fetch_group(context: RequestContext, group: GroupRequest, require_stable: bool) -> Promise[GroupAnswer]:
     """Promise the row of one of several groups, as in versions from 8 on."""
     wanted: list[tuple[str, Sequence[int]]] | None = None
-    strangers: list[GroupTopic] = []
+    unknown: list[GroupTopic] = []
     if group.topics is not None:
         wanted = []
         for topic in group.topics:
             name = _topic_name(context, topic)
             if name is None:
-                strangers.append(_unknown_topic(topic))
+                unknown.append(_unknown_topic(topic))
             else:
                 wanted.append((name, topic.partition_indexes))
-    asker = FetchingMember(group.group_id, group.member_id, group.member_epoch)
+    client = FetchingMember(group.group_id, group.member_id, group.member_epoch)
 
     def row(answer: FetchAnswer, topics: Wanted) -> GroupAnswer:
         if answer.error != ErrorCode.NONE:
             return GroupAnswer(group_id=group.group_id, error_code=answer.error)
         known = (_group_topic(context, name, indexes, answer) for name, indexes in topics)
-        return GroupAnswer(group_id=group.group_id, topics=[*(t for t in known if t is not None), *strangers])
+        return GroupAnswer(group_id=group.group_id, topics=[*(t for t in known if t is not None), *unknown])
 
-    return _fetch(context, asker, wanted, require_stable).map(lambda found: row(*found))
+    return _fetch(context, client, wanted, require_stable).map(lambda found: row(*found))
 
 
 def _group_topic(

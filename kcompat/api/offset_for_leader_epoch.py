@@ -35,18 +35,18 @@ def handle(context: RequestContext, request: OffsetForLeaderEpochRequest) -> Off
     for topic in request.topics:
         topic_answer = TopicAnswer(topic=topic.topic)
         is_allowed = may_all or context.may(Operation.DESCRIBE, Resource.topic(topic.topic))
-        for asked in topic.partitions:
-            answer = PartitionAnswer(partition=asked.partition)
+        for requested in topic.partitions:
+            answer = PartitionAnswer(partition=requested.partition)
             topic_answer.partitions.append(answer)
             if not is_allowed:
                 answer.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
                 continue
-            partition = context.services.storage.replicas.find(topic.topic, asked.partition)
+            partition = context.services.storage.replicas.find(topic.topic, requested.partition)
             if isinstance(partition, ErrorCode):
                 answer.error_code = partition
             else:
                 error, epoch, end_offset = partition.end_offset_for_epoch(
-                    asked.leader_epoch, asked.current_leader_epoch
+                    requested.leader_epoch, requested.current_leader_epoch
                 )
                 answer.error_code, answer.leader_epoch, answer.end_offset = error, epoch, end_offset
         response.topics.append(topic_answer)

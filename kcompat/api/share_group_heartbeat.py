@@ -52,6 +52,6 @@ def handle(
         rack_id=request.rack_id,
         subscribed_topics=None if names is None else frozenset(names),
     )
-    context.services.coordinators.groups.heard(context.connection, request.group_id, request.member_id)
+    context.services.coordinators.groups.note_request(context.connection, request.group_id, request.member_id)
     answered = context.services.coordinators.groups.share.heartbeat(heartbeat)
     return answered.map(partial(heartbeat_response, ShareGroupHeartbeatResponse))

@@ -102,7 +102,7 @@ def acknowledge(
     names = context.services.cluster.metadata.image.topic_names
     outcomes: Outcomes = {}
     silent: Outcomes = {}
-    asked: dict[TopicIdPartition, Promise[Outcome]] = {}
+    requested: dict[TopicIdPartition, Promise[Outcome]] = {}
     for topic in topics:
         for row in topic.partitions:
             of = topic.topic_id, row.partition_index
@@ -117,16 +117,16 @@ def acknowledge(
                 silent[of] = Outcome()
             else:
                 key = SharePartitionKey(member.group_id, *of)
-                asked[of] = context.services.coordinators.share_partitions.acknowledge(
+                requested[of] = context.services.coordinators.share_partitions.acknowledge(
                     key, member.member_id, said
                 )
-    if not asked:
+    if not requested:
         return Promise.resolved(outcomes)
 
     def answered(done: list[Outcome]) -> Outcomes:
-        return dict(zip(asked, done, strict=True)) | outcomes | silent
+        return dict(zip(requested, done, strict=True)) | outcomes | silent
 
-    return gather(list(asked.values())).map(answered)
+    return gather(list(requested.values())).map(answered)
 
 
 def _said(batches: Sequence[SaidBatch], version: int, *, renews: bool) -> list[Acknowledgement] | None:

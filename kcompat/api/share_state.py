@@ -80,8 +80,8 @@ def answer_each(
     is_empty = any(not topic.partitions for topic in request.topics) and not skips_empty_topics
     if is_empty or not request.group_id:
         return Promise.resolved([])
-    asked = gather([ask(key, rows[key.topic_id][key.partition]) for key in keys])
-    return asked.map(lambda answers: _written(keys, answers, wording))
+    requested = gather([ask(key, rows[key.topic_id][key.partition]) for key in keys])
+    return requested.map(lambda answers: _written(keys, answers, wording))
 
 
 def _written(

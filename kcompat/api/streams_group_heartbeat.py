@@ -56,13 +56,13 @@ def handle(
         if refused is not None:
             return refused
 
-    def told(answer: StreamsHeartbeatAnswer) -> StreamsGroupHeartbeatResponse:
+    def response(answer: StreamsHeartbeatAnswer) -> StreamsGroupHeartbeatResponse:
         return _response(answer, _make_topics(context, answer))
 
-    context.services.coordinators.groups.heard(context.connection, request.group_id, request.member_id)
+    context.services.coordinators.groups.note_request(context.connection, request.group_id, request.member_id)
     return context.services.coordinators.groups.modern_heartbeat(
         STREAMS_KIND, _heartbeat(context, request)
-    ).map(told)
+    ).map(response)
 
 
 # --- topics that a topology names

@@ -44,7 +44,7 @@ def handle(
         assignments=tuple((entry.member_id, entry.assignment) for entry in request.assignments),
     )
     groups = context.services.coordinators.groups
-    groups.heard(context.connection, request.group_id, request.member_id)
+    groups.note_request(context.connection, request.group_id, request.member_id)
     return groups.sync(sync).map(_response)
 
 

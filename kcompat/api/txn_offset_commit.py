@@ -65,9 +65,9 @@ def handle(
         adds=version >= FIRST_THAT_ADDS,
         knows_abortable=version >= FIRST_WITH_ABORTABLE,
     )
-    told = partial(_told, version)
+    translate = partial(_translate, version)
     committed = context.services.coordinators.groups.commit_in_transaction(commit, claim)
-    return committed.map(lambda errors: TxnOffsetCommitResponse(topics=rows.settle(errors, told)))
+    return committed.map(lambda errors: TxnOffsetCommitResponse(topics=rows.settle(errors, translate)))
 
 
 def _denial(context: RequestContext, request: TxnOffsetCommitRequest) -> ErrorCode:
@@ -78,7 +78,7 @@ def _denial(context: RequestContext, request: TxnOffsetCommitRequest) -> ErrorCo
     return ErrorCode.NONE
 
 
-def _told(version: int, error: ErrorCode) -> ErrorCode:
+def _translate(version: int, error: ErrorCode) -> ErrorCode:
     """Return the error that this version of TxnOffsetCommit has for `error`."""
     if error == ErrorCode.STALE_MEMBER_EPOCH:
         return ErrorCode.ILLEGAL_GENERATION

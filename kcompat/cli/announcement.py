@@ -49,14 +49,16 @@ def _lines_of(listeners: Sequence[ServedListener]) -> Iterator[str]:
             at = (
                 f"every interface, port {listener.port}" if is_wildcard(listener.host) else as_address(*bound)
             )
-            told = "the address that they connect to" if listener.told is None else as_address(*listener.told)
-            yield f"listener {listener.name} is bound to {at}; clients are told {told}"
+            advertised = (
+                "the address that they connect to" if listener.told is None else as_address(*listener.told)
+            )
+            yield f"listener {listener.name} is bound to {at}; clients are told {advertised}"
 
 
 async def warn_of_unknown_names(listeners: Sequence[ServedListener], patience_s: float = PATIENCE_S) -> None:
     """Log a warning for each advertised host name that does not resolve within `patience_s`."""
-    told = dict.fromkeys(each.told for each in listeners if each.told and each.told[0] != THIS_MACHINE)
-    await asyncio.gather(*(_warn_unless_known(host, port, patience_s) for host, port in told))
+    advertised = dict.fromkeys(each.told for each in listeners if each.told and each.told[0] != THIS_MACHINE)
+    await asyncio.gather(*(_warn_unless_known(host, port, patience_s) for host, port in advertised))
 
 
 async def _warn_unless_known(host: str, port: int, patience_s: float) -> None:

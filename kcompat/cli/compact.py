@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"kcompat: {error}", file=sys.stderr)
     except OSError as error:
         reason = error.strerror or error
-        print(f"kcompat: the broker on {config.log_dirs[0]} cannot be asked: {reason}", file=sys.stderr)
+        print(f"kcompat: the broker on {config.log_dirs[0]} cannot be reached: {reason}", file=sys.stderr)
     return FAILED
 
 

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _insist_on_health() -> int:
-    listener = BrokerConfig(_asked(os.environ).values).listeners[0]
+    listener = BrokerConfig(_requested(os.environ).values).listeners[0]
     fault = _fault_of(listener)
     if fault is not None:
         raise ListenerError(fault)
@@ -92,15 +92,15 @@ def _run(variables: Mapping[str, str], sentences: Sequence[str] | None = None) -
     environment = {ROOT_LEVEL_VARIABLE: "INFO", **os.environ, **variables}
     set_up_logging(environment)
     logger.setLevel(logging.INFO)  # programs wait for a start message, whatever the level
-    asked = _asked(environment)
-    for remark in asked.remarks:
+    requested = _requested(environment)
+    for remark in requested.remarks:
         logger.info("%s", remark)
-    config = BrokerConfig(asked.values)
+    config = BrokerConfig(requested.values)
     log_oddities(config)
-    if asked.cluster_id is not None:
-        _choose_cluster(config, asked.cluster_id)
+    if requested.cluster_id is not None:
+        _choose_cluster(config, requested.cluster_id)
     if sentences is None:
-        sentences = WITH_KRAFT if asked.as_kraft else WITH_ZOOKEEPER
+        sentences = WITH_KRAFT if requested.as_kraft else WITH_ZOOKEEPER
     return run_brokers(config, started=lambda: _tell(config, sentences))
 
 
@@ -112,7 +112,7 @@ def _variables(settings: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in (setting.partition("=") for setting in settings)}
 
 
-def _asked(environment: Mapping[str, str]) -> Asked:
+def _requested(environment: Mapping[str, str]) -> Asked:
     return read_container(environment, MOUNTED, SECRETS)
 
 

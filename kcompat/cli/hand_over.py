@@ -93,10 +93,10 @@ def _register(registration: RequiredNodes, connect: str) -> int:
 def _look(client: KazooClient, path: str) -> Found | None:
     from kazoo.exceptions import NoNodeError
 
-    asked = client.get_async(path), client.get_children_async(path)
+    requests = client.get_async(path), client.get_children_async(path)
     try:
-        data, _ = asked[0].get(timeout=TIMEOUT_S)
-        return data or b"", asked[1].get(timeout=TIMEOUT_S)
+        data, _ = requests[0].get(timeout=TIMEOUT_S)
+        return data or b"", requests[1].get(timeout=TIMEOUT_S)
     except NoNodeError:
         return None
 

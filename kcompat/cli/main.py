@@ -90,7 +90,7 @@ def _add_container(commands: argparse._SubParsersAction[argparse.ArgumentParser]
         "settings", nargs="*", metavar="NAME=VALUE", help="a variable that counts before the environment"
     )
     rpk = actions.add_parser("rpk", help="run the broker as `rpk redpanda start` of Redpanda's image would")
-    rpk.add_argument("words", nargs=argparse.REMAINDER, metavar="WORD", help="what rpk is told")
+    rpk.add_argument("words", nargs=argparse.REMAINDER, metavar="WORD", help="arguments of rpk")
     actions.add_parser("health", help="ask the broker that runs; exit code 1: it does not answer")
 
 

@@ -134,13 +134,13 @@ def read_values(
 
 def _listening_at(config: BrokerConfig, host: str | None, port: int | None) -> BrokerConfig:
     """Return the configuration with its only listener at another host and port; None leaves one as it is."""
-    asked = [f"--{name} {value}" for name, value in (("host", host), ("port", port)) if value is not None]
-    if not asked:
+    options = [f"--{name} {value}" for name, value in (("host", host), ("port", port)) if value is not None]
+    if not options:
         return config
     if len(config.listeners) != 1:
-        verb = "are" if len(asked) > 1 else "is"
+        verb = "are" if len(options) > 1 else "is"
         raise ConfigError(
-            f"{' and '.join(asked)} {verb} for a single listener, but there are {len(config.listeners)}: "
+            f"{' and '.join(options)} {verb} for a single listener, but there are {len(config.listeners)}: "
             f"change listeners={config.string('listeners')} instead"
         )
     listener = config.listeners[0]

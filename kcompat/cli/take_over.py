@@ -63,7 +63,7 @@ def _read(connect: str) -> RequiredNodes:
             return registration_from(nodes)
         except NoNodeError as error:
             raise HandOverRefusedError(
-                f"ZooKeeper at {connect} has no such node, or somebody changes it just now"
+                f"ZooKeeper at {connect} has no such node, or it is being changed"
             ) from error
         except HandOverRefusedError as refused:
             raise HandOverRefusedError(
@@ -77,11 +77,11 @@ def _nodes(client: KazooClient, root: str, paths: list[str]) -> Iterator[tuple[s
     """Read nodes, many at a time."""
     for start in range(0, len(paths), WINDOW):
         window = paths[start : start + WINDOW]
-        asked = [
+        requests = [
             (client.get_async(root + path or "/"), client.get_children_async(root + path or "/"))
             for path in window
         ]
-        for path, (data, children) in zip(window, asked, strict=True):
+        for path, (data, children) in zip(window, requests, strict=True):
             yield path, ReadNode(data.get(timeout=TIMEOUT_S)[0] or b"", children.get(timeout=TIMEOUT_S))
 
 

@@ -84,7 +84,7 @@ class FinalizedFeatures:
         except NoNodeError:
             levels = None
         except DamagedZnodeError as error:
-            _log.error("%s is passed over: %s", znodes.FEATURE, error)
+            _log.error("%s is ignored: %s", znodes.FEATURE, error)
             levels = None
         if levels is None:
             self.epoch, self.levels = NO_EPOCH, {}

@@ -34,10 +34,8 @@ class MetadataCache:
     def __init__(self, cluster_id: str) -> None:
         self.image = ClusterImage(cluster_id)
         self._listeners: list[Listener] = []
-        self._configs: Subscribers[None, Configs] = Subscribers("a part that was told of other configs")
-        self._deletions: Subscribers[None, frozenset[str]] = Subscribers(
-            "a part that was told of deleted topics"
-        )
+        self._configs: Subscribers[None, Configs] = Subscribers("a listener to changes of configs")
+        self._deletions: Subscribers[None, frozenset[str]] = Subscribers("a listener to deletions of topics")
 
     def subscribe(self, listener: Listener) -> None:
         """Call `listener(old, new)` each time the image is replaced; unchanged parts are the same object in
@@ -96,7 +94,7 @@ class MetadataCache:
         """Replace the image, and call the listeners."""
         old, self.image = self.image, image
         for listener in self._listeners:
-            with contained("a part of the broker that was shown a new cluster image"):
+            with contained("a listener to the metadata image"):
                 listener(old, image)
 
 

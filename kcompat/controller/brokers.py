@@ -90,7 +90,7 @@ class BrokersSeen(Struct, frozen=True):
         draft = Draft(state)
         draft.propagate_brokers()
         if lost:
-            _bury(draft, lost)
+            _remove(draft, lost)
         draft.state = replace(draft.state, brokers=dict(seen))
         if started:
             _welcome(draft, started)
@@ -139,7 +139,7 @@ class LogDirectoriesFailed(Struct, frozen=True):
         """Do nothing: no caller waits for an answer."""
 
 
-def _bury(draft: Draft, lost: AbstractSet[int]) -> None:
+def _remove(draft: Draft, lost: AbstractSet[int]) -> None:
     """Take these brokers' replicas offline, and elect other leaders."""
     state = draft.state
     draft.state = replace(

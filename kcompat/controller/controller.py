@@ -284,7 +284,7 @@ class Controller:
         except StoreError as error:
             if isinstance(error, SessionExpiredError | UnknownOutcomeError | StoreUnavailableError):
                 raise
-            _log.warning("what was found in the metadata store is left alone: %s", error)
+            _log.warning("a change in the metadata store is ignored: %s", error)
             return None
 
     async def _perform(self, event: Event[T], call: _Call[Any] | None) -> None:

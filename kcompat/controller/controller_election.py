@@ -148,9 +148,9 @@ class ControllerElection:
                     self._looked.set_exception(error)
                     return
                 if not isinstance(error, StoreError):
-                    _log.exception("a fault while the controller was looked for")
+                    _log.exception("a fault while the current controller was determined")
                 else:
-                    _log.warning("the controller cannot be looked for: %s", error)
+                    _log.warning("the current controller cannot be determined: %s", error)
                 await self._pause()
             else:
                 if self._looked is not None and not self._looked.done() and self.controller_id is not None:

@@ -62,7 +62,7 @@ class CreateTopics(Struct, frozen=True):
 
     def decide(self, state: ControllerState) -> Decision[list[TopicResult]]:
         """Create all valid topics in one decision."""
-        if self._partitions_asked() > MAX_PARTITIONS_PER_REQUEST:
+        if self._requested_partitions() > MAX_PARTITIONS_PER_REQUEST:
             return Decision(state, self._all(ErrorCode.POLICY_VIOLATION, TOO_MANY_PARTITIONS))
         made: dict[str, ControlledTopic] = {}
         metric_names = self._metric_names(state)
@@ -91,7 +91,7 @@ class CreateTopics(Struct, frozen=True):
     def _all(self, error: ErrorCode, message: str | None) -> list[TopicResult]:
         return [TopicResult(spec.name, error, message) for spec in self.specs]
 
-    def _partitions_asked(self) -> int:
+    def _requested_partitions(self) -> int:
         """Return how many partitions the request would create; this bounds the work of one event."""
         return sum(len(spec.assignments) or max(spec.num_partitions, 1) for spec in self.specs)
 

@@ -72,13 +72,13 @@ class Departure:
         """Bring the deadline `limit` forward while the store is cut off, within the `with` block."""
         loop = asyncio.get_running_loop()
 
-        def told(state: SessionState) -> None:
+        def changed(state: SessionState) -> None:
             deadline = limit.when()
             if state is not SessionState.CONNECTED and deadline is not None:
                 limit.reschedule(min(deadline, loop.time() + self._pause_s))
 
-        told(self._session.state)
-        watch = self._session.subscribe(told)
+        changed(self._session.state)
+        watch = self._session.subscribe(changed)
         try:
             yield
         finally:
@@ -117,7 +117,7 @@ class Departure:
         if answer.error:
             return answer.error.message, ()
         names = ", ".join(f"{topic}-{index}" for topic, index in answer.partitions)
-        return f"nobody else can lead {names}" if names else None, answer.partitions
+        return f"no other broker can lead {names}" if names else None, answer.partitions
 
 
 def _what_counts(image: ClusterImage, still_led: Sequence[tuple[str, int]]) -> tuple[object, ...]:

@@ -69,7 +69,7 @@ class LogDirReports:
             path = f"{LOG_DIR_EVENTS}/log_dir_event_"
             await self._store.create(path, encode_log_dir_event(self._broker_id), sequential=True)
         except StoreError as error:  # a notification written nevertheless does no harm
-            _log.warning("the controller could not be told of a failed log directory: %s", error)
+            _log.warning("a failed log directory could not be reported to the controller: %s", error)
             self._retry = self._clock.call_later(RETRY_MS, self._notify)
         else:
             self._leaving = None

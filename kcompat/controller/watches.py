@@ -169,18 +169,18 @@ async def _notifications(
     that the others are processed.
     """
     paths = await _children(store, parent)
-    heard = []
+    read = []
     for path in paths:
         try:
-            said, _ = await loading.read(store, path, decode)
+            notification, _ = await loading.read(store, path, decode)
         except DamagedZnodeError as error:
-            _log.error("a notification in the metadata store makes no sense and is removed: %s", error)
+            _log.error("a notification in the metadata store is damaged and is removed: %s", error)
         except NoNodeError:
-            pass  # a controller before this one still removes what it has heard
+            pass  # a controller before this one still removes what it has read
         else:
-            heard.append(said)
+            read.append(notification)
     await _remove(store, state, paths)
-    return heard
+    return read
 
 
 async def _children(store: MetadataStore, path: str) -> list[str]:

@@ -66,9 +66,9 @@ class ShardRunner(Generic[S]):
         clock: Clock,
         make_shard: Callable[[int, KeyedTimers], S],
         commit_timeout_ms: int,
-        given_up: Callable[[ShardRunner[S]], object],
+        on_fault: Callable[[ShardRunner[S]], object],
     ) -> None:
-        """`given_up(self)` is called when a fault may have left the shard different from its log."""
+        """`on_fault(self)` is called when a fault may have left the shard different from its log."""
         self.partition = partition
         self.timers = KeyedTimers(clock, self._run_timer)
         self.shard = make_shard(partition, self.timers)
@@ -76,7 +76,7 @@ class ShardRunner(Generic[S]):
         self._serde = serde
         self._clock = clock
         self._commit_timeout_ms = commit_timeout_ms
-        self._given_up = given_up
+        self._on_fault = on_fault
         self._jobs: deque[tuple[Callable[[], None], Promise[Any]]] = deque()
         self._answers: deque[Answer] = deque()
         self._pending: dict[_Pending[Any], None] = {}  # in log order
@@ -289,14 +289,14 @@ class ShardRunner(Generic[S]):
     def _give_up(self) -> None:
         if not self._closed:
             self._close()
-            self._given_up(self)
+            self._on_fault(self)
 
     def _close(self) -> None:
         if self._closed:
             return
         self._closed = True
         self.timers.cancel_all()
-        with contained("a shard that should tell who waits in it"):
+        with contained("a shard that answers its pending requests"):
             self._answers.extend(Answer(promise, value) for promise, value in self.shard.unloaded())
         for pending in self._pending:
             assert pending.timer is not None

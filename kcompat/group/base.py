@@ -34,7 +34,7 @@ class Group(Protocol):
     """A group of any kind. Methods that end in `_error` return NONE if the action is allowed."""
 
     @property
-    def is_deserted(self) -> bool:
+    def is_unused(self) -> bool:
         """Whether the group has no members and no assigned member ids whose clients may still join."""
 
     @property

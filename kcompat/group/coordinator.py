@@ -117,16 +117,16 @@ class GroupCoordinator:
 
     # --- the APIs
 
-    def note_question(self, connection: Connection, group_id: str) -> None:
+    def note_find_coordinator(self, connection: Connection, group_id: str) -> None:
         """Record a FindCoordinator request for the group: its client usually joins the group next."""
-        self._expected.note_question(connection, group_id, self._clock.now_ms())
+        self._expected.note_find_coordinator(connection, group_id, self._clock.now_ms())
 
-    def heard(self, connection: Connection, group_id: str, member_id: str) -> None:
+    def note_request(self, connection: Connection, group_id: str, member_id: str) -> None:
         """Record that a member of any kind of group has sent a request on a connection.
 
         If the connection ends, the member has two fifths of its session to send a request on another one.
         """
-        self._presence.heard(connection, group_id, member_id)
+        self._presence.note_request(connection, group_id, member_id)
 
     def _hurry(self, group_id: str, member_id: str) -> None:
         def query(shard: GroupShard, _now_ms: int) -> ErrorCode:
@@ -368,26 +368,26 @@ class GroupCoordinator:
             if not done:
                 self._clock.call_later(0, partial(self._expire, partition))
 
-        self.runtime.run(partition, removal.expire, _given_up).then(again)
+        self.runtime.run(partition, removal.expire, _expiration_failed).then(again)
 
     def _forget(self, partition: int, decide: Callable[[GroupTransition], list[removal.Doomed]]) -> None:
         def again(left: list[removal.Doomed]) -> None:
             if left:
                 self._forget(partition, lambda transition: removal.forget(transition, left))
 
-        self.runtime.run(partition, decide, _nothing_left).then(again)
+        self.runtime.run(partition, decide, _deletion_failed).then(again)
 
 
 def _itself(error: ErrorCode) -> ErrorCode:
     return error
 
 
-def _given_up(_error: ErrorCode) -> bool:
+def _expiration_failed(_error: ErrorCode) -> bool:
     """Ignore a failed expiration: the next one deletes the remaining offsets."""
     return True
 
 
-def _nothing_left(_error: ErrorCode) -> list[removal.Doomed]:
+def _deletion_failed(_error: ErrorCode) -> list[removal.Doomed]:
     """Ignore a failed deletion: as in Kafka, the offsets then remain until their retention ends."""
     return []
 

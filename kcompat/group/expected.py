@@ -28,12 +28,12 @@ class ExpectedMembers:
     """
 
     def __init__(self) -> None:
-        self._asked: dict[str, dict[Connection, int]] = {}
+        self._requests: dict[str, dict[Connection, int]] = {}
         """Time in ms of each connection's FindCoordinator, by group, latest last."""
         self._group_of: dict[Connection, str] = {}
         """Group in the last FindCoordinator of each connection."""
 
-    def note_question(self, connection: Connection, group_id: str, now_ms: int) -> None:
+    def note_find_coordinator(self, connection: Connection, group_id: str, now_ms: int) -> None:
         """Record that a connection has sent FindCoordinator for a group."""
         before = self._group_of.get(connection)
         if before == group_id:
@@ -41,20 +41,20 @@ class ExpectedMembers:
         if before is not None:
             self._drop(connection)
         self._group_of[connection] = group_id
-        self._asked.setdefault(group_id, {})[connection] = now_ms
+        self._requests.setdefault(group_id, {})[connection] = now_ms
         if before is None:
             connection.when_closed(partial(self._closed, connection))
 
     def note_join(self, group_id: str) -> None:
         """Record that a new member has joined the group, so that one member fewer is expected."""
-        asked = self._asked.get(group_id)
-        if asked is not None:
-            self._drop(next(iter(asked)))
+        requests = self._requests.get(group_id)
+        if requests is not None:
+            self._drop(next(iter(requests)))
 
     def any_for(self, group_id: str, now_ms: int) -> bool:
         """Return whether any client is expected to join the group."""
-        asked = self._asked.get(group_id)
-        return asked is not None and next(reversed(asked.values())) >= now_ms - EXPECTED_FOR_MS
+        requests = self._requests.get(group_id)
+        return requests is not None and next(reversed(requests.values())) >= now_ms - EXPECTED_FOR_MS
 
     def _closed(self, connection: Connection) -> None:
         self._drop(connection)
@@ -62,6 +62,6 @@ class ExpectedMembers:
 
     def _drop(self, connection: Connection) -> None:
         group_id = self._group_of[connection]
-        asked = self._asked.get(group_id)
-        if asked is not None and asked.pop(connection, None) is not None and not asked:
-            del self._asked[group_id]
+        requests = self._requests.get(group_id)
+        if requests is not None and requests.pop(connection, None) is not None and not requests:
+            del self._requests[group_id]

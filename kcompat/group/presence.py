@@ -39,7 +39,7 @@ class Presence:
         self._connections: dict[Member, Connection] = {}
         self._members: dict[Connection, Member] = {}
 
-    def heard(self, connection: Connection, group_id: str, member_id: str) -> None:
+    def note_request(self, connection: Connection, group_id: str, member_id: str) -> None:
         """Record that a member has sent a request on a connection."""
         member = (group_id, member_id)
         if self._connections.get(member) is connection:

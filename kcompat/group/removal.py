@@ -84,7 +84,7 @@ def expire(transition: GroupTransition) -> bool:
             write_offset_tombstone(transition, group_id, partition)
         keeps = len(held) > len(expired) or (offsets is not None and bool(offsets.staged))
         left -= len(expired)
-        if group.is_deserted and not keeps:
+        if group.is_unused and not keeps:
             _delete_group(transition, group_id, group)
             left -= 1
         if left <= 0:

@@ -81,7 +81,7 @@ class GroupShard:
         if offsets is not None and offsets.is_empty:
             del self.offsets[group_id]
             offsets = None
-        if group is None or offsets is not None or group.is_stored or not group.is_deserted:
+        if group is None or offsets is not None or group.is_stored or not group.is_unused:
             return False
         del self.groups[group_id]
         return True

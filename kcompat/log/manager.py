@@ -307,7 +307,7 @@ class LogManager:
         try:
             self._delete(current)
         except StorageError as fault:
-            logger.error("%s could not be put away: %s", current.directory, fault)  # noqa: TRY400
+            logger.error("%s could not be set aside: %s", current.directory, fault)  # noqa: TRY400
         return log
 
     def sync_names(self) -> None:

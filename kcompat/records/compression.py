@@ -33,7 +33,7 @@ CHUNK = 256 * 1024
 
 _FEED = 64 * 1024
 _GZIP = 31  # zlib's window bits for a gzip header and trailer
-_SWIFT = 4  # zlib level 4: the fastest level with lazy matching
+_FAST_ZLIB_LEVEL = 4  # zlib level 4: the fastest level with lazy matching
 
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
@@ -107,13 +107,13 @@ def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
     return _COMPRESSORS[codec](data, level)
 
 
-def quick_level(codec: Codec) -> int | None:
+def fast_level(codec: Codec) -> int | None:
     """Return the level for bytes that are sent only once: for gzip half the time and about 5 % larger; else
     None.
     """
     # isal's best level is 3, and fast
-    is_slow = codec == Codec.GZIP and _zlib().Z_BEST_COMPRESSION > _SWIFT
-    return _SWIFT if is_slow else None
+    is_slow = codec == Codec.GZIP and _zlib().Z_BEST_COMPRESSION > _FAST_ZLIB_LEVEL
+    return _FAST_ZLIB_LEVEL if is_slow else None
 
 
 def decompress(

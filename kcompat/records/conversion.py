@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kcompat import capabilities
 from kcompat.records._conversion_python import Flag
-from kcompat.records.compression import Codec, compress, quick_level
+from kcompat.records.compression import Codec, compress, fast_level
 from kcompat.records.legacy_lz4 import with_old_checksum
 from kcompat.records.message_set import MAGIC_V0
 
@@ -35,7 +35,7 @@ def encode_wrapper(
 
     `attributes` are those of the wrapper without the codec, `timestamp` is the largest of the messages.
     """
-    packed = compress(codec, inner, quick_level(codec))
+    packed = compress(codec, inner, fast_level(codec))
     if codec == Codec.LZ4 and magic == MAGIC_V0:
         packed = with_old_checksum(packed)
     return write_wrapper(packed, last_offset, magic, attributes | codec, timestamp)

@@ -64,24 +64,24 @@ class LocalBroker:
         """
         self._report_moved = listener
 
-    def give(self, news: ControlRequest, answered: Answered) -> None:
+    def give(self, control: ControlRequest, answered: Answered) -> None:
         """Apply a request of the controller, and answer it before this method returns."""
-        if not isinstance(news, UpdateConfigs):
-            if news.controller_epoch < self._controller_epoch:
+        if not isinstance(control, UpdateConfigs):
+            if control.controller_epoch < self._controller_epoch:
                 answered(Reply(ErrorCode.STALE_CONTROLLER_EPOCH))
                 return
-            self._controller_epoch = news.controller_epoch
-        match news:
+            self._controller_epoch = control.controller_epoch
+        match control:
             case LeaderAndIsr():
-                answered(Reply(partitions=self._take_roles(news.partitions)))
+                answered(Reply(partitions=self._take_roles(control.partitions)))
             case StopReplica():
-                answered(Reply(partitions=self._stop_all(news.partitions)))
+                answered(Reply(partitions=self._stop_all(control.partitions)))
             case UpdateMetadata():
-                self._cluster.apply(news)
-                self._give_up(news.partitions)
+                self._cluster.apply(control)
+                self._give_up(control.partitions)
                 answered(Reply())
             case UpdateConfigs():
-                self._cluster.apply(news)
+                self._cluster.apply(control)
                 answered(Reply())
 
     def close(self) -> None:

@@ -192,7 +192,7 @@ class Partition:
     def _propose(self, pending: Pending | None) -> None:
         propose = self._ports.propose
         if pending is not None and propose is not None:
-            logger.info("%s-%d asks for the ISR %s", self.topic, self.index, pending.proposed)
+            logger.info("%s-%d proposes the ISR %s", self.topic, self.index, pending.proposed)
             propose(self, pending)
 
     def isr_accepted(

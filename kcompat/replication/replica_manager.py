@@ -271,5 +271,5 @@ class ReplicaManager:
     def _tell(self, partition: Partition) -> None:
         listener = self._listeners.get(partition.topic)
         if listener is not None:
-            with contained(f"what follows the leadership of {partition.topic}-{partition.index}"):
+            with contained(f"a listener to the leadership of {partition.topic}-{partition.index}"):
                 listener(partition)

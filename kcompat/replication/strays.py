@@ -175,4 +175,4 @@ class StrayReplicas:
                 self._logs.set_aside(log, f"is no replica, those are on the brokers {others}")
             self._logs.delete(*key)
         except StorageError as fault:
-            logger.error("%s-%d cannot be put away: %s", *key, fault)  # noqa: TRY400
+            logger.error("%s-%d cannot be set aside: %s", *key, fault)  # noqa: TRY400

@@ -24,7 +24,7 @@ class StateBatch(NamedTuple):
 
 
 def combine(
-    known: Sequence[StateBatch], news: Sequence[StateBatch], start_offset: int
+    known: Sequence[StateBatch], added: Sequence[StateBatch], start_offset: int
 ) -> tuple[StateBatch, ...]:
     """Merge two lists of batches into an ordered list without overlaps or offsets below `start_offset` (-1:
     no bound).
@@ -33,7 +33,7 @@ def combine(
     delivery never goes back. Adjacent batches with the same state are joined. Kafka's counterpart:
     `PersisterStateBatchCombiner`.
     """
-    batches = sorted(_above(start_offset, (*known, *news)))
+    batches = sorted(_above(start_offset, (*known, *added)))
     combined: list[StateBatch] = []
     edges = sorted({edge for batch in batches for edge in (batch.first_offset, batch.last_offset + 1)})
     upcoming = iter(batches)

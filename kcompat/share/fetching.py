@@ -16,7 +16,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.errors import FAULTS, storage_error
 from kcompat.replication.reading import FetchSpec, PartitionReader
 from kcompat.share.leading import DONE, LedSharePartition
-from kcompat.share.partition.acquisition import Acquired, Wish
+from kcompat.share.partition.acquisition import Acquired, AcquisitionSpec
 from kcompat.share.persister import Outcome
 from kcompat.share.reading import ReadBatches
 
@@ -148,8 +148,10 @@ class ShareFetch:
         except FAULTS as fault:
             error = storage_error(fault, log)
             return Handed(Outcome(error, error.message))
-        wish = Wish(spec.member_id, machine.next_fetch_offset, max_records, spec.batch_size, spec.mode)
-        acquired = led.acquire(wish, read, fetched.aborted or ())
+        bounds = AcquisitionSpec(
+            spec.member_id, machine.next_fetch_offset, max_records, spec.batch_size, spec.mode
+        )
+        acquired = led.acquire(bounds, read, fetched.aborted or ())
         if not acquired:
             return Handed()
         records = read.slice(acquired[0].first_offset, acquired[-1].last_offset)

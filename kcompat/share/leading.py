@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kcompat.share.batches import StateBatch
     from kcompat.share.key import SharePartitionKey
     from kcompat.share.partition.acknowledgement import Acknowledgement
-    from kcompat.share.partition.acquisition import Acquired, Wish
+    from kcompat.share.partition.acquisition import Acquired, AcquisitionSpec
     from kcompat.share.partition.limits import ShareLimits
     from kcompat.share.persister import Persister, StateRead
     from kcompat.share.ports import ShareSettings
@@ -170,12 +170,14 @@ class LedSharePartition:
 
     # --- requests of members
 
-    def acquire(self, wish: Wish, read: ReadBatches, aborted: Sequence[tuple[int, int]]) -> list[Acquired]:
+    def acquire(
+        self, spec: AcquisitionSpec, read: ReadBatches, aborted: Sequence[tuple[int, int]]
+    ) -> list[Acquired]:
         """Acquire records that were read for a member."""
         machine = self._machine
         assert machine is not None
         acquired = machine.acquire(
-            wish, read.batches, read.aborted(aborted), self.limits, self._clock.now_ms()
+            spec, read.batches, read.aborted(aborted), self.limits, self._clock.now_ms()
         )
         self._set_timer(machine.lock_ends_ms)
         return acquired

@@ -117,7 +117,7 @@ class ProcessSession(Session):
 
         The session itself learns of its end in `resume`.
         """
-        assert self._state is SessionState.SUSPENDED, "who is connected hears at once: `expire`"
+        assert self._state is SessionState.SUSPENDED, "a connected session is ended by `expire`"
         self._has_lapsed = True
         await self._store.end(self)
 
@@ -160,7 +160,7 @@ class ProcessSession(Session):
 
     def _take_up(self) -> None:
         self._become(SessionState.CONNECTED)
-        for path in self._watches.heard():
+        for path in self._watches.watched():
             self._watches.tell(path, WatchEvent(EventType.MISSED, path))
 
     def _become(self, state: SessionState) -> None:

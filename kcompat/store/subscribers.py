@@ -33,7 +33,7 @@ class Subscribers(Generic[Key, Event]):
             with contained(self._what):
                 subscription.listener(event)
 
-    def heard(self) -> list[Key]:
+    def watched(self) -> list[Key]:
         """Return the keys with listeners."""
         return list(self._listeners)
 

@@ -33,7 +33,7 @@ def end(
     bumps, busy = request.client_version >= VERSION_2, busy_error(transaction)
     if bumps and busy:
         return ProducerAnswer(busy)  # the producer may have its next epoch already
-    is_again = transaction is not None and bumps and _is_asked_again(transaction, request)
+    is_again = transaction is not None and bumps and _is_repeated(transaction, request)
     error = ErrorCode.NONE if is_again else producer_error(transaction, request.producer)
     if error := error or busy:
         return ProducerAnswer(error)
@@ -70,7 +70,7 @@ def _decide(
     return ProducerAnswer(producer=after)
 
 
-def _is_asked_again(transaction: Transaction, request: EndRequest) -> bool:
+def _is_repeated(transaction: Transaction, request: EndRequest) -> bool:
     """Return whether the request was executed before and its response was lost: it raised the epoch by one.
 
     In the states EMPTY and ONGOING another request has raised the epoch since.

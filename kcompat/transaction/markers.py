@@ -216,7 +216,7 @@ class Markers:
     def _finish_if_written(self, left: _Left) -> None:
         if not left.unwritten and self._is_mine(left):
             del self._left[left.name]
-            with contained("what follows once all markers are written"):
+            with contained("a callback after the last marker"):
                 left.done()
 
     def _is_mine(self, left: _Left) -> bool:

@@ -48,7 +48,7 @@ class TransactionVerifier:
         self._cluster = cluster
         self._config = config
         self._waiting: dict[int, dict[str, _Question]] = {}
-        self._asked: set[int] = set()
+        self._busy: set[int] = set()
 
     @property
     def is_required(self) -> bool:
@@ -58,12 +58,12 @@ class TransactionVerifier:
         """Add or verify partitions (`Verifier.ask`); promise errors that producers understand."""
         leader = self._leader_for(claim.transactional_id)
         if leader == self._peers.broker_id:
-            return self._ask_here(claim, partitions).map(partial(_told, claim))
+            return self._ask_here(claim, partitions).map(partial(_failures, claim))
         if leader not in self._cluster.image.brokers:
             return Promise.resolved(dict.fromkeys(partitions, ErrorCode.COORDINATOR_NOT_AVAILABLE))
         question = _Question(claim, partitions)
         self._queue(leader, question)
-        return question.promise.map(partial(_told, claim))
+        return question.promise.map(partial(_failures, claim))
 
     def _leader_for(self, transactional_id: str) -> int:
         partition = self._coordinator.partition_of(transactional_id)
@@ -94,12 +94,12 @@ class TransactionVerifier:
         self._send(broker_id)
 
     def _send(self, broker_id: int) -> None:
-        if broker_id in self._asked:
+        if broker_id in self._busy:
             return
         questions = self._waiting.pop(broker_id, None)
         if not questions:
             return
-        self._asked.add(broker_id)
+        self._busy.add(broker_id)
         client = self._peers.of(broker_id, "transactions")
         timeout_ms = self._config.current.integer("request.timeout.ms")
         client.ask(ApiKey.ADD_PARTITIONS_TO_TXN, partial(_request, questions.values()), timeout_ms).then(
@@ -107,7 +107,7 @@ class TransactionVerifier:
         )
 
     def _answered(self, broker_id: int, questions: dict[str, _Question], response: Any) -> None:
-        self._asked.discard(broker_id)
+        self._busy.discard(broker_id)
         rows = (
             {}
             if response.error_code
@@ -129,7 +129,7 @@ class TransactionVerifier:
         self._send(broker_id)
 
     def _failed(self, broker_id: int, questions: dict[str, _Question], error: Exception) -> None:
-        self._asked.discard(broker_id)
+        self._busy.discard(broker_id)
         cannot_know = isinstance(error, PeerError) and error.fault is PeerFault.UNSUPPORTED
         for question in questions.values():
             question.answer_all(ErrorCode.NONE if cannot_know else ErrorCode.NETWORK_EXCEPTION)
@@ -168,7 +168,7 @@ def _request(questions: Collection[_Question], version: int) -> AddPartitionsToT
     )
 
 
-def _told(claim: Claim, errors: Errors) -> Errors:
+def _failures(claim: Claim, errors: Errors) -> Errors:
     """Return the errors of the partitions that have one, in codes that the client's version knows."""
     return {each: _known(claim, error) for each, error in errors.items() if error}
 

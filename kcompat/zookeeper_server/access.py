@@ -64,10 +64,10 @@ def insist(acl: Acl, permission: Permission, identities: Iterable[Identity]) -> 
         raise RefusedError(Code.NO_AUTH)
 
 
-def accept(asked: Sequence[ACL], identities: Sequence[Identity]) -> Acl:
+def accept(requested: Sequence[ACL], identities: Sequence[Identity]) -> Acl:
     """Return the list to store for the requested list. Raises `RefusedError` with INVALID_ACL."""
     accepted: list[Access] = []
-    for entry in dict.fromkeys(asked):
+    for entry in dict.fromkeys(requested):
         scheme, name = entry.id.scheme or "", entry.id.id or ""
         if scheme == "auth":
             proved = [Access(entry.perms, *each) for each in identities if each[0] == "digest"]

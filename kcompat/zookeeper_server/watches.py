@@ -29,7 +29,7 @@ class Kind(IntEnum):
 
 
 _ONE_SHOT = (Kind.DATA, Kind.CHILD)
-_HEARD_BY = {
+_NOTIFIED_KINDS = {
     EventType.CREATED: (Kind.DATA, Kind.PERSISTENT, Kind.RECURSIVE),
     EventType.DELETED: (Kind.DATA, Kind.CHILD, Kind.PERSISTENT, Kind.RECURSIVE),
     EventType.CHANGED: (Kind.DATA, Kind.PERSISTENT, Kind.RECURSIVE),
@@ -70,18 +70,18 @@ class WatchTable(Generic[W]):
 
     def trigger(self, event: EventType, path: str) -> list[W]:
         """Return the watchers to notify of a change, each once; one-time watches among theirs are removed."""
-        told: dict[W, None] = {}
-        for kind in _HEARD_BY[event]:
+        notified: dict[W, None] = {}
+        for kind in _NOTIFIED_KINDS[event]:
             paths = self._by_path[kind]
             for watched in _with_parents(path) if kind is Kind.RECURSIVE and paths else (path,):
                 watchers = paths.get(watched)
                 if not watchers:
                     continue
-                told.update(watchers)
+                notified.update(watchers)
                 if kind in _ONE_SHOT:
                     for watcher in tuple(watchers):
                         self._forget(watcher, kind, watched)
-        return list(told)
+        return list(notified)
 
     def by_watcher(self) -> Mapping[W, set[str]]:
         """Return the watched paths by watcher."""

@@ -16,8 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from kcompat.share.batches import StateBatch, combine
 from kcompat.share.partition.acknowledgement import Acknowledgement, AcknowledgeType
-from kcompat.share.partition.acquisition import Acquired, FetchedBatch, Wish
-from kcompat.share.partition.in_flight import NOBODY, Change, RecordState
+from kcompat.share.partition.acquisition import Acquired, AcquisitionSpec, FetchedBatch
+from kcompat.share.partition.in_flight import NO_MEMBER, Change, RecordState
 from kcompat.share.partition.limits import AcquireMode, ShareLimits
 from kcompat.share.partition.share_partition import SharePartition
 from kcompat.share.persister import Outcome, StateWrite
@@ -42,10 +42,10 @@ class Record(NamedTuple):
 
     state: RecordState
     deliveries: int
-    member: str = NOBODY
+    member: str = NO_MEMBER
     locked_until: int = 0
     change: Change | None = None
-    before: str = NOBODY
+    before: str = NO_MEMBER
     """Whose it was before the change."""
 
 
@@ -118,7 +118,7 @@ class SharePartitions(RuleBasedStateMachine):
         if not self.partition.can_acquire(LIMITS):
             assert self.partition.end_offset - self.partition.start_offset >= LIMITS.max_record_locks
         aborted = fetched[:1] if is_aborted else []
-        wish = Wish(member, offset, records, batch_size, mode)
+        wish = AcquisitionSpec(member, offset, records, batch_size, mode)
         end = self.partition.end_offset
         acquired = self.partition.acquire(wish, fetched, aborted, LIMITS, self.now)
         if fetched and records and offset < fetched[0].first and self.has_room(offset, end):
@@ -245,7 +245,7 @@ class SharePartitions(RuleBasedStateMachine):
                 if state is AVAILABLE and record.deliveries >= LIMITS.delivery_count_limit:
                     state = RecordState.ARCHIVED
                 records[offset] = Record(
-                    state, record.deliveries, NOBODY, record.locked_until, PENDING, member
+                    state, record.deliveries, NO_MEMBER, record.locked_until, PENDING, member
                 )
         return True
 
@@ -258,7 +258,7 @@ class SharePartitions(RuleBasedStateMachine):
                     RecordState.ARCHIVED if record.deliveries >= LIMITS.delivery_count_limit else AVAILABLE
                 )
                 self.records[offset] = Record(
-                    state, record.deliveries, NOBODY, record.locked_until, change, member
+                    state, record.deliveries, NO_MEMBER, record.locked_until, change, member
                 )
         self.begin(change)
 
@@ -284,7 +284,7 @@ class SharePartitions(RuleBasedStateMachine):
         for offset, record in list(self.records.items()):
             if record.change is change:
                 if is_stored:
-                    self.records[offset] = record._replace(change=None, before=NOBODY)
+                    self.records[offset] = record._replace(change=None, before=NO_MEMBER)
                 else:
                     self.take_back(offset, record, self.records)
 
@@ -371,7 +371,7 @@ class SharePartitions(RuleBasedStateMachine):
             self.now += LOCK_MS
             self.partition.expire(LIMITS, self.now)
             offset = self.partition.next_fetch_offset
-            wish = Wish("last", offset, 100, 100, AcquireMode.BATCH_OPTIMIZED)
+            wish = AcquisitionSpec("last", offset, 100, 100, AcquireMode.BATCH_OPTIMIZED)
             fetched = self.read(offset, 100)
             acquired = self.partition.acquire(wish, fetched, (), LIMITS, self.now)
             said = [Acknowledgement(each.first_offset, each.last_offset, [1]) for each in acquired]

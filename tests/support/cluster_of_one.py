@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 class AskedGroups(list[str]):
     """In place of the group coordinator: the groups whose members are expected."""
 
-    def note_question(self, _: object, group_id: str) -> None:
+    def note_find_coordinator(self, _: object, group_id: str) -> None:
         self.append(group_id)
 
 

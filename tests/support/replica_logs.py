@@ -76,7 +76,7 @@ class MemoryLog:
             self.records.append(header.leader_epoch)
         return ErrorCode.NONE
 
-    def heard(self, high_watermark: int, log_start_offset: int) -> None:
+    def update_bounds(self, high_watermark: int, log_start_offset: int) -> None:
         self.high_watermark = max(self.high_watermark, min(high_watermark, self.log_end_offset))
         self.log_start_offset = max(self.log_start_offset, log_start_offset)
 

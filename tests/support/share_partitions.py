@@ -20,7 +20,7 @@ from kcompat.share.fetching import ShareFetch, ShareFetchSpec
 from kcompat.share.key import SharePartitionKey
 from kcompat.share.leading import LedSharePartition
 from kcompat.share.partition.acknowledgement import Acknowledgement, AcknowledgeType
-from kcompat.share.partition.acquisition import Acquired, FetchedBatch, Wish
+from kcompat.share.partition.acquisition import Acquired, AcquisitionSpec, FetchedBatch
 from kcompat.share.partition.in_flight import Change
 from kcompat.share.partition.limits import AcquireMode, ShareLimits
 from kcompat.share.partition.share_partition import SharePartition
@@ -168,7 +168,7 @@ class SharePartitionFixture:
         aborted: tuple[tuple[int, int], ...] = (),
     ) -> list[Acquired]:
         """Acquire from these batches."""
-        wish = Wish(member, self.partition.next_fetch_offset, records, batch_size, mode)
+        wish = AcquisitionSpec(member, self.partition.next_fetch_offset, records, batch_size, mode)
         acquired = self.partition.acquire(
             wish,
             [FetchedBatch(*batch) for batch in batches],

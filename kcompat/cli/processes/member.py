@@ -119,13 +119,13 @@ async def _end(channel: Channel[Order], *, has_store: bool) -> bool:
     loop.add_signal_handler(
         signal.SIGTERM, (lambda: channel.send(StopAll())) if has_store else terminated.set
     )
-    told = asyncio.ensure_future(channel.receive())
-    asked = asyncio.ensure_future(terminated.wait())
-    await asyncio.wait({told, asked}, return_when=asyncio.FIRST_COMPLETED)
-    asked.cancel()
-    if not told.done():
-        told.cancel()
+    command = asyncio.ensure_future(channel.receive())
+    stopped = asyncio.ensure_future(terminated.wait())
+    await asyncio.wait({command, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()
+    if not command.done():
+        command.cancel()
         return True
-    if told.result() is None:
+    if command.result() is None:
         signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
     return False

@@ -68,7 +68,7 @@ class _Process:
             )
         return cls(broker_id, process, await Channel.open(ours, OF_REPORTS))
 
-    async def heard(self, kind: type[Kind]) -> Kind:
+    async def receive(self, kind: type[Kind]) -> Kind:
         """Return the next report, which must be of this kind. Raises BrokerFailedError if it is not."""
         report = await self.channel.receive()
         if isinstance(report, kind):
@@ -79,7 +79,7 @@ class _Process:
             case None:
                 raise BrokerFailedError(f"broker {self.broker_id} {await self.fate()} while it started")
             case _:
-                raise BrokerFailedError(f"broker {self.broker_id} was told to end while it started")
+                raise BrokerFailedError(f"broker {self.broker_id} was requested to end while it started")
 
     async def fate(self) -> str:
         """Wait for the end of the process; return a clause that says how it ended."""
@@ -144,15 +144,15 @@ class ProcessCluster:
             self._processes.append(await _Process.start(broker_id))
         first, *others = self._processes
         self._give_job(first, {}, OwnStore(self._directory, *self._served_at))
-        began = await first.heard(Started)
+        began = await first.receive(Started)
         host, port = self._served_at[0], began.zookeeper_port
         assert port is not None
         self._served_at = host, port
         at = reachable_host(host)
         for process in others:
             self._give_job(process, {"zookeeper.connect": f"[{at}]:{port}" if ":" in at else f"{at}:{port}"})
-        followed = await asyncio.gather(*(process.heard(Started) for process in others))
-        await asyncio.gather(*(process.heard(SeesAll) for process in self._processes))
+        followed = await asyncio.gather(*(process.receive(Started) for process in others))
+        await asyncio.gather(*(process.receive(SeesAll) for process in self._processes))
         self.addresses = ",".join(each.address for each in (began, *followed))
         self.served_listeners = [each for broker in (began, *followed) for each in broker.listeners]
         self._watches = {asyncio.create_task(self._watch(process)) for process in self._processes}

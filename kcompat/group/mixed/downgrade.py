@@ -90,7 +90,7 @@ def _convert(
     assignments.
     """
     former = list(group.members.latest)
-    RECORDS.bury_all(transition, group.group_id, former, group.patterns.latest)
+    RECORDS.write_all_tombstones(transition, group.group_id, former, group.patterns.latest)
     classic = ClassicMembers(group.group_id, transition.now_ms)
     for member in members:
         classic.add(_classic(member))

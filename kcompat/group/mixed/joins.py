@@ -74,10 +74,10 @@ def _join(
     if replaced is not None and may_downgrade_for(transition, group, replaced):
         return _downgrade(transition, group, replaced, after, noted, subscription.owned)
     settings = settings_of(transition.shard.image(), transition.shard.config.consumer, group.group_id)
-    told = progress.go_on(transition, group, before, after, noted, subscription.owned, settings)
-    if not isinstance(told, Refusal):
-        transition.once_appended(lambda transition: _wait_for(transition, group.group_id, told))
-    return told
+    updated = progress.go_on(transition, group, before, after, noted, subscription.owned, settings)
+    if not isinstance(updated, Refusal):
+        transition.once_appended(lambda transition: _wait_for(transition, group.group_id, updated))
+    return updated
 
 
 def _find_or_join(
@@ -124,16 +124,16 @@ def _downgrade(
     classic one.
     """
     is_stale = group.assignment_epoch < noted.group_epoch
-    told: ConsumerMember | Refusal = member
+    updated: ConsumerMember | Refusal = member
     if not is_stale:
         target = group.target(replaced.member_id)
         changed = noted.subscription_changed
-        told = progress.step(
+        updated = progress.step(
             transition, group, member, group.assignment_epoch, target, owned, changed=changed
         )
-    if not isinstance(told, Refusal):
-        downgrade_for(transition, group, replaced, told, rebalances=is_stale)
-    return told
+    if not isinstance(updated, Refusal):
+        downgrade_for(transition, group, replaced, updated, rebalances=is_stale)
+    return updated
 
 
 def _wait_for(transition: GroupTransition, group_id: str, member: ConsumerMember) -> None:

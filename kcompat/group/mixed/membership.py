@@ -41,12 +41,12 @@ def sync(transition: GroupTransition, group: ConsumerMembers, request: SyncReque
 
 
 def heartbeat(
-    transition: GroupTransition, group: ConsumerMembers, who: MemberIdentity, generation: int
+    transition: GroupTransition, group: ConsumerMembers, identity: MemberIdentity, generation: int
 ) -> ErrorCode:
     """Restart a classic member's session; the returned error tells the member to join again if it has a step
     to make.
     """
-    member = _classic_member(group, who.member_id, who.instance_id, generation)
+    member = _classic_member(group, identity.member_id, identity.instance_id, generation)
     if isinstance(member, ErrorCode):
         return member
     sessions.watch(transition, group.group_id, member)
@@ -74,10 +74,10 @@ def leave(
     )
 
 
-def _leaving(group: ConsumerMembers, who: MemberIdentity) -> ConsumerMember | ErrorCode:
-    if who.instance_id is not None and who.member_id == UNKNOWN_MEMBER:
-        return group.static_member(who.instance_id) or ErrorCode.UNKNOWN_MEMBER_ID
-    return _member(group, who.member_id, who.instance_id)
+def _leaving(group: ConsumerMembers, identity: MemberIdentity) -> ConsumerMember | ErrorCode:
+    if identity.instance_id is not None and identity.member_id == UNKNOWN_MEMBER:
+        return group.static_member(identity.instance_id) or ErrorCode.UNKNOWN_MEMBER_ID
+    return _member(group, identity.member_id, identity.instance_id)
 
 
 def _member(group: ConsumerMembers, member_id: str, instance_id: str | None) -> ConsumerMember | ErrorCode:

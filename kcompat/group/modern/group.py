@@ -145,7 +145,7 @@ class ModernGroup(ABC, Generic[M, T]):
     # --- as a `Group`, which documents it
 
     @property
-    def is_deserted(self) -> bool:
+    def is_unused(self) -> bool:
         return self.is_empty
 
     @property

@@ -112,12 +112,12 @@ class ModernRecords(ABC, Generic[M, T]):
         """Write the record of the group: its epoch, the hash of its topics, and the fields of its kind."""
         transition.write(_key(self.group, group_id), _value(self.group, *fields))
 
-    def bury_member(self, transition: GroupTransition, group_id: str, member_id: str) -> None:
+    def write_member_tombstones(self, transition: GroupTransition, group_id: str, member_id: str) -> None:
         """Write the tombstones of a member: its current assignment, its target, and the member itself."""
         for classes in (self.current, self.target, self.member):
             transition.write(_key(classes, group_id, member_id), None)
 
-    def bury_group(
+    def write_group_tombstones(
         self,
         transition: GroupTransition,
         group_id: str,
@@ -126,7 +126,7 @@ class ModernRecords(ABC, Generic[M, T]):
     ) -> None:
         """Write the tombstones of a whole group; `others` are the keys of records that only this kind has."""
         for member_id in member_ids:
-            self.bury_member(transition, group_id, member_id)
+            self.write_member_tombstones(transition, group_id, member_id)
         transition.write(_key(self.target_epoch, group_id), None)
         for key in others:
             transition.write(key, None)

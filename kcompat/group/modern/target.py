@@ -33,7 +33,7 @@ def assign(assignor: Assignor, spec: GroupSpec) -> dict[str, Mapping[bytes, froz
     return {member_id: found.get(member_id, NO_PARTITIONS) for member_id in spec.members}
 
 
-def news(known: TimelineDict[str, T], targets: Mapping[str, T]) -> Iterator[tuple[str, T]]:
+def changed_targets(known: TimelineDict[str, T], targets: Mapping[str, T]) -> Iterator[tuple[str, T]]:
     """Return the targets that have changed, including those of members without a previous target."""
     for member_id, target in targets.items():
         if known.get(member_id) != target:

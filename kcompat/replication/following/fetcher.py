@@ -79,7 +79,7 @@ class Fetcher:
         self._not_fetching: dict[TopicPartition, FetchState] = {}
         self._delayed: dict[TopicPartition, int] = {}
         """End of each partition's pause, in ms since the epoch."""
-        self._asked: dict[TopicPartition, int] = {}
+        self._requested: dict[TopicPartition, int] = {}
         """Leader epoch of each partition in the pending request, if that request is not a Fetch."""
         self.failed: set[TopicPartition] = set()
         """Partitions that failed permanently; they are not fetched until their next role."""
@@ -170,7 +170,7 @@ class Fetcher:
             for key, state in self._not_fetching.items()
             if state.stage is stage and key not in self._delayed
         ]
-        self._asked = {key: state.leader_epoch for key, state in found}
+        self._requested = {key: state.leader_epoch for key, state in found}
         return found
 
     # -- responses ---------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ class Fetcher:
                     for found in offsets.partitions:
                         self._found_offset((offsets.name, found.partition_index), found, now_ms)
             case _:
-                raise AssertionError("a fetcher asks no such thing")
+                raise AssertionError("a fetcher sends no such request")
 
     def failed_call(self, request: Message, now_ms: int) -> None:
         """Pause the partitions of a request that got no response."""
@@ -197,7 +197,7 @@ class Fetcher:
             self._session.failed()
             self._pause_fetching(now_ms)
             return
-        for key in self._asked:
+        for key in self._requested:
             if key in self._states and key not in self._delayed:
                 self._pause(key, now_ms)
 
@@ -222,15 +222,15 @@ class Fetcher:
         try:
             self._take(key, answer, now_ms)
         except Exception:
-            logger.exception("An answer for %s-%d met a fault in this broker", *key)
+            logger.exception("Processing the response for %s-%d failed", *key)
             self._give_up(key, "a fault in this broker")
 
     def _take(self, key: TopicPartition, answer: Answer, now_ms: int) -> None:
         """Apply the response for one partition, unless its offset or epoch has changed since the request."""
-        state, asked = self._states.get(key), self._session.sent.get(key)
-        if state is None or asked is None or key in self._delayed:
+        state, sent = self._states.get(key), self._session.sent.get(key)
+        if state is None or sent is None or key in self._delayed:
             return
-        is_current = (asked.offset, asked.leader_epoch) == (state.log.log_end_offset, state.leader_epoch)
+        is_current = (sent.offset, sent.leader_epoch) == (state.log.log_end_offset, state.leader_epoch)
         if state.stage is not Stage.FETCHING or not is_current:
             return
         error = error_of(answer.error_code)
@@ -263,7 +263,7 @@ class Fetcher:
                 self._give_up(key, f"what its leader sent does not fit: {error.name}")
                 return
         try:
-            log.heard(answer.high_watermark, answer.log_start_offset)
+            log.update_bounds(answer.high_watermark, answer.log_start_offset)
         except StorageError as fault:
             self._disk_failed(key, fault, now_ms)
             return
@@ -282,7 +282,7 @@ class Fetcher:
             self._give_up(key, "its disk has failed")
             return
         if not self._states[key].failures:
-            logger.warning("%s-%d is behind its leader until this passes: %s", *key, fault)
+            logger.warning("%s-%d is not replicated for now: %s", *key, fault)
         self._pause(key, now_ms)
 
     def _found_epoch(self, key: TopicPartition, answer: EpochAnswer, now_ms: int) -> None:
@@ -323,7 +323,7 @@ class Fetcher:
         state = self._states.get(key)
         if state is None or state.stage is not stage:
             return None
-        return state if self._asked.get(key) == state.leader_epoch else None
+        return state if self._requested.get(key) == state.leader_epoch else None
 
     # -- truncation --------------------------------------------------------------------------------------
 
@@ -336,7 +336,9 @@ class Fetcher:
     def _cut(self, key: TopicPartition, state: FetchState, offset: int, then: Stage = Stage.FETCHING) -> None:
         log = state.log
         if offset < log.log_end_offset:
-            logger.info("%s-%d is cut at %d of %d", *key, offset, log.log_end_offset)
+            logger.info(
+                "%s-%d is truncated to offset %d from its log end %d", *key, offset, log.log_end_offset
+            )
         self._change(key, state, lambda: log.truncate_to(offset), then)
 
     def _change(

@@ -57,7 +57,7 @@ class FetcherConnection:
         self._clock = clock
         self._timeout_ms = timeout_ms
         self._under_way: Message | None = None
-        self._is_cut_short = False
+        self._is_ending_fetch = False
         """Whether a request was sent to end the fetch that waits at the leader, and its response is still
         pending.
         """
@@ -86,12 +86,14 @@ class FetcherConnection:
         self._timer = None
         if self._under_way is None:
             self._go_on()
-        elif isinstance(self._under_way, FetchRequest) and not self._is_cut_short:
-            self._is_cut_short = True
-            self._call(OffsetForLeaderEpochRequest(self._broker_id)).then(self._cut_short, self._cut_short)
+        elif isinstance(self._under_way, FetchRequest) and not self._is_ending_fetch:
+            self._is_ending_fetch = True
+            self._call(OffsetForLeaderEpochRequest(self._broker_id)).then(
+                self._fetch_ended, self._fetch_ended
+            )
 
-    def _cut_short(self, _: object) -> None:
-        self._is_cut_short = False
+    def _fetch_ended(self, _: object) -> None:
+        self._is_ending_fetch = False
 
     def _go_on(self) -> None:
         """Send the fetcher's next request, if it has one, and set a timer for the end of its first pause."""
@@ -117,7 +119,7 @@ class FetcherConnection:
     def _failed(self, request: Message, fault: Exception) -> None:
         self._under_way = None
         if not self._is_closed:
-            logger.info("%s came to nothing: %s", type(request).__name__, fault)
+            logger.info("%s got no response: %s", type(request).__name__, fault)
             self.fetcher.failed_call(request, self._clock.now_ms())
             self._go_on()
 

@@ -47,7 +47,7 @@ class FollowerLog(ReplicaIdentity, Protocol):
         continue the log.
         """
 
-    def heard(self, high_watermark: int, log_start_offset: int) -> None:
+    def update_bounds(self, high_watermark: int, log_start_offset: int) -> None:
         """Set the high watermark and log start to the leader's, as far as this log has the records."""
 
     def is_held(self, lag: int) -> bool:

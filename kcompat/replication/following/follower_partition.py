@@ -63,7 +63,7 @@ class FollowerPartition:
             throttle.record(len(records), now_ms)
         return append_to(self._log, records, leader_epoch, now_ms)
 
-    def heard(self, high_watermark: int, log_start_offset: int) -> None:
+    def update_bounds(self, high_watermark: int, log_start_offset: int) -> None:
         """Set the high watermark and log start to the leader's, as far as this log has the records.
 
         The high watermark falls only when the log is truncated: records that one leader has committed are in

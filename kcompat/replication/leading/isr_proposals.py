@@ -128,12 +128,12 @@ class IsrProposals:
         return AlterPartitionRequest.BrokerState(member, epoch)
 
     def _failed(self, fault: Exception) -> None:
-        logger.info("The controller did not hear of %d ISRs: %s", len(self._waiting), fault)
+        logger.info("%d proposed ISRs did not reach the controller: %s", len(self._waiting), fault)
         self._later(RETRY_MS)
 
     def _answered(self, sent: dict[TopicPartition, _Proposal], response: AlterPartitionResponse) -> None:
         if response.error_code:
-            logger.info("The controller did not take ISRs: %s", error_of(response.error_code).name)
+            logger.info("The controller refused the proposed ISRs: %s", error_of(response.error_code).name)
             self._later(RETRY_MS)
             return
         names = {proposal.owner.topic_id: topic for (topic, _), proposal in sent.items()}

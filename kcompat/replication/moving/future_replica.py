@@ -94,7 +94,7 @@ class FutureReplica:
         self._throttle.record(len(records), now_ms)
         return append_to(self.log, records, leader_epoch, now_ms)
 
-    def heard(self, high_watermark: int, log_start_offset: int) -> None:
+    def update_bounds(self, high_watermark: int, log_start_offset: int) -> None:
         """Set the high watermark and log start to those of the log; at the log end, sync the copy and replace
         the log.
         """

@@ -84,16 +84,16 @@ class LocalLeader:
                 return OffsetForLeaderEpochResponse()  # an empty request, sent to end a fetch that waits
 
     def _fetch(self, request: FetchRequest) -> FetchResponse:
-        asked = {
+        requested = {
             (topic.topic, row.partition): (topic.topic_id, row)
             for topic in request.topics
             for row in topic.partitions
         }
-        if not asked:
+        if not requested:
             return FetchResponse()
-        if self._copied not in asked:
-            self._copied = min(asked)
-        topic_id, row = asked[self._copied]
+        if self._copied not in requested:
+            self._copied = min(requested)
+        topic_id, row = requested[self._copied]
         name = self._copied[0]
         partition = self._replicas.get(*self._copied)
         answer = RowAnswer(row.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

@@ -126,7 +126,7 @@ class Moves:
     def _cancel(self, topic: str, index: int) -> None:
         self.leave(topic, index)
         self._logs.delete_future(topic, index)
-        logger.info("%s-%d does not move any more", topic, index)
+        logger.info("the move of %s-%d is cancelled", topic, index)
 
     # -- roles of partitions -----------------------------------------------------------------------------
 
@@ -139,7 +139,7 @@ class Moves:
             return
         if future.is_failed:
             self._logs.futures.forget(*key)
-            logger.warning("%s-%d does not move any more: %s has failed", *key, future.context.path)
+            logger.warning("the move of %s-%d is cancelled: %s has failed", *key, future.context.path)
             return
         if differ(future.topic_id, partition.topic_id):
             with self._reported(key):

@@ -40,8 +40,8 @@ class FetchTarget(Struct):
     topic: TopicKey
     index: int
     spec: FetchSpec
-    told_high_watermark: int = -1
-    told_log_start_offset: int = -1
+    sent_high_watermark: int = -1
+    sent_log_start_offset: int = -1
     cached: CachedAnswer | None = None
     """Cached answer for this partition, valid until its log or high watermark changes; None if it has
     changed.
@@ -58,17 +58,17 @@ class FetchTarget(Struct):
         """
         changed = (
             len(fetched.records) > 0
-            or fetched.high_watermark != self.told_high_watermark
-            or fetched.log_start_offset != self.told_log_start_offset
+            or fetched.high_watermark != self.sent_high_watermark
+            or fetched.log_start_offset != self.sent_log_start_offset
         )
-        self.told_high_watermark = fetched.high_watermark
-        self.told_log_start_offset = fetched.log_start_offset
+        self.sent_high_watermark = fetched.high_watermark
+        self.sent_log_start_offset = fetched.log_start_offset
         if fetched.preferred_replica != NO_REPLICA:
             return True
         if fetched.error or fetched.diverging is not None:
             # The next response must include the partition again: after an error the client's values are
             # unknown, and a follower that has to truncate its log ignores the high watermark until then.
-            self.told_high_watermark = -1
+            self.sent_high_watermark = -1
             return True
         return changed
 
@@ -145,11 +145,11 @@ class FetchContext:
         """Return the session id for the response (0: none) and the results that the response includes."""
         session = self._session
         if session is not None:
-            told = [pair for pair in results if pair[0].must_answer(pair[1])]
-            for target, fetched in told:
+            included = [pair for pair in results if pair[0].must_answer(pair[1])]
+            for target, fetched in included:
                 if len(fetched.records):
                     session.targets[target.key] = session.targets.pop(target.key, target)
-            return session.id, told
+            return session.id, included
         if self._sessions is None:
             return NO_SESSION, results
         for target, fetched in results:

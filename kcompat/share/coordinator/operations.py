@@ -71,22 +71,22 @@ def read(transition: ShareTransition, key: SharePartitionKey, leader_epoch: int)
         return StateRead(*refusal)
     assert known is not None
     if leader_epoch not in (NO_EPOCH, known.fencing_leader_epoch):
-        news = StateWrite(
+        change = StateWrite(
             known.state_epoch, leader_epoch, known.start_offset, known.delivery_complete_count, batches=()
         )
-        _write(transition, key, known, news, leader_epoch)
+        _write(transition, key, known, change, leader_epoch)
     return _read(known)
 
 
-def write(transition: ShareTransition, key: SharePartitionKey, news: StateWrite) -> Outcome:
+def write(transition: ShareTransition, key: SharePartitionKey, change: StateWrite) -> Outcome:
     """Decide WriteShareGroupState: write deliveries as an update, or as a snapshot after enough updates."""
     known = transition.shard.states.get(key)
     refusal = _misplaced(key)
     if not refusal.error:
-        refusal = _unwritable(transition.shard, key, known, news)
+        refusal = _unwritable(transition.shard, key, known, change)
     if not refusal.error:
         assert known is not None
-        _write(transition, key, known, brought_up_to_date(known, news), known.leader_epoch)
+        _write(transition, key, known, brought_up_to_date(known, change), known.leader_epoch)
     return refusal
 
 
@@ -142,13 +142,13 @@ def _write(
     transition: ShareTransition,
     key: SharePartitionKey,
     known: ShareState,
-    news: StateWrite,
+    change: StateWrite,
     leader_epoch: int,
 ) -> None:
     if known.updates >= transition.shard.config.updates_per_snapshot:
-        transition.write(snapshot_key(key), snapshot_of_write(known, news, leader_epoch, transition.now_ms))
+        transition.write(snapshot_key(key), snapshot_of_write(known, change, leader_epoch, transition.now_ms))
     else:
-        transition.write(update_key(key), updated(known, news, leader_epoch))
+        transition.write(update_key(key), updated(known, change, leader_epoch))
 
 
 def _read(state: ShareState) -> StateRead:
@@ -170,13 +170,13 @@ def _unreadable(
 
 
 def _unwritable(
-    shard: ShareShard, key: SharePartitionKey, known: ShareState | None, news: StateWrite
+    shard: ShareShard, key: SharePartitionKey, known: ShareState | None, change: StateWrite
 ) -> Outcome:
     if known is None:
         return Outcome(ErrorCode.INVALID_REQUEST, WRITE_UNINITIALIZED)
-    if _is_fenced(news.leader_epoch, known.fencing_leader_epoch):
+    if _is_fenced(change.leader_epoch, known.fencing_leader_epoch):
         return _refused(ErrorCode.FENCED_LEADER_EPOCH)
-    if _is_fenced(news.state_epoch, known.fencing_state_epoch):
+    if _is_fenced(change.state_epoch, known.fencing_state_epoch):
         return _refused(ErrorCode.FENCED_STATE_EPOCH)
     return _missing(shard, key)
 

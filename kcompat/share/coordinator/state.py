@@ -150,7 +150,7 @@ def after_update(known: ShareState, value: ShareUpdateValue) -> ShareState:
     """Return the state after an update has been replayed; an update does not change the state epoch."""
     start_offset = known.start_offset if value.start_offset == NO_OFFSET else value.start_offset
     leader_epoch = known.leader_epoch if value.leader_epoch == NO_EPOCH else value.leader_epoch
-    news = [
+    added = [
         StateBatch(batch.first_offset, batch.last_offset, batch.delivery_state, batch.delivery_count)
         for batch in value.state_batches
     ]
@@ -159,7 +159,7 @@ def after_update(known: ShareState, value: ShareUpdateValue) -> ShareState:
         start_offset=start_offset,
         delivery_complete_count=value.delivery_complete_count,
         leader_epoch=leader_epoch,
-        batches=combine(known.batches, news, start_offset),
+        batches=combine(known.batches, added, start_offset),
         fencing_leader_epoch=max(known.fencing_leader_epoch, value.leader_epoch),
         updates=known.updates + 1,
     )

@@ -32,7 +32,7 @@ class FetchedBatch(NamedTuple):
     last: int
 
 
-class Wish(NamedTuple):
+class AcquisitionSpec(NamedTuple):
     """The limits of a member's fetch from `fetch_offset`."""
 
     member_id: str
@@ -54,13 +54,13 @@ class Acquired(NamedTuple):
 class Acquisition:
     """The acquisition for one fetch: the ranges acquired so far."""
 
-    def __init__(self, window: Window, wish: Wish, limits: ShareLimits, now_ms: int) -> None:
+    def __init__(self, window: Window, spec: AcquisitionSpec, limits: ShareLimits, now_ms: int) -> None:
         self.acquired: list[Acquired] = []
         self._window = window
-        self._wish = wish
+        self._spec = spec
         self._limits = limits
         self._locked_until_ms = now_ms + limits.record_lock_duration_ms
-        self._wanted = wish.max_records
+        self._wanted = spec.max_records
         self._count = 0
 
     def run(self, fetched: Sequence[FetchedBatch]) -> list[Acquired]:
@@ -71,8 +71,8 @@ class Acquisition:
         last = self._bound(fetched[-1].last)
         if last is None:
             return []
-        if self._wish.fetch_offset < fetched[0].first:  # the records in between are compacted away
-            window.archive_free(self._wish.fetch_offset, fetched[0].first - 1)
+        if self._spec.fetch_offset < fetched[0].first:  # the records in between are compacted away
+            window.archive_free(self._spec.fetch_offset, fetched[0].first - 1)
             window.advance()
         first = max(fetched[0].first, window.start_offset)
         overlapping = window.overlapping(first, last)
@@ -100,9 +100,9 @@ class Acquisition:
         if room > 0:
             self._wanted = room
             return last
-        if self._wish.fetch_offset >= window.end_offset:
+        if self._spec.fetch_offset >= window.end_offset:
             return None
-        self._wanted = min(self._wanted, window.end_offset - self._wish.fetch_offset)
+        self._wanted = min(self._wanted, window.end_offset - self._spec.fetch_offset)
         return min(last, window.end_offset - 1)
 
     def _first_new(self, first: int) -> int:
@@ -122,7 +122,7 @@ class Acquisition:
         is_throttled = deliveries >= self._limits.throttled_deliveries
         if is_throttled and self._count > 0:
             return False
-        is_limited = self._wish.mode is AcquireMode.RECORD_LIMIT and batch.size > self._wanted - self._count
+        is_limited = self._spec.mode is AcquireMode.RECORD_LIMIT and batch.size > self._wanted - self._count
         if is_throttled or is_limited or len(batch.spans) > 1 or batch.first < first or batch.last > last:
             return not (self._acquire_parts(batch, free, first, last) and is_throttled)
         self._take(batch.spans[0])
@@ -131,7 +131,7 @@ class Acquisition:
     def _acquire_parts(self, batch: InFlightBatch, free: list[Span], first: int, last: int) -> int:
         """Acquire available parts of a batch until a limit is reached; return the number of records."""
         limits = self._limits
-        limit = self._wanted - self._count if self._wish.mode is AcquireMode.RECORD_LIMIT else batch.size
+        limit = self._wanted - self._count if self._spec.mode is AcquireMode.RECORD_LIMIT else batch.size
         isolates = limits.delivery_count_limit > ISOLATING_LIMIT
         is_throttled = False
         count, before = 0, len(self.acquired)
@@ -160,7 +160,7 @@ class Acquisition:
 
     def _take(self, span: Span, *, joins: bool = False) -> None:
         """Acquire a span. With `joins` its range may be merged with the preceding one."""
-        span.acquire(self._wish.member_id, self._locked_until_ms)
+        span.acquire(self._spec.member_id, self._locked_until_ms)
         self._count += span.size
         if joins:
             last = self.acquired[-1]
@@ -183,7 +183,7 @@ class Acquisition:
             end = _end_of_batch(fetched, first + room - 1)
             if is_in_gap:
                 end = min(end, last)
-        if self._wish.mode is AcquireMode.RECORD_LIMIT:
+        if self._spec.mode is AcquireMode.RECORD_LIMIT:
             self._put(first, end, min(end, first + room - 1))
         else:
             self._put_split(fetched, first, end)
@@ -192,11 +192,11 @@ class Acquisition:
 
     def _put_split(self, fetched: Sequence[FetchedBatch], first: int, last: int) -> None:
         """Put records in flight in ranges of about the batch size, without splitting record batches."""
-        if last - first + 1 > self._wish.batch_size:
+        if last - first + 1 > self._spec.batch_size:
             for batch in fetched:
                 if batch.first > last:
                     break
-                if batch.first - first >= self._wish.batch_size:
+                if batch.first - first >= self._spec.batch_size:
                     self._put(first, batch.first - 1, batch.first - 1)
                     first = batch.first
         self._put(first, last, last)

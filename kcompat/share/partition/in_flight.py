@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kcompat.share.batches import StateBatch
 
-NOBODY = ""
+NO_MEMBER = ""
 """Member id of records that no member has acquired."""
 
 _first_offset = attrgetter("first")
@@ -69,13 +69,13 @@ class Span:
         self.last = last
         self.state = state
         self.delivery_count = delivery_count
-        self.member_id = NOBODY
+        self.member_id = NO_MEMBER
         """The member that has acquired the records."""
         self.locked_until_ms = 0
         """End of the member's acquisition lock, in ms since the epoch."""
         self.change: Change | None = None
         """Change to the present state that is not stored yet."""
-        self.before: tuple[RecordState, str] = (state, NOBODY)
+        self.before: tuple[RecordState, str] = (state, NO_MEMBER)
         """State and member before the unstored change."""
 
     def __repr__(self) -> str:
@@ -108,12 +108,12 @@ class Span:
     def free(self, delivery_limit: int) -> None:
         """Make the records available to other members, or archive them at the delivery limit."""
         self.state = RecordState.ARCHIVED if self.delivery_count >= delivery_limit else RecordState.AVAILABLE
-        self.member_id = NOBODY
+        self.member_id = NO_MEMBER
 
     def archive(self) -> None:
         """Archive the records, even if another change to them is not stored yet."""
         self.state = RecordState.ARCHIVED
-        self.member_id = NOBODY
+        self.member_id = NO_MEMBER
         self.change = None
 
     def begin(self, change: Change, state: RecordState, delivery_limit: int) -> None:
@@ -125,7 +125,7 @@ class Span:
             self.free(delivery_limit)
         else:
             self.state = state
-            self.member_id = NOBODY
+            self.member_id = NO_MEMBER
         change.spans.append(self)
 
     def take_back(self, delivery_limit: int, now_ms: int) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kcompat.share.batches import StateBatch
     from kcompat.share.partition.acknowledgement import Acknowledgement
-    from kcompat.share.partition.acquisition import Acquired, FetchedBatch, Wish
+    from kcompat.share.partition.acquisition import Acquired, AcquisitionSpec, FetchedBatch
     from kcompat.share.partition.limits import ShareLimits
 
 
@@ -72,14 +72,14 @@ class SharePartition:
 
     def acquire(
         self,
-        wish: Wish,
+        spec: AcquisitionSpec,
         fetched: Sequence[FetchedBatch],
         aborted: Sequence[FetchedBatch],
         limits: ShareLimits,
         now_ms: int,
     ) -> list[Acquired]:
         """Acquire fetched records for a member, and archive the records of aborted transactions."""
-        acquired = Acquisition(self._window, wish, limits, now_ms).run(fetched)
+        acquired = Acquisition(self._window, spec, limits, now_ms).run(fetched)
         if acquired:
             self._locked_until(now_ms + limits.record_lock_duration_ms)
         if acquired and aborted:

@@ -90,7 +90,9 @@ class ZooKeeperSession(Session):
         settings = self._settings
         self._connected = asyncio.get_running_loop().create_future()
         connection: EnsembleConnection
-        connection = EnsembleConnection(settings, self._tls, lambda state: self._told(connection, state))
+        connection = EnsembleConnection(
+            settings, self._tls, lambda state: self._state_changed(connection, state)
+        )
         self._connection = connection
         self._requests = Requests(connection, self._translation, settings.max_in_flight_requests)
         connection.start()
@@ -128,7 +130,7 @@ class ZooKeeperSession(Session):
             self._requests.end()
             await self._connection.stop()
 
-    def _told(self, connection: EnsembleConnection, state: SessionState) -> None:
+    def _state_changed(self, connection: EnsembleConnection, state: SessionState) -> None:
         if connection is not self._connection or self._is_closed:
             return
         if state is SessionState.EXPIRED:
@@ -181,20 +183,20 @@ class ZooKeeperSession(Session):
                 return await self._get_at_once(paths)
             except UnimplementedError:
                 self._reads_many = False
-        asked = [self._requests.read(self._translation.get(path)) for path in paths]
-        if asked:
-            await asyncio.wait(asked)
-        return [self._node(path, answer) for path, answer in zip(paths, asked, strict=True)]
+        requested = [self._requests.read(self._translation.get(path)) for path in paths]
+        if requested:
+            await asyncio.wait(requested)
+        return [self._node(path, answer) for path, answer in zip(paths, requested, strict=True)]
 
     async def _get_at_once(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
         """Return the data and Stat of each node, read with requests of up to `READ_AT_ONCE` paths. Raises
         `UnimplementedError` if the server is older than 3.6.
         """
         parts = [paths[first : first + READ_AT_ONCE] for first in range(0, len(paths), READ_AT_ONCE)]
-        asked = [self._requests.read(self._translation.get_many(part)) for part in parts]
-        await asyncio.wait(asked)
+        requested = [self._requests.read(self._translation.get_many(part)) for part in parts]
+        await asyncio.wait(requested)
         nodes: list[tuple[bytes, Stat] | None] = []
-        for part, answer in zip(parts, asked, strict=True):
+        for part, answer in zip(parts, requested, strict=True):
             error = answer.exception()
             if error is not None:
                 raise error if isinstance(error, UnimplementedError) else our_error(error, part[0])

@@ -116,7 +116,7 @@ class ZooKeeperSettings(Struct, frozen=True):
         tls = _tls(get) if get("zookeeper.ssl.client.enable") else None
         if get("zookeeper.set.acl") and not credentials and (tls is None or tls.keystore is None):
             raise StoreUnavailableError(
-                "zookeeper.set.acl needs to know who the nodes shall belong to: "
+                "zookeeper.set.acl needs the owner of the nodes: "
                 f"set {AUTH_VARIABLE}=digest:USER:PASSWORD, or a key store for TLS"
             )
         return cls(

@@ -21,7 +21,7 @@ LEFT_MS = 10_000 * 2 // 5
 def lose_connection(fixture: GroupFixture, member_id: str) -> None:
     """The connection ends on which this member was last heard of."""
     client = Client()
-    fixture.coordinator.heard(client, GROUP, member_id)
+    fixture.coordinator.note_request(client, GROUP, member_id)
     client.leave()
 
 
@@ -38,7 +38,7 @@ def presence(lost: list[str]) -> Presence:
 def test_a_member_is_lost_with_its_connection(presence: Presence, lost: list[str]) -> None:
     client = Client()
     for _ in range(2):
-        presence.heard(client, "g", "m")
+        presence.note_request(client, "g", "m")
     assert lost == []
     client.leave()
     assert lost == ["m of g"]
@@ -46,8 +46,8 @@ def test_a_member_is_lost_with_its_connection(presence: Presence, lost: list[str
 
 def test_a_member_that_was_heard_of_elsewhere_since_is_not_lost(presence: Presence, lost: list[str]) -> None:
     old, new = Client(), Client()
-    presence.heard(old, "g", "m")
-    presence.heard(new, "g", "m")
+    presence.note_request(old, "g", "m")
+    presence.note_request(new, "g", "m")
     old.leave()
     assert lost == []
     new.leave()
@@ -59,7 +59,7 @@ def test_a_connection_stands_for_the_member_that_was_heard_of_last(
 ) -> None:
     client = Client()
     for member_id in ("a", "b", "a", "b"):
-        presence.heard(client, "g", member_id)
+        presence.note_request(client, "g", member_id)
     client.leave()
     assert lost == ["b of g"]
 
@@ -67,7 +67,7 @@ def test_a_connection_stands_for_the_member_that_was_heard_of_last(
 def test_a_connection_that_has_ended_already(presence: Presence, lost: list[str]) -> None:
     client = Client()
     client.leave()
-    presence.heard(client, "g", "m")
+    presence.note_request(client, "g", "m")
     assert lost == ["m of g"]
 
 
@@ -103,7 +103,7 @@ def test_a_static_member_is_waited_for(fixture: GroupFixture) -> None:
 def test_a_group_or_member_that_is_not_there_any_more(fixture: GroupFixture) -> None:
     (member_id,) = fixture.stable("a")
     for group_id, client in (("another", Client()), (GROUP, Client())):
-        fixture.coordinator.heard(client, group_id, member_id)
+        fixture.coordinator.note_request(client, group_id, member_id)
         fixture.leave(member_id)
         client.leave()
 

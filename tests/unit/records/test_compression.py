@@ -21,8 +21,8 @@ from kcompat.records.compression import (
     Codec,
     compress,
     decompress,
+    fast_level,
     output_bound,
-    quick_level,
 )
 from kcompat.records.errors import RecordsDamaged
 from support.eventually import limit_s
@@ -186,8 +186,8 @@ def test_the_default_of_gzip_is_that_of_zlib() -> None:
 
 
 def test_gzip_is_quicker_for_what_is_sent_once() -> None:
-    assert quick_level(Codec.GZIP) == (None if find_spec("isal") else 4)
-    assert [quick_level(codec) for codec in CODECS[1:]] == [None] * 3
+    assert fast_level(Codec.GZIP) == (None if find_spec("isal") else 4)
+    assert [fast_level(codec) for codec in CODECS[1:]] == [None] * 3
 
 
 @pytest.mark.parametrize(

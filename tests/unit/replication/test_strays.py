@@ -313,4 +313,4 @@ async def test_a_disk_that_fails_keeps_what_cannot_be_put_away(
     broker.show()
     await broker.checked()
     assert broker.names == ["t-0"]
-    assert "t-0 cannot be put away" in caplog.text
+    assert "t-0 cannot be set aside" in caplog.text

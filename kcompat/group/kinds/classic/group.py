@@ -149,7 +149,7 @@ class ClassicGroup(ClassicMembers):
     # --- removal
 
     @property
-    def is_deserted(self) -> bool:
+    def is_unused(self) -> bool:
         return self.is_in(ClassicState.EMPTY) and not self.pending_members
 
     @property

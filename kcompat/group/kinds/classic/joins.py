@@ -67,7 +67,7 @@ def _join_in_place_of(
         return _refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     promise: Promise[JoinAnswer] = Promise()
 
-    def buried(transition: GroupTransition, error: ErrorCode) -> None:
+    def deleted(transition: GroupTransition, error: ErrorCode) -> None:
         if error != ErrorCode.NONE:
             transition.answer(promise, _refused(group_error(error), request.member_id))
             return
@@ -78,7 +78,7 @@ def _join_in_place_of(
             transition.answer(promise, outcome)
 
     group.write_tombstones(transition)
-    transition.then(buried)
+    transition.then(deleted)
     return promise
 
 

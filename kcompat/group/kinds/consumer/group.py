@@ -72,7 +72,7 @@ class ConsumerGroup(ConsumerMembers):
     def write_tombstones(self, transition: GroupTransition) -> None:
         for member_id in self.members.latest:
             sessions.cancel(transition, self.group_id, member_id)
-        RECORDS.bury_all(transition, self.group_id, self.members.latest, self.patterns.latest)
+        RECORDS.write_all_tombstones(transition, self.group_id, self.members.latest, self.patterns.latest)
 
     # --- descriptions
 

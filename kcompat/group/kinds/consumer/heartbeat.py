@@ -76,14 +76,14 @@ def go_on(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> Hea
     noted = progress.take_note(transition, group, before, after, request.may_describe)
     if isinstance(noted, Refusal):
         return noted
-    told = progress.go_on(transition, group, before, after, noted, request.owned, settings)
-    if isinstance(told, Refusal):
-        return told
-    sessions.keep_alive(transition, group.group_id, told.member_id, settings.session_timeout_ms)
+    updated = progress.go_on(transition, group, before, after, noted, request.owned, settings)
+    if isinstance(updated, Refusal):
+        return updated
+    sessions.keep_alive(transition, group.group_id, updated.member_id, settings.session_timeout_ms)
     interval = interval_ms(
         settings.heartbeat_interval_ms, group.header, noted.group_epoch, len(group.members), transition.now_ms
     )
-    return _answer(request, before, told, interval)
+    return _answer(request, before, updated, interval)
 
 
 def _group(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> ConsumerGroup | Refusal:
@@ -106,7 +106,7 @@ def _group(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> Co
 
 def _as_it_wants(member: ConsumerMember, request: ConsumerHeartbeatRequest) -> ConsumerMember:
     """Return the member with the fields of the request and without classic protocols."""
-    wishes: dict[str, object] = {
+    fields: dict[str, object] = {
         name: value
         for name, value in (
             ("instance_id", request.instance_id),
@@ -118,9 +118,9 @@ def _as_it_wants(member: ConsumerMember, request: ConsumerHeartbeatRequest) -> C
         if value is not None
     }
     if request.rebalance_timeout_ms != -1:
-        wishes["rebalance_timeout_ms"] = request.rebalance_timeout_ms
+        fields["rebalance_timeout_ms"] = request.rebalance_timeout_ms
     return replace(
-        member, **wishes, client_id=request.client_id, client_host=request.client_host, classic=None
+        member, **fields, client_id=request.client_id, client_host=request.client_host, classic=None
     )
 
 

@@ -80,7 +80,7 @@ def take_place(
 ) -> ConsumerMember:
     """Give a static member that returned under another member id the state of its former id."""
     member = replace(former, member_id=member_id, member_epoch=JOIN, previous_member_epoch=JOIN)
-    RECORDS.bury_member(transition, group.group_id, former.member_id)
+    RECORDS.write_member_tombstones(transition, group.group_id, former.member_id)
     RECORDS.write_member(transition, group.group_id, member)
     RECORDS.write_target(transition, group.group_id, member_id, group.target(former.member_id))
     RECORDS.write_current(transition, group.group_id, member)

@@ -18,7 +18,7 @@ from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.kinds.consumer.settings import ASSIGNORS
 from kcompat.group.kinds.consumer.subscriptions import PatternChange, topics_of
 from kcompat.group.modern.heartbeat import Refusal
-from kcompat.group.modern.target import assign, may_assign_again, news
+from kcompat.group.modern.target import assign, changed_targets, may_assign_again
 from kcompat.group.modern.topics import existing, existing_ids
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _group_epoch(
         epoch += 1
         RECORDS.write_epoch(transition, group.group_id, epoch, metadata_hash)
     if group.has_old_metadata:
-        RECORDS.bury_old_metadata(transition, group.group_id)
+        RECORDS.write_old_metadata_tombstone(transition, group.group_id)
     group.refreshed(epoch, topics, image)
     return epoch
 
@@ -153,7 +153,7 @@ def next_target(
     name = group.preferred_assignor(former, after)
     assignor = ASSIGNORS[name if name in settings.assignors else settings.assignors[0]]
     assigned = assign(assignor, spec)
-    for member_id, target in news(group.targets, assigned):
+    for member_id, target in changed_targets(group.targets, assigned):
         RECORDS.write_target(transition, group.group_id, member_id, target)
     RECORDS.write_target_epoch(transition, group.group_id, group_epoch, transition.now_ms)
     return group_epoch, assigned[after.member_id]

@@ -160,21 +160,21 @@ class ConsumerRecords(SubscribedRecords[ConsumerMember]):
             ),
         )
 
-    def bury_pattern(self, transition: GroupTransition, group_id: str, pattern: str) -> None:
+    def write_pattern_tombstone(self, transition: GroupTransition, group_id: str, pattern: str) -> None:
         """Write the tombstone of a pattern that no member subscribes to."""
         transition.write(ConsumerGroupRegularExpressionKey(group_id, pattern), None)
 
-    def bury_old_metadata(self, transition: GroupTransition, group_id: str) -> None:
+    def write_old_metadata_tombstone(self, transition: GroupTransition, group_id: str) -> None:
         """Write the tombstone of the topic metadata that Kafka before 4.1 wrote."""
         transition.write(ConsumerGroupPartitionMetadataKey(group_id), None)
 
-    def bury_all(
+    def write_all_tombstones(
         self, transition: GroupTransition, group_id: str, member_ids: Iterable[str], patterns: Iterable[str]
     ) -> None:
         """Write the tombstones of a whole group."""
         keys = [ConsumerGroupRegularExpressionKey(group_id, pattern) for pattern in patterns]
         others = [*keys, ConsumerGroupPartitionMetadataKey(group_id)]
-        self.bury_group(transition, group_id, member_ids, others)
+        self.write_group_tombstones(transition, group_id, member_ids, others)
 
 
 def _rows(epochs: Mapping[bytes, Mapping[int, int]]) -> list[_CurrentTopic]:

@@ -73,7 +73,7 @@ def _change(
 ) -> tuple[PatternChange, bool] | Refusal:
     """Check a changed pattern, and return whether it has to be matched with the topics first."""
     if old and group.pattern_subscribers[old] == 1:
-        RECORDS.bury_pattern(transition, group.group_id, old)
+        RECORDS.write_pattern_tombstone(transition, group.group_id, old)
     if not new:
         return PatternChange.RESOLVED, False
     if not group.pattern_subscribers[new]:

@@ -54,10 +54,10 @@ def fence(transition: GroupTransition, group: ConsumerMembers, members: Sequence
         return
     subscriptions = group.subscriptions()
     for member in members:
-        RECORDS.bury_member(transition, group.group_id, member.member_id)
+        RECORDS.write_member_tombstones(transition, group.group_id, member.member_id)
         subscriptions.count(member, -1)
     for pattern in sorted(group.patterns.latest.keys() - subscriptions.resolved.keys()):
-        RECORDS.bury_pattern(transition, group.group_id, pattern)
+        RECORDS.write_pattern_tombstone(transition, group.group_id, pattern)
     metadata_hash = transition.shard.hashes.of(subscriptions.topics(), transition.shard.image())
     RECORDS.write_epoch(transition, group.group_id, group.group_epoch + 1, metadata_hash)
     transition.once_appended(partial(_forget, group_id=group.group_id, members=members))

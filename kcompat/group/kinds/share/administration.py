@@ -104,7 +104,7 @@ def begin_to_alter(
             known = frozenset(index for index in of_topic if index < len(topic.partitions))
             topics[topic.topic_id] = TopicPartitions(name, known)
     if topics:
-        group.asked_ms.update(dict.fromkeys(topics, transition.now_ms))
+        group.requested_ms.update(dict.fromkeys(topics, transition.now_ms))
         RECORDS.write_initialization(transition, group_id, group.initialization.with_begun(topics))
     ids = {row.name: topic_id for topic_id, row in topics.items()}
     return OffsetChange(begin=Begin(group.group_epoch, topics), topic_ids=ids)
@@ -119,18 +119,18 @@ def completed(transition: GroupTransition, group_id: str, topics: Mapping[bytes,
     if not isinstance(group, Refusal):
         image = transition.shard.image()
         there = {topic_id: row for topic_id, row in topics.items() if image.topic_by_id(topic_id) is not None}
-        state = group.initialization.with_given_up(topics).with_completed(there)
+        state = group.initialization.without_initializing(topics).with_completed(there)
         RECORDS.write_initialization(transition, group_id, state)
 
 
-def given_up(transition: GroupTransition, group_id: str, topics: Mapping[bytes, TopicPartitions]) -> None:
+def failed(transition: GroupTransition, group_id: str, topics: Mapping[bytes, TopicPartitions]) -> None:
     """Record that the share coordinator did not initialize these share partitions; the next heartbeat
     requests it again.
     """
     group = find(transition.shard, group_id, ShareGroup)
     if isinstance(group, Refusal) or not group.initialization.initializing:
         return
-    RECORDS.write_initialization(transition, group_id, group.initialization.with_given_up(topics))
+    RECORDS.write_initialization(transition, group_id, group.initialization.without_initializing(topics))
 
 
 def forget_topics(transition: GroupTransition, gone: Collection[bytes]) -> None:

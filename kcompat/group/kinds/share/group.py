@@ -65,8 +65,8 @@ class ShareGroup(ShareMembers):
     # --- removal
 
     @property
-    def is_deserted(self) -> bool:
-        """False (`Group.is_deserted`) for a stored share group, which is kept until it is deleted."""
+    def is_unused(self) -> bool:
+        """False (`Group.is_unused`) for a stored share group, which is kept until it is deleted."""
         return not self.is_stored
 
     @property
@@ -77,7 +77,7 @@ class ShareGroup(ShareMembers):
         """Write the group's tombstones (`Group.write_tombstones`), after the share coordinator has deleted
         its state.
         """
-        RECORDS.bury_all(transition, self.group_id)
+        RECORDS.write_all_tombstones(transition, self.group_id)
 
     # --- descriptions
 
@@ -119,7 +119,7 @@ def _described(member: ShareMember) -> DescribedSharer:
 
 def fence(transition: GroupTransition, group: ShareMembers, member: ShareMember) -> None:
     """Remove a member, so that the group needs a new target assignment."""
-    RECORDS.bury_member(transition, group.group_id, member.member_id)
+    RECORDS.write_member_tombstones(transition, group.group_id, member.member_id)
     subscribers = Counter(group.subscribers)
     count_topics(subscribers, member.subscribed_topics, -1)
     metadata_hash = transition.shard.hashes.of(subscribers, transition.shard.image())

@@ -160,8 +160,8 @@ class ShareGroups:
         note = administration.completed
         refused = next((outcome for outcome in outcomes.values() if outcome.error), None)
         if refused is not None:
-            logger.warning("Share partitions of group %s were not begun: %s", group_id, refused.message)
-            note = administration.given_up
+            logger.warning("Share partitions of group %s were not initialized: %s", group_id, refused.message)
+            note = administration.failed
         self._groups.write(
             group_id, lambda transition: note(transition, group_id, begin.topics), _ignore_failure
         )

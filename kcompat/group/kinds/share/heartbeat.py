@@ -31,7 +31,7 @@ from kcompat.group.modern.heartbeat import (
 )
 from kcompat.group.modern.own_settings import settings_of
 from kcompat.group.modern.subscribed import count_topics
-from kcompat.group.modern.target import assign, may_assign_again, news
+from kcompat.group.modern.target import assign, changed_targets, may_assign_again
 from kcompat.group.modern.topics import existing, existing_ids
 
 if TYPE_CHECKING:
@@ -180,12 +180,12 @@ def _begin(transition: GroupTransition, group: ShareGroup, epoch: int, names: It
     there are none.
     """
     state, retry_ms = group.initialization, transition.shard.config.share.initialize_retry_interval_ms
-    asked = {
+    recent = {
         topic_id: row
         for topic_id, row in state.initializing.items()
-        if (since := group.asked_ms.get(topic_id)) is not None and transition.now_ms - since < retry_ms
+        if (since := group.requested_ms.get(topic_id)) is not None and transition.now_ms - since < retry_ms
     }
-    known = union(state.initialized, asked)
+    known = union(state.initialized, recent)
     topics: dict[bytes, TopicPartitions] = {}
     for topic in existing(transition.shard.image(), names):
         row = known.get(topic.topic_id)
@@ -194,7 +194,7 @@ def _begin(transition: GroupTransition, group: ShareGroup, epoch: int, names: It
             topics[topic.topic_id] = TopicPartitions(topic.name, missing)
     if not topics:
         return None
-    group.asked_ms.update(dict.fromkeys(topics, transition.now_ms))
+    group.requested_ms.update(dict.fromkeys(topics, transition.now_ms))
     RECORDS.write_initialization(transition, group.group_id, state.with_begun(topics))
     return Begin(epoch, topics)
 
@@ -211,7 +211,7 @@ def next_target(
         return group.assignment_epoch, group.target(member.member_id)
     members = {**dict(group.members.items()), member.member_id: member}
     assigned = assign(ASSIGNOR, _spec(group, members, transition.shard.image()))
-    for member_id, target in news(group.targets, assigned):
+    for member_id, target in changed_targets(group.targets, assigned):
         RECORDS.write_target(transition, group.group_id, member_id, target)
     RECORDS.write_target_epoch(transition, group.group_id, group_epoch, transition.now_ms)
     return group_epoch, assigned[member.member_id]

@@ -48,9 +48,9 @@ class Initialization(Struct, frozen=True):
         deleted.
         """
         begun = {topic_id: row for topic_id, row in topics.items() if topic_id not in self.deleting}
-        return replace(self.with_given_up(topics), initialized=union(self.initialized, begun))
+        return replace(self.without_initializing(topics), initialized=union(self.initialized, begun))
 
-    def with_given_up(self, topics: Mapping[bytes, TopicPartitions]) -> Initialization:
+    def without_initializing(self, topics: Mapping[bytes, TopicPartitions]) -> Initialization:
         """Return the initialization without these share partitions, which could not be initialized."""
         return replace(self, initializing=_without(self.initializing, topics))
 

@@ -60,7 +60,7 @@ class ShareMembers(SubscribedGroup[ShareMember]):
     def __init__(self, group_id: str, timeline: Timeline) -> None:
         super().__init__(group_id, timeline)
         self._initialization: TimelineDict[str, Initialization] = TimelineDict(timeline)
-        self.asked_ms: dict[bytes, int] = {}
+        self.requested_ms: dict[bytes, int] = {}
         """Time in ms at which the initialization of each topic's share partitions was last requested."""
 
     @property

@@ -113,9 +113,9 @@ class ShareRecords(SubscribedRecords[ShareMember]):
             ),
         )
 
-    def bury_all(self, transition: GroupTransition, group_id: str) -> None:
+    def write_all_tombstones(self, transition: GroupTransition, group_id: str) -> None:
         """Write the tombstones of a group without members."""
-        self.bury_group(transition, group_id, (), [ShareGroupStatePartitionMetadataKey(group_id)])
+        self.write_group_tombstones(transition, group_id, (), [ShareGroupStatePartitionMetadataKey(group_id)])
 
 
 def _rows(topics: Mapping[bytes, TopicPartitions]) -> list[_Partitions]:

@@ -83,7 +83,7 @@ class StreamsGroup(StreamsMembers):
 
     def write_tombstones(self, transition: GroupTransition) -> None:
         sessions.cancel_all(transition, self.group_id, self.members.latest)
-        RECORDS.bury_all(transition, self.group_id, self.members.latest)
+        RECORDS.write_all_tombstones(transition, self.group_id, self.members.latest)
 
     # --- descriptions
 

@@ -64,11 +64,11 @@ class InternalTopics:
         for result in results:
             if result.error is not ErrorCode.NONE:
                 reason = result.message or result.error.message
-                logger.warning("Topic %s of a streams application was not made: %s", result.name, reason)
+                logger.warning("Topic %s of a streams application was not created: %s", result.name, reason)
                 self._failures[result.name] = _Failure(reason, until_ms)
 
     def _failed(self, names: list[str], backoff_ms: int, fault: Exception) -> None:
-        logger.error("Topics of a streams application were not made", exc_info=fault)
+        logger.error("Topics of a streams application were not created", exc_info=fault)
         failed = [TopicResult(name, ErrorCode.UNKNOWN_SERVER_ERROR) for name in names]
         self._made(names, backoff_ms, failed)
 

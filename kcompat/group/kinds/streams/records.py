@@ -150,9 +150,11 @@ class StreamsRecords(ModernRecords[StreamsMember, Tasks]):
         rows = [_subtopology_row(each) for each in topology.subtopologies.values()]
         transition.write(StreamsGroupTopologyKey(group_id), _Topology(topology.epoch, rows))
 
-    def bury_all(self, transition: GroupTransition, group_id: str, member_ids: Iterable[str]) -> None:
+    def write_all_tombstones(
+        self, transition: GroupTransition, group_id: str, member_ids: Iterable[str]
+    ) -> None:
         """Write the tombstones of a whole group."""
-        self.bury_group(transition, group_id, member_ids)
+        self.write_group_tombstones(transition, group_id, member_ids)
         transition.write(StreamsGroupTopologyKey(group_id), None)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def fence(transition: GroupTransition, group: StreamsMembers, member: StreamsMember) -> None:
     """Remove a member: free its tasks, and raise the group epoch so that a new target is computed."""
-    RECORDS.bury_member(transition, group.group_id, member.member_id)
+    RECORDS.write_member_tombstones(transition, group.group_id, member.member_id)
     metadata_hash = group.header.metadata_hash
     RECORDS.write_epoch_on(transition, group.group_id, group.group_epoch + 1, metadata_hash, group.basis)
     transition.once_appended(partial(_cancel, group_id=group.group_id, member_id=member.member_id))

@@ -13,7 +13,7 @@ from kcompat.group.kinds.streams.sessions import delay_key
 from kcompat.group.kinds.streams.sticky import StreamsMemberSpec, StreamsSpec, TaskCount, assign
 from kcompat.group.kinds.streams.tasks import NO_TASKS, Tasks
 from kcompat.group.modern.own_settings import settings_of
-from kcompat.group.modern.target import may_assign_again, news
+from kcompat.group.modern.target import changed_targets, may_assign_again
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,7 +104,7 @@ def _write(
     targets = dict.fromkeys(members, NO_TASKS)
     if configured.is_ready:
         targets.update(assign(_spec(group, members, configured, assignment_configs)))
-    for member_id, target in news(group.targets, targets):
+    for member_id, target in changed_targets(group.targets, targets):
         RECORDS.write_target(transition, group.group_id, member_id, target)
     RECORDS.write_target_epoch(transition, group.group_id, group_epoch, transition.now_ms)
     return targets

@@ -188,7 +188,7 @@ def test_records_that_do_not_fit_end_it() -> None:
 
 def test_a_bug_costs_the_partition_that_met_it(caplog: pytest.LogCaptureFixture) -> None:
     class Broken(MemoryLog):
-        def heard(self, high_watermark: int, log_start_offset: int) -> None:
+        def update_bounds(self, high_watermark: int, log_start_offset: int) -> None:
             raise ZeroDivisionError
 
     pair = Pair(Broken(), MemoryLog(index=1), leads=[MemoryLog("0"), MemoryLog("0", index=1)])

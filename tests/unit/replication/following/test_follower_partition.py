@@ -44,7 +44,7 @@ def sent(*offsets: int, epoch: int = 3) -> memoryview:
 
 def test_it_takes_what_the_leader_sends(following: FollowerPartition, partition: Partition) -> None:
     assert following.append(sent(0, 1, 2), 3) == ErrorCode.NONE
-    following.heard(2, 1)
+    following.update_bounds(2, 1)
     assert (following.log_start_offset, following.log_end_offset, following.high_watermark) == (1, 3, 2)
     assert following.latest_epoch == 3
     assert following.end_offset_for_epoch(3) == (3, 3)
@@ -55,9 +55,9 @@ def test_the_high_watermark_goes_no_further_than_the_log_and_falls_only_with_it(
     following: FollowerPartition, partition: Partition
 ) -> None:
     following.append(sent(0, 1), 3)
-    following.heard(5, 0)
+    following.update_bounds(5, 0)
     assert following.high_watermark == 2
-    following.heard(1, 0)
+    following.update_bounds(1, 0)
     assert following.high_watermark == 2
     following.truncate_to(1)
     assert (following.high_watermark, following.log_end_offset) == (1, 1)
@@ -66,7 +66,7 @@ def test_the_high_watermark_goes_no_further_than_the_log_and_falls_only_with_it(
 
 def test_the_log_start_goes_no_further_than_the_high_watermark(following: FollowerPartition) -> None:
     following.append(sent(0, 1, 2), 3)
-    following.heard(1, 2)
+    following.update_bounds(1, 2)
     assert following.log_start_offset == 1
 
 
@@ -75,7 +75,7 @@ def test_consumers_read_what_is_committed(
 ) -> None:
     """KIP-392: those that know of it, in the epoch that this replica follows."""
     following.append(sent(0, 1, 2), 3)
-    following.heard(2, 0)
+    following.update_bounds(2, 0)
     old, new = PartitionReader(), PartitionReader(leader_only=False)
     assert partition.fetch(FetchSpec(0, 1000), old, 1000, True).error == ErrorCode.NOT_LEADER_OR_FOLLOWER
     found = partition.fetch(FetchSpec(0, 1000, leader_epoch=3), new, 1000, True)
@@ -104,7 +104,7 @@ def test_an_empty_log_starts_inside_a_batch_of_the_leader(following: FollowerPar
     records = [Record(at, 1000, None, b"v") for at in range(4)]
     batch = memoryview(build_batch(records, base_offset=3, leader_epoch=3))
     assert following.append(batch, 3) == ErrorCode.NONE
-    following.heard(7, 5)
+    following.update_bounds(7, 5)
     assert (following.log_start_offset, following.log_end_offset, following.high_watermark) == (5, 7, 7)
 
 
@@ -148,4 +148,4 @@ def test_a_failed_disk_is_said_even_where_nothing_is_to_be_written(
 ) -> None:
     partition.log.context.fault(OSError(errno.EIO, "Input/output error"))
     with pytest.raises(StorageError):
-        following.heard(0, 0)
+        following.update_bounds(0, 0)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcompat.replication.partition import Partition
 
 UNTIL_THEN = Role(leader=OTHER, leader_epoch=0, isr=(OTHER,), replicas=(ME, OTHER))
-NOBODY = Role(leader=NO_LEADER, leader_epoch=1, isr=(OTHER,), replicas=(ME, OTHER))
+NO_LEADER_ROLE = Role(leader=NO_LEADER, leader_epoch=1, isr=(OTHER,), replicas=(ME, OTHER))
 FOLLOWS = Role(leader=OTHER, leader_epoch=2, isr=(OTHER,), replicas=(ME, OTHER))
 LEADS = Role(leader=ME, leader_epoch=2, isr=(ME,), replicas=(ME, OTHER))
 FOUR = b"4" * 100
@@ -40,7 +40,7 @@ def with_a_hole(home: Path) -> tuple[MovesFixture, Partition]:
     fixture = MovesFixture(home)
     append(create(fixture, UNTIL_THEN), ONE, TWO, THREE, epoch=0)
     fixture.crash()
-    fixture, partition = after_the_power_cut(home, 1, NOBODY)
+    fixture, partition = after_the_power_cut(home, 1, NO_LEADER_ROLE)
     assert (partition.log.hole, partition.log.log_end_offset) == (1, 3)
     return fixture, partition
 
@@ -74,7 +74,7 @@ def test_a_hole_that_stays_does_not_hold_up_a_move(tmp_path: Path) -> None:
     fixture.stop()
 
 
-@pytest.mark.parametrize("roles", [(NOBODY, FOLLOWS), (FOLLOWS,)])
+@pytest.mark.parametrize("roles", [(NO_LEADER_ROLE, FOLLOWS), (FOLLOWS,)])
 def test_a_copy_that_was_begun_before_keeps_nothing_that_its_log_has_lost(
     tmp_path: Path, roles: tuple[Role, ...]
 ) -> None:

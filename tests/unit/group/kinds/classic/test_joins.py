@@ -129,7 +129,7 @@ def test_the_initial_delay_collects_members_and_grows_with_each(fixture: GroupFi
 def test_the_first_member_waits_for_others_that_are_known_to_come(fixture: GroupFixture) -> None:
     """Without a delay that is configured."""
     for _ in range(3):
-        fixture.coordinator.note_question(Client(), GROUP)
+        fixture.coordinator.note_find_coordinator(Client(), GROUP)
     first = fixture.join(client_id="a")
     fixture.clock.advance(WAIT_FOR_EXPECTED_MS - 1)
     second = fixture.join(client_id="b")
@@ -142,14 +142,14 @@ def test_the_first_member_waits_for_others_that_are_known_to_come(fixture: Group
 
 
 def test_the_first_member_waits_for_nobody_where_none_is_known_to_come(fixture: GroupFixture) -> None:
-    fixture.coordinator.note_question(Client(), GROUP)
-    fixture.coordinator.note_question(Client(), "another")
+    fixture.coordinator.note_find_coordinator(Client(), GROUP)
+    fixture.coordinator.note_find_coordinator(Client(), "another")
     assert fixture.join(client_id="a").value.generation == 1
 
 
 def test_a_member_that_gets_its_id_first_waits_for_the_others_with_it(fixture: GroupFixture) -> None:
     for _ in range(2):
-        fixture.coordinator.note_question(Client(), GROUP)
+        fixture.coordinator.note_find_coordinator(Client(), GROUP)
     handed_out = fixture.join(needs_member_id=True).value
     first = fixture.join(handed_out.member_id, needs_member_id=True)
     assert not first.done
