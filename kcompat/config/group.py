@@ -6,7 +6,7 @@ Kafka's counterpart: `GroupConfig`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -17,10 +17,17 @@ from kcompat.config.types import ConfigType
 from kcompat.config.validators import OneOf, Range
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from kcompat.config.attributes import BrokerKeys
     from kcompat.config.types import Value
+
+
+Bounds = tuple[int, int]
+"""Least and greatest value that a broker allows a group for a numeric config."""
+
+NO_BOUNDS: Final[Bounds] = (-(2**31), 2**31 - 1)
+"""Bounds of a config that the broker does not bound."""
 
 
 class GroupKey(Struct, frozen=True):
@@ -180,12 +187,22 @@ def effective(name: str, overrides: Mapping[str, str], config: BrokerKeys) -> Va
     if name not in overrides:
         return group_default(config, key)
     value = key.row.parse(overrides[name])
-    if isinstance(value, int):
-        if key.least is not None:
-            value = max(value, config.integer(key.least))
-        if key.most is not None:
-            value = min(value, config.integer(key.most))
-    return value
+    return clamped(value, group_bounds(name, config.integer)) if isinstance(value, int) else value
+
+
+def group_bounds(name: str, integer: Callable[[str], int]) -> Bounds:
+    """Return the bounds of a group config; `integer` returns the value of a broker key."""
+    key, (least, most) = GROUP_KEYS[name], NO_BOUNDS
+    return (
+        least if key.least is None else integer(key.least),
+        most if key.most is None else integer(key.most),
+    )
+
+
+def clamped(value: int, bounds: Bounds) -> int:
+    """Return the number within these bounds that is closest to `value`."""
+    least, most = bounds
+    return min(max(value, least), most)
 
 
 def check_group_overrides(overrides: Mapping[str, str], config: BrokerKeys) -> None:

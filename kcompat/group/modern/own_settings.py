@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from kcompat.cluster.config_entities import GROUPS
+from kcompat.config.group import clamped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from kcompat.cluster.image import ClusterImage
-
-INT_MAX = 2**31 - 1
-
-Bounds = tuple[int, int]
-"""Least and greatest value that a group may set for a config."""
+    from kcompat.config.group import Bounds
 
 C = TypeVar("C", bound="KindConfig")
 
@@ -31,18 +28,9 @@ def settings_of(image: ClusterImage, broker: C, group_id: str) -> C:
     return broker.of_group(image.configs(GROUPS, group_id))
 
 
-def bounds(get: Callable[[str], Any], kind: str, name: str) -> Bounds:
-    """Return the bounds that the broker sets for a group config; `kind` and `name` are parts of
-    Kafka's keys.
-    """
-    return get(f"group.{kind}.min.{name}"), get(f"group.{kind}.max.{name}")
-
-
 def own_numbers(own: Mapping[str, str], limits: Iterable[tuple[str, str, Bounds]]) -> dict[str, int]:
     """Return the numbers that a group has set, by field name, clamped to the broker's current bounds.
 
     `limits` has the key, the field name and the bounds of each number.
     """
-    return {
-        field: min(max(int(own[name]), least), most) for name, field, (least, most) in limits if name in own
-    }
+    return {field: clamped(int(own[name]), bounds) for name, field, bounds in limits if name in own}

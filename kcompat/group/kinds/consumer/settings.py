@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcompat.config.group import ASSIGNMENT_INTERVAL, HEARTBEAT_INTERVAL, SESSION_TIMEOUT
+from kcompat.config.group import (
+    ASSIGNMENT_INTERVAL,
+    HEARTBEAT_INTERVAL,
+    NO_BOUNDS,
+    SESSION_TIMEOUT,
+    Bounds,
+    group_bounds,
+)
 from kcompat.group.assignors.range import RangeAssignor
 from kcompat.group.assignors.uniform import UniformAssignor
-from kcompat.group.modern.own_settings import INT_MAX, own_numbers
+from kcompat.group.modern.own_settings import own_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -57,14 +64,13 @@ class ConsumerGroupConfig(Struct, frozen=True):
     heartbeat_interval_ms: int
     assignment_interval_ms: int
     """Minimum time in ms for which a target assignment is kept: the group's override, else 0."""
-    min_session_timeout_ms: int
-    max_session_timeout_ms: int
-    min_heartbeat_interval_ms: int
-    max_heartbeat_interval_ms: int
     max_size: int
     regex_refresh_interval_ms: int
     assignors: tuple[str, ...]
     migration: MigrationPolicy
+
+    session_timeout_bounds: Bounds
+    heartbeat_interval_bounds: Bounds
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> ConsumerGroupConfig:
@@ -73,14 +79,12 @@ class ConsumerGroupConfig(Struct, frozen=True):
             session_timeout_ms=get("group.consumer.session.timeout.ms"),
             heartbeat_interval_ms=get("group.consumer.heartbeat.interval.ms"),
             assignment_interval_ms=0,
-            min_session_timeout_ms=get("group.consumer.min.session.timeout.ms"),
-            max_session_timeout_ms=get("group.consumer.max.session.timeout.ms"),
-            min_heartbeat_interval_ms=get("group.consumer.min.heartbeat.interval.ms"),
-            max_heartbeat_interval_ms=get("group.consumer.max.heartbeat.interval.ms"),
             max_size=get("group.consumer.max.size"),
             regex_refresh_interval_ms=get("group.consumer.regex.refresh.interval.ms"),
             migration=MigrationPolicy(get("group.consumer.migration.policy").lower()),
             assignors=tuple(assignor_name(name) for name in get("group.consumer.assignors")),
+            session_timeout_bounds=group_bounds(SESSION_TIMEOUT, get),
+            heartbeat_interval_bounds=group_bounds(HEARTBEAT_INTERVAL, get),
         )
 
     def of_group(self, own: Mapping[str, str]) -> ConsumerGroupConfig:
@@ -89,12 +93,10 @@ class ConsumerGroupConfig(Struct, frozen=True):
         """
         if not own:
             return self
-        sessions = self.min_session_timeout_ms, self.max_session_timeout_ms
-        heartbeats = self.min_heartbeat_interval_ms, self.max_heartbeat_interval_ms
         limits = (
-            (SESSION_TIMEOUT, "session_timeout_ms", sessions),
-            (HEARTBEAT_INTERVAL, "heartbeat_interval_ms", heartbeats),
-            (ASSIGNMENT_INTERVAL, "assignment_interval_ms", (0, INT_MAX)),
+            (SESSION_TIMEOUT, "session_timeout_ms", self.session_timeout_bounds),
+            (HEARTBEAT_INTERVAL, "heartbeat_interval_ms", self.heartbeat_interval_bounds),
+            (ASSIGNMENT_INTERVAL, "assignment_interval_ms", NO_BOUNDS),
         )
         return replace(self, **own_numbers(own, limits))
 

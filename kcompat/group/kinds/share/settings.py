@@ -11,9 +11,11 @@ from kcompat.config.group import (
     SHARE_ASSIGNMENT_INTERVAL,
     SHARE_HEARTBEAT_INTERVAL,
     SHARE_SESSION_TIMEOUT,
+    Bounds,
+    group_bounds,
 )
 from kcompat.group.assignors.simple import SimpleAssignor
-from kcompat.group.modern.own_settings import Bounds, bounds, own_numbers
+from kcompat.group.modern.own_settings import own_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,9 +48,9 @@ class ShareGroupConfig(Struct, frozen=True):
             max_size=get("group.share.max.size"),
             assignment_interval_ms=get("group.share.assignment.interval.ms"),
             initialize_retry_interval_ms=get("group.share.initialize.retry.interval.ms"),
-            session_timeout_bounds=bounds(get, "share", "session.timeout.ms"),
-            heartbeat_interval_bounds=bounds(get, "share", "heartbeat.interval.ms"),
-            assignment_interval_bounds=bounds(get, "share", "assignment.interval.ms"),
+            session_timeout_bounds=group_bounds(SHARE_SESSION_TIMEOUT, get),
+            heartbeat_interval_bounds=group_bounds(SHARE_HEARTBEAT_INTERVAL, get),
+            assignment_interval_bounds=group_bounds(SHARE_ASSIGNMENT_INTERVAL, get),
         )
 
     def of_group(self, own: Mapping[str, str]) -> ShareGroupConfig:

@@ -8,13 +8,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcompat.config.group import (
+    NO_BOUNDS,
     STREAMS_ASSIGNMENT_INTERVAL,
     STREAMS_HEARTBEAT_INTERVAL,
     STREAMS_INITIAL_DELAY,
     STREAMS_SESSION_TIMEOUT,
     STREAMS_STANDBY_REPLICAS,
+    Bounds,
+    group_bounds,
 )
-from kcompat.group.modern.own_settings import INT_MAX, Bounds, bounds, own_numbers
+from kcompat.group.modern.own_settings import own_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,7 +39,7 @@ class StreamsGroupConfig(Struct, frozen=True):
     session_timeout_bounds: Bounds
     heartbeat_interval_bounds: Bounds
     assignment_interval_bounds: Bounds
-    max_standby_replicas: int
+    standby_replicas_bounds: Bounds
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> StreamsGroupConfig:
@@ -48,10 +51,10 @@ class StreamsGroupConfig(Struct, frozen=True):
             standby_replicas=get("group.streams.num.standby.replicas"),
             initial_delay_ms=get("group.streams.initial.rebalance.delay.ms"),
             assignment_interval_ms=get("group.streams.assignment.interval.ms"),
-            session_timeout_bounds=bounds(get, "streams", "session.timeout.ms"),
-            heartbeat_interval_bounds=bounds(get, "streams", "heartbeat.interval.ms"),
-            assignment_interval_bounds=bounds(get, "streams", "assignment.interval.ms"),
-            max_standby_replicas=get("group.streams.max.standby.replicas"),
+            session_timeout_bounds=group_bounds(STREAMS_SESSION_TIMEOUT, get),
+            heartbeat_interval_bounds=group_bounds(STREAMS_HEARTBEAT_INTERVAL, get),
+            assignment_interval_bounds=group_bounds(STREAMS_ASSIGNMENT_INTERVAL, get),
+            standby_replicas_bounds=group_bounds(STREAMS_STANDBY_REPLICAS, get),
         )
 
     def of_group(self, own: Mapping[str, str]) -> StreamsGroupConfig:
@@ -64,7 +67,7 @@ class StreamsGroupConfig(Struct, frozen=True):
             (STREAMS_SESSION_TIMEOUT, "session_timeout_ms", self.session_timeout_bounds),
             (STREAMS_HEARTBEAT_INTERVAL, "heartbeat_interval_ms", self.heartbeat_interval_bounds),
             (STREAMS_ASSIGNMENT_INTERVAL, "assignment_interval_ms", self.assignment_interval_bounds),
-            (STREAMS_STANDBY_REPLICAS, "standby_replicas", (0, self.max_standby_replicas)),
-            (STREAMS_INITIAL_DELAY, "initial_delay_ms", (0, INT_MAX)),
+            (STREAMS_STANDBY_REPLICAS, "standby_replicas", self.standby_replicas_bounds),
+            (STREAMS_INITIAL_DELAY, "initial_delay_ms", NO_BOUNDS),
         )
         return replace(self, **own_numbers(own, limits))
