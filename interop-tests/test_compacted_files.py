@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.log.config import LogConfig
 from kcompat.records.compression import Codec
 from support.compaction import CompactionHarness
+from support.default_settings import log_settings
 from support.log_tools import what_kafka_finds_wrong, what_we_find_wrong
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def wrong_but_for_gaps(directory: Path) -> list[str]:
 @pytest.mark.parametrize("seed", range(3))
 def test_kafkas_tool_finds_nothing_wrong(tmp_path: Path, seed: int) -> None:
     choice = random.Random(seed)
-    config = LogConfig(
+    config = log_settings(
         segment_bytes=3000,
         index_interval_bytes=choice.choice([0, 300]),
         delete_retention_ms=150,

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.leaves_damage("to see whether it is found")
 TESTS = """
 import pytest
-from kcompat.log.config import LogConfig
 from support.compaction import CompactionHarness
+from support.default_settings import log_settings
 
 
 def left(directory):
-    log = CompactionHarness(directory, LogConfig(cleanup_policy=frozenset({"compact"})))
+    log = CompactionHarness(directory, log_settings(cleanup_policy=frozenset({"compact"})))
     for key in (b"a", b"b", b"b"):
         log.put((key, b"value"))
     log.roll()

@@ -11,7 +11,6 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kcompat.log.append import BY_COORDINATOR, WITHOUT_PROOF
-from kcompat.log.config import LogConfig
 from kcompat.log.loader import create_log, open_log
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.compression import Codec
@@ -19,6 +18,7 @@ from kcompat.records.control import ControlType, EndTransactionMarker, build_mar
 from kcompat.records.record import Record
 from real_kafka import RealKafka
 from support.compaction import CompactionHarness
+from support.default_settings import log_settings
 from support.eventually import eventually
 from support.kcompat_broker import KcompatBroker
 from support.log_tools import dump_log_segments, files_in, what_kafka_finds_wrong, what_we_find_wrong
@@ -37,7 +37,7 @@ SEGMENTS = {"segment.bytes": "20000", "index.interval.bytes": "500", "file.delet
 
 def test_kafkas_tool_reads_our_files(tmp_path: Path) -> None:
     directory = tmp_path / "t-0"
-    config = LogConfig(segment_bytes=20_000, index_interval_bytes=500)
+    config = log_settings(segment_bytes=20_000, index_interval_bytes=500)
     log = create_log(directory, "t", 0, config, topic_id=bytes(range(16)), now_ms=0)
     for number in range(COUNT):
         records = [Record(0, 1000 + number, b"k", b"v" * 120, ())]
@@ -84,7 +84,7 @@ def test_our_log_reads_kafkas_files(tmp_path: Path, end: str) -> None:
         getattr(kafka, end)()
         directory = tmp_path / "t-0"
         shutil.copytree(kafka.home / "data" / "t-0", directory)
-    log = open_log(directory, "t", 0, LogConfig(), now_ms=0, clean=end == "stop")
+    log = open_log(directory, "t", 0, log_settings(), now_ms=0, clean=end == "stop")
     log.check_invariants()
     assert log.log_end_offset == COUNT
     assert log.epochs.cache.latest == 0
@@ -181,7 +181,7 @@ def test_nothing_is_wrong_in_what_kafka_leaves(end: str) -> None:
 @pytest.mark.parametrize(("suffix", "byte"), [(".log", 3000), (".index", 15), (".timeindex", 11)])
 def test_the_judges_notice_a_flipped_bit(tmp_path: Path, suffix: str, byte: int) -> None:
     log = create_log(
-        tmp_path / "t-0", "t", 0, LogConfig(index_interval_bytes=500), topic_id=bytes(16), now_ms=0
+        tmp_path / "t-0", "t", 0, log_settings(index_interval_bytes=500), topic_id=bytes(16), now_ms=0
     )
     for number in range(COUNT):
         batch = memoryview(build_batch([Record(0, 1000 + number, b"k", b"v" * 120, ())]))
@@ -199,7 +199,7 @@ def test_the_judges_notice_a_flipped_bit(tmp_path: Path, suffix: str, byte: int)
 
 @pytest.mark.leaves_gaps("compacted")
 def test_nothing_is_wrong_in_a_compacted_log_but_gaps(tmp_path: Path) -> None:
-    config = LogConfig(segment_bytes=3000, index_interval_bytes=200, cleanup_policy=frozenset({"compact"}))
+    config = log_settings(segment_bytes=3000, index_interval_bytes=200, cleanup_policy=frozenset({"compact"}))
     harness = CompactionHarness(tmp_path, config)
     cleaned = 0
     for number in range(COUNT):

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kcompat.log.config import LogConfig
 from kcompat.records.batch import build_batch, read_records
 from kcompat.records.compression import Codec
 from kcompat.records.down_convert import down_convert
 from kcompat.records.message_set import LEGACY_CODECS, read_messages
 from kcompat.records.record import Record
 from kcompat.records.up_convert import accept_old
+from support.default_settings import log_settings
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -78,7 +78,7 @@ def test_we_read_what_they_write(library: str, records: list[Record], kind: tupl
     data = bytes(builder.build())
     ours = [(m.offset, m.timestamp if magic else None, m.key, m.value) for m in read_messages(data)]
     assert ours == read_with(READERS[library], data) == fields(records, magic)
-    outcome = accept_old(memoryview(data), LogConfig(), None, 0)
+    outcome = accept_old(memoryview(data), log_settings(), None, 0)
     assert isinstance(outcome, tuple)
     stored = [(r.offset, r.timestamp if magic else None, r.key, r.value) for r in read_records(outcome[0])]
     assert (stored, outcome[1].codec) == (fields(records, magic), codec)

@@ -1,4 +1,4 @@
-"""The settings of a log and of the log cleaner, with Kafka's defaults (LogConfig, CleanerConfig)."""
+"""The settings of a log and of the log cleaner."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from zlib import crc32
 
 import msgspec
 
-from kcompat.records.compression import DEFAULT_LEVELS, Codec, Compression
+from kcompat.records.compression import Codec, Compression
 
 MAX_LONG = 2**63 - 1
 
@@ -18,31 +18,31 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     Properties that every produced batch needs are computed once and cached beside the fields (`dict`).
     """
 
-    segment_bytes: int = 1 << 30
-    segment_ms: int = 604_800_000
-    segment_jitter_ms: int = 0
-    segment_index_bytes: int = 10 << 20
-    index_interval_bytes: int = 4096
-    retention_ms: int = 604_800_000
-    retention_bytes: int = -1
-    file_delete_delay_ms: int = 60_000
-    max_message_bytes: int = 1_048_588
-    cleanup_policy: frozenset[str] = frozenset({"delete"})
-    flush_messages: int = MAX_LONG
-    flush_ms: int = MAX_LONG
-    timestamp_type: str = "CreateTime"
-    compression_type: str = "producer"
-    compression_gzip_level: int = DEFAULT_LEVELS[Codec.GZIP]
-    compression_lz4_level: int = DEFAULT_LEVELS[Codec.LZ4]
-    compression_zstd_level: int = DEFAULT_LEVELS[Codec.ZSTD]
-    preallocate: bool = False
-    min_compaction_lag_ms: int = 0
-    max_compaction_lag_ms: int = MAX_LONG
-    delete_retention_ms: int = 86_400_000
-    min_cleanable_dirty_ratio: float = 0.5
-    message_downconversion_enable: bool = True
-    message_timestamp_before_max_ms: int = MAX_LONG
-    message_timestamp_after_max_ms: int = MAX_LONG
+    segment_bytes: int
+    segment_ms: int
+    segment_jitter_ms: int
+    segment_index_bytes: int
+    index_interval_bytes: int
+    retention_ms: int
+    retention_bytes: int
+    file_delete_delay_ms: int
+    max_message_bytes: int
+    cleanup_policy: frozenset[str]
+    flush_messages: int
+    flush_ms: int
+    timestamp_type: str
+    compression_type: str
+    compression_gzip_level: int
+    compression_lz4_level: int
+    compression_zstd_level: int
+    preallocate: bool
+    min_compaction_lag_ms: int
+    max_compaction_lag_ms: int
+    delete_retention_ms: int
+    min_cleanable_dirty_ratio: float
+    message_downconversion_enable: bool
+    message_timestamp_before_max_ms: int
+    message_timestamp_after_max_ms: int
 
     @cached_property
     def compacts(self) -> bool:
@@ -101,9 +101,9 @@ class CleanerConfig(msgspec.Struct, frozen=True, kw_only=True):
     All cleaner threads share the buffer and the rate.
     """
 
-    enabled: bool = True
-    threads: int = 1
-    backoff_ms: int = 15_000
-    dedupe_buffer_bytes: int = 128 << 20
-    load_factor: float = 0.9
-    bytes_per_second: float = 1.7976931348623157e308
+    enabled: bool
+    threads: int
+    backoff_ms: int
+    dedupe_buffer_bytes: int
+    load_factor: float
+    bytes_per_second: float

@@ -17,7 +17,6 @@ import pytest
 
 from kcompat.log.cleaner.job import Finished
 from kcompat.log.cleaner.runners import ProcessRunner
-from kcompat.log.config import CleanerConfig, LogConfig
 from kcompat.log.context import LogContext
 from kcompat.log.files import Files
 from kcompat.log.loader import open_log
@@ -25,6 +24,7 @@ from kcompat.records.batch import iter_headers, read_records
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, read_marker
 from support.compaction import CompactionHarness
+from support.default_settings import cleaner_settings, log_settings
 from support.faulty_files import Crash, CrashingFiles
 
 if TYPE_CHECKING:
@@ -69,14 +69,14 @@ class Workload:
 
     def __init__(self, seed: int, directory: Path) -> None:
         self.random = choice = random.Random(seed)
-        self.config = LogConfig(
+        self.config = log_settings(
             segment_bytes=choice.choice([600, 1200, 3000]),
             index_interval_bytes=choice.choice([0, 200, 4096]),
             delete_retention_ms=DELETE_RETENTION_MS,
             cleanup_policy=frozenset({"compact"}),
             timestamp_type=choice.choice(["CreateTime", "CreateTime", "LogAppendTime"]),
         )
-        self.cleaner = CleanerConfig(
+        self.cleaner = cleaner_settings(
             dedupe_buffer_bytes=choice.choice([24 * 5, 24 * 30, 1 << 16]), load_factor=0.9
         )
         directory.mkdir()
@@ -381,7 +381,7 @@ def _crash(workload: Workload, target: Path, steps: int) -> bool:
     workload.harness.log, kept = log, workload.harness.log
     try:
         workload.harness.clean(
-            workload.clean_offset, workload.now_ms, CleanerConfig(dedupe_buffer_bytes=1 << 16)
+            workload.clean_offset, workload.now_ms, cleaner_settings(dedupe_buffer_bytes=1 << 16)
         )
     except Crash:
         return True

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kcompat.log.config import LogConfig
 from kcompat.records import _conversion_python as python
 from kcompat.records import down_convert, up_convert
 from kcompat.records.batch import build_batch, frame_body
@@ -18,12 +17,14 @@ from kcompat.records.conversion import encode_wrapper
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.message_set import LEGACY_CODECS, encode_message
 from kcompat.records.record import Record, append_varint, encode_records
+from support.default_settings import log_settings
 from support.fuzzing import exact, examples
 from support.record_strategies import clipped
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from kcompat.log.config import LogConfig
     from kcompat.records.compression import Codec
     from kcompat.records.validate import Refusal
 
@@ -179,7 +180,7 @@ def test_both_convert_a_batch_down_alike(
 
 
 TOPICS = st.builds(
-    LogConfig,
+    log_settings,
     cleanup_policy=st.sampled_from([frozenset({"delete"}), frozenset({"delete"}), frozenset({"compact"})]),
     timestamp_type=st.sampled_from(["CreateTime", "CreateTime", "LogAppendTime"]),
     message_timestamp_before_max_ms=st.sampled_from([2**63 - 1, 10]),

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kcompat.log.config import LogConfig
 from kcompat.log.files import Files
 from kcompat.log.names import LOG
 from kcompat.log.scan import walk
@@ -17,6 +16,7 @@ from kcompat.records.batch import build_batch
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record
+from support.default_settings import log_settings
 from support.log_harness import LAST_EPOCH, LogHarness
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def state_of(harness: LogHarness) -> tuple[object, ...]:
 def test_together_is_as_one_by_one(
     batches: list[bytes], segment_bytes: int, index_bytes: int, interval: int, segment_ms: int, torn: int
 ) -> None:
-    config = LogConfig(
+    config = log_settings(
         segment_bytes=segment_bytes,
         segment_index_bytes=index_bytes,
         index_interval_bytes=interval,
@@ -154,7 +154,7 @@ def test_together_is_as_one_by_one(
 def test_a_segment_is_written_to_once(batches: list[bytes]) -> None:
     with tempfile.TemporaryDirectory() as home:
         files = CountingFiles()
-        harness = LogHarness(Path(home), LogConfig(segment_bytes=1 << 20), files)
+        harness = LogHarness(Path(home), log_settings(segment_bytes=1 << 20), files)
         assert not harness.log.append_as_follower(
             memoryview(b"".join(batches)), leader_epoch=LAST_EPOCH, now_ms=1000
         ).error

@@ -12,12 +12,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kcompat.log.config import LogConfig
 from kcompat.log.context import LogContext
 from kcompat.log.durability import NONE_WAITS
 from kcompat.log.files import Files
 from kcompat.log.loader import create_log
 from kcompat.records.batch import read_header
+from support.default_settings import log_settings
 from support.log_harness import make_batch
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class FlushedLog(RuleBasedStateMachine):
         self.home = Path(tempfile.mkdtemp(prefix="kcompat-"))
         self.device = Device()
         self.threads = Threads(str(self.home), self.device)
-        config = LogConfig(segment_bytes=segment_bytes, flush_messages=1)
+        config = log_settings(segment_bytes=segment_bytes, flush_messages=1)
         self.log = create_log(
             self.home / "t-0", "t", 0, config, topic_id=bytes(16), now_ms=0, context=self.threads
         )

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kcompat.log.config import LogConfig
 from kcompat.log.names import LOG, segment_name
 from kcompat.records.batch import iter_headers
+from support.default_settings import log_settings
 from support.log_harness import LogHarness, make_batch
 
 
@@ -39,7 +39,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @initialize(segment_bytes=st.sampled_from([300, 600, 2000]), interval=st.sampled_from([0, 100, 4096]))
     def create(self, segment_bytes: int, interval: int) -> None:
-        config = LogConfig(
+        config = log_settings(
             segment_bytes=segment_bytes, index_interval_bytes=interval, retention_ms=-1, retention_bytes=1500
         )
         self.harness = LogHarness(self.directory, config)

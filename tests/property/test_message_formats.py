@@ -5,7 +5,6 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kcompat.log.config import LogConfig
 from kcompat.records.batch import build_batch, crc_matches, read_records
 from kcompat.records.compression import Codec
 from kcompat.records.down_convert import down_convert
@@ -15,6 +14,7 @@ from kcompat.records.message_set import LEGACY_CODECS, read_messages
 from kcompat.records.record import Record
 from kcompat.records.up_convert import accept_old
 from kcompat.records.validate import Refusal
+from support.default_settings import log_settings
 
 NULLABLE = st.none() | st.binary(max_size=200)
 RECORDS = st.lists(
@@ -41,7 +41,7 @@ def old_form(batch: bytearray, magic: int, first_offset: int = 0) -> bytes:
 @settings(deadline=None)
 def test_down_and_up_again(records: list[Record], codec: Codec, magic: int, base: int) -> None:
     data = old_form(build_batch(records, codec=codec, base_offset=base), magic)
-    outcome = accept_old(memoryview(data), LogConfig(), None, 0)
+    outcome = accept_old(memoryview(data), log_settings(), None, 0)
     assert isinstance(outcome, tuple)
     assert outcome[1].codec == codec
     assert crc_matches(outcome[0], 0, len(outcome[0]))
@@ -70,14 +70,14 @@ def test_damage_is_refused_and_never_more(
     for _ in range(5):
         at = random.randrange(len(data))  # type: ignore[attr-defined]
         data[at] = random.randrange(256)  # type: ignore[attr-defined]
-        outcome = accept_old(memoryview(data), LogConfig(), None, 0)
+        outcome = accept_old(memoryview(data), log_settings(), None, 0)
         if outcome is not None and not isinstance(outcome, Refusal):
             assert len(list(read_records(outcome[0]))) == outcome[1].record_count
 
 
 @given(st.binary(max_size=300))
 def test_garbage_is_refused(data: bytes) -> None:
-    outcome = accept_old(memoryview(bytearray(data)), LogConfig(), None, 0)
+    outcome = accept_old(memoryview(bytearray(data)), log_settings(), None, 0)
     assert outcome is None or isinstance(outcome, Refusal)
 
 

@@ -17,7 +17,6 @@ from kcompat.cluster.znodes import (
     encode_partition_state,
     partition_state_path,
 )
-from kcompat.log.config import LogConfig
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
@@ -26,6 +25,7 @@ from kcompat.replication.leading.leader import IsrRule, Leader
 from kcompat.replication.role import Follower
 from kcompat.store.interface import ANY_VERSION, Check, SetData
 from support.cluster_story import TOPIC, StoryError, tell
+from support.default_settings import log_settings
 from support.recorded_files import memory_directory
 
 if TYPE_CHECKING:
@@ -331,7 +331,7 @@ def hold_what_others_have(cluster: VirtualCluster) -> bool:
         topic, logs = cluster.store.topics()[TOPIC], node.parts.storage.logs
         for index, replicas in enumerate(topic.replicas):
             if broker_id not in replicas and logs.get(TOPIC, index) is None:
-                log = logs.create(TOPIC, index, topic.topic_id, LogConfig())
+                log = logs.create(TOPIC, index, topic.topic_id, log_settings())
                 batch = memoryview(build_batch([Record(0, 1, None, b"left")]))
                 return log.append_as_leader(batch, read_header(batch), 10**6, 0).error == 0
     return False

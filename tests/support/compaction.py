@@ -9,10 +9,10 @@ from kcompat.log.cleaner.cleaner import make_job
 from kcompat.log.cleaner.job import Damaged, Failed, Finished, GroupCleaned
 from kcompat.log.cleaner.run import run
 from kcompat.log.cleaner.selection import assess
-from kcompat.log.config import CleanerConfig
 from kcompat.records.batch import build_batch, read_header, read_records
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.record import Record
+from support.default_settings import cleaner_settings
 from support.log_harness import LogHarness
 
 if TYPE_CHECKING:
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
     from kcompat.log.append import AppendResult
     from kcompat.log.cleaner.job import CleanJob, Report
+    from kcompat.log.config import CleanerConfig
     from kcompat.records.batch import BatchHeader
     from kcompat.records.compression import Codec
 
 Pair = tuple[bytes | None, bytes | None]
-CLEANER = CleanerConfig(dedupe_buffer_bytes=1 << 20)
+CLEANER = cleaner_settings(dedupe_buffer_bytes=1 << 20)
 
 
 class CompactionHarness(LogHarness):

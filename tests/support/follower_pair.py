@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
-from kcompat.replication.following.fetch_state import FetcherConfig
 from kcompat.replication.following.fetcher import Fetcher
+from support.default_settings import fetcher_settings
 from support.replica_logs import TOPIC_ID, MemoryLeader, MemoryLog
 
 if TYPE_CHECKING:
     from kcompat.protocol.message import Message
+    from kcompat.replication.following.fetch_state import FetcherConfig
 
 ME, EPOCH, NOW = 2, 9, 1000
 BROKER_EPOCH = 55
@@ -22,7 +23,7 @@ class Pair:
     def __init__(self, *logs: MemoryLog, leads: list[MemoryLog], config: FetcherConfig | None = None) -> None:
         self.logs = logs
         self.leader = MemoryLeader(EPOCH, *leads)
-        self.fetcher = Fetcher(ME, lambda: BROKER_EPOCH, config or FetcherConfig())
+        self.fetcher = Fetcher(ME, lambda: BROKER_EPOCH, config or fetcher_settings())
         self.now_ms = NOW
         for log in logs:
             self.fetcher.follow(log, EPOCH)

@@ -9,10 +9,10 @@ from kcompat.log.append import WITHOUT_PROOF
 from kcompat.log.cleaner.cleaner import LogCleaner
 from kcompat.log.cleaner.job import Interrupted
 from kcompat.log.cleaner.runners import StepRunner
-from kcompat.log.config import CleanerConfig, LogConfig
 from kcompat.log.files import Files
 from kcompat.records.batch import build_batch, read_header, read_records
 from kcompat.records.record import Record
+from support.default_settings import cleaner_settings, log_settings
 from support.log_manager import log_manager
 from support.virtual_clock import VirtualClock
 
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kcompat.log.cleaner.job import CleanJob, Report
+    from kcompat.log.config import LogConfig
     from kcompat.log.files import Readable
     from kcompat.log.log import Log
 
-COMPACT = LogConfig(cleanup_policy=frozenset({"compact"}), file_delete_delay_ms=0)
+COMPACT = log_settings(cleanup_policy=frozenset({"compact"}), file_delete_delay_ms=0)
 BACKOFF_MS = 15_000
 
 
@@ -51,7 +52,7 @@ class CleanerFixture:
         self.path, self.paths = paths[0], paths
         self.files = FullDisk()
         self.clock = VirtualClock()
-        self.config = CleanerConfig()
+        self.config = cleaner_settings()
         self.stable: dict[str, int] = {}
         self.jobs: list[CleanJob] = []
         self.kills = 0

@@ -5,20 +5,21 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcompat.cluster.control_requests import Role
 from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
-from kcompat.log.config import LogConfig
 from kcompat.log.files import FILES
 from kcompat.log.manager import LogManager
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, iter_headers, read_header, read_records
 from kcompat.records.record import Record
-from kcompat.replication.following.fetch_state import FetcherConfig
-from kcompat.replication.moving.moves import Moves, MovesConfig
+from kcompat.replication.moving.moves import Moves, moves_config
 from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.replication.storage_config import log_config
+from support.default_settings import fetcher_settings, log_settings
 from support.storage_workers import EagerWorker
 from support.virtual_clock import VirtualClock
 
@@ -66,13 +67,14 @@ class MovesFixture:
         self.logs = LogManager(
             [self.a, self.b, self.c], self.clock, files, lambda _name, _threads: thread, Random(seed)
         )
-        self.logs.open(ME, "cluster", LogConfig())
+        self.logs.open(ME, "cluster", log_settings())
         self.cluster = MetadataCache("cluster")
         self.replicas = ReplicaManager(ME, self.clock, self.cluster)
-        self._config = MovesConfig(
-            FetcherConfig(partition_max_bytes=ONE_BATCH, behind_max_bytes=ONE_BATCH),
-            copiers,
-            bytes_per_second,
+        self._config = replace(
+            moves_config(BrokerConfig()),
+            fetcher=fetcher_settings(partition_max_bytes=ONE_BATCH, behind_max_bytes=ONE_BATCH),
+            copiers=copiers,
+            bytes_per_second=bytes_per_second,
         )
         self.moves = Moves(ME, self.logs, self.replicas, self.clock, self._config)
         self.replicas.add_fetcher(self.moves)
@@ -93,7 +95,7 @@ class MovesFixture:
 
     def allow(self, bytes_per_second: int) -> None:
         """Limit the moves anew; those that were held go on within a second."""
-        self._config = MovesConfig(self._config.fetcher, self._config.copiers, bytes_per_second)
+        self._config = replace(self._config, bytes_per_second=bytes_per_second)
         self.moves.configure(self._config)
         self.clock.advance(1000)
 

@@ -15,12 +15,12 @@ from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.messages.fetch import FetchResponse
 from kcompat.records.batch import iter_headers, read_records
-from kcompat.replication.following.fetch_state import FetcherConfig
-from kcompat.replication.following.fetcher_manager import FetcherManager, FetcherManagerConfig
+from kcompat.replication.following.fetcher_manager import FetcherManager
 from kcompat.replication.leading.isr_proposals import IsrProposals
 from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.replication.waiting.fetch_session import FetchSessions
 from support.asking import context_of, services_of
+from support.default_settings import fetcher_manager_settings, fetcher_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ def records_of(log: Log) -> list[tuple[int, int, bytes]]:
     ]
 
 
-FETCHING = FetcherManagerConfig(FetcherConfig(partition_max_bytes=200, behind_max_bytes=400))
+FETCHING = fetcher_manager_settings(fetcher=fetcher_settings(partition_max_bytes=200, behind_max_bytes=400))
 """Some batches at a time: who is behind has to ask more than once."""
 
 

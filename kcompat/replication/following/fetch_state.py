@@ -28,19 +28,19 @@ The fixed work of a fetch is about as much as that for 1 MiB of records.
 """
 
 
-class FetcherConfig(Struct, frozen=True):
+class FetcherConfig(Struct, frozen=True, kw_only=True):
     """Limits of fetches (`replica.fetch.*`); times in ms."""
 
-    max_wait_ms: int = 500
-    min_bytes: int = 1
-    partition_max_bytes: int = 1 << 20
-    behind_max_bytes: int = BEHIND_MAX_BYTES
+    max_wait_ms: int
+    min_bytes: int
+    partition_max_bytes: int
+    behind_max_bytes: int
     """Maximum bytes, in place of `partition_max_bytes`, for a partition that is behind the leader's high
     watermark.
     """
-    response_max_bytes: int = 10 << 20
-    backoff_ms: int = 1000
-    truncates_on_fetch: bool = True
+    response_max_bytes: int
+    backoff_ms: int
+    truncates_on_fetch: bool
     """Whether leaders detect divergent logs in Fetch: true from `inter.broker.protocol.version` 2.7 on."""
 
 

@@ -35,13 +35,13 @@ FIRST_WITH_DIVERGING_EPOCHS: Final = release("2.7-IV1")
 """First `inter.broker.protocol.version` with which leaders detect divergent logs in Fetch (KIP-595)."""
 
 
-class FetcherManagerConfig(Struct, frozen=True):
+class FetcherManagerConfig(Struct, frozen=True, kw_only=True):
     """Limits on the fetches from other brokers."""
 
-    fetcher: FetcherConfig = FetcherConfig()
-    fetchers: int = 1
+    fetcher: FetcherConfig
+    fetchers: int
     """Number of fetchers for each leader (`num.replica.fetchers`)."""
-    timeout_ms: int = 30_000
+    timeout_ms: int
     """Time in ms for a response, in addition to the wait of a fetch (`replica.socket.timeout.ms`)."""
 
 

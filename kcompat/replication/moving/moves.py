@@ -33,7 +33,7 @@ from kcompat.replication.following.fetcher import Fetcher
 from kcompat.replication.following.fetcher_connection import FetcherConnection
 from kcompat.replication.moving.future_replica import FutureReplica
 from kcompat.replication.moving.local_leader import LocalLeader
-from kcompat.replication.throttle import NO_LIMIT, ReplicationThrottle
+from kcompat.replication.throttle import ReplicationThrottle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,17 +48,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class MovesConfig(Struct, frozen=True):
+class MovesConfig(Struct, frozen=True, kw_only=True):
     """Limits on the number and the rate of moves."""
 
-    fetcher: FetcherConfig = FetcherConfig()
-    copiers: int = 1
+    fetcher: FetcherConfig
+    copiers: int
     """Number of moves that run at a time (`num.replica.alter.log.dirs.threads`)."""
-    bytes_per_second: int = NO_LIMIT
+    bytes_per_second: int
     """Limit on the bytes per second of all moves together (`replica.alter.log.dirs.io.max.bytes.per.second`).
     """
-    samples: int = 11
-    sample_ms: int = 1000
+    samples: int
+    sample_ms: int
 
 
 class Moves:
@@ -246,9 +246,13 @@ def moves_config(broker: BrokerConfig) -> MovesConfig:
     partition_max_bytes = broker.integer("replica.fetch.max.bytes")
     return MovesConfig(
         fetcher=FetcherConfig(
+            max_wait_ms=0,  # the log on this broker answers at once
+            min_bytes=broker.integer("replica.fetch.min.bytes"),
             partition_max_bytes=partition_max_bytes,
             behind_max_bytes=partition_max_bytes,  # one thread reads and writes, and serves others between
+            response_max_bytes=broker.integer("replica.fetch.response.max.bytes"),
             backoff_ms=broker.integer("replica.fetch.backoff.ms"),
+            truncates_on_fetch=True,
         ),
         copiers=len(broker.log_dirs)
         if copiers is None

@@ -8,12 +8,12 @@ import pytest
 
 from kcompat.api import describe_log_dirs
 from kcompat.cluster.metadata_cache import MetadataCache
-from kcompat.log.config import LogConfig
 from kcompat.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
 from support.asking import Denying, ask, services_of
+from support.default_settings import log_settings
 from support.log_manager import log_manager
 from support.virtual_clock import VirtualClock
 
@@ -31,9 +31,9 @@ def services(tmp_path: Path) -> Iterator[Services]:
     """Two directories with a partition of t in each."""
     clock = VirtualClock()
     logs = log_manager([tmp_path / "a", tmp_path / "b"], clock)
-    logs.open(1, "cluster", LogConfig())
+    logs.open(1, "cluster", log_settings())
     for index in range(2):
-        logs.create("t", index, bytes(16), LogConfig())
+        logs.create("t", index, bytes(16), log_settings())
     yield services_of(logs=logs, replicas=ReplicaManager(1, clock, MetadataCache("cluster")))
     logs.close()
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat.log.config import LogConfig
+from support.default_settings import log_settings
 from support.log_harness import LogHarness
 
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def harness(tmp_path: Path) -> LogHarness:
-    return LogHarness(tmp_path, LogConfig(segment_bytes=1 << 20))
+    return LogHarness(tmp_path, log_settings(segment_bytes=1 << 20))
 
 
 @pytest.fixture
 def make_harness(tmp_path: Path) -> Any:
     def make(files: Files | None = None, **config: Any) -> LogHarness:
-        return LogHarness(tmp_path, LogConfig(**config), files)
+        return LogHarness(tmp_path, log_settings(**config), files)
 
     return make

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat.log.config import LogConfig
 from kcompat.log.context import LogContext
 from kcompat.log.durability import NONE_WAITS
 from kcompat.log.errors import StorageError
 from kcompat.log.files import Files
+from support.default_settings import log_settings
 from support.disk import Create, PowerCut
 from support.faulty_files import FaultyFiles
 from support.log_harness import LogHarness
@@ -78,7 +78,7 @@ class Held(LogHarness):
     def __init__(self, directory: Path, **config: Any) -> None:
         self.counting = CountingFiles()
         self.by_hand = ContextByHand(str(directory), self.counting)
-        super().__init__(directory, LogConfig(**config), context=self.by_hand)
+        super().__init__(directory, log_settings(**config), context=self.by_hand)
         self.released = 0
         self.log.durability.on_synced = self._released
 

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat.log.config import LogConfig
 from kcompat.log.holes import cut_if_lost, cut_to_follow
+from support.default_settings import log_settings
 
 if TYPE_CHECKING:
+    from kcompat.log.config import LogConfig
     from kcompat.log.log import Log
 
-DELETED = LogConfig(segment_bytes=250)
-COMPACTED = LogConfig(segment_bytes=250, cleanup_policy=frozenset({"compact"}))
+DELETED = log_settings(segment_bytes=250)
+COMPACTED = log_settings(segment_bytes=250, cleanup_policy=frozenset({"compact"}))
 
 
 def with_a_hole(make_harness: Any, *, recovery_point: int = 0) -> tuple[Any, Log]:

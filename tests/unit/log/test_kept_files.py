@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from kcompat import descriptors
 from kcompat.log.append import WITHOUT_PROOF
-from kcompat.log.config import LogConfig
 from kcompat.log.errors import StorageError
 from kcompat.log.files import FILES
 from kcompat.log.loader import create_log
 from kcompat.log.segment import Segment
 from kcompat.records.batch import read_header
+from support.default_settings import log_settings
 from support.log_harness import make_batch
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def few_descriptors(more: int) -> Iterator[list[int]]:
 
 def logs_in(directory: Path, count: int) -> list[Log]:
     return [
-        create_log(directory / f"t-{number}", "t", number, LogConfig(), topic_id=bytes(16), now_ms=0)
+        create_log(directory / f"t-{number}", "t", number, log_settings(), topic_id=bytes(16), now_ms=0)
         for number in range(count)
     ]
 
@@ -120,7 +120,7 @@ def test_the_last_descriptor_of_a_log_goes_from_one_to_the_next(tmp_path: Path) 
 
 def test_segments_that_are_full_have_no_descriptor_to_give(tmp_path: Path) -> None:
     first, second = logs_in(tmp_path, 2)
-    full = [Segment(FILES, f"{tmp_path}", number, LogConfig(), 0) for number in range(300)]
+    full = [Segment(FILES, f"{tmp_path}", number, log_settings(), 0) for number in range(300)]
 
     def work() -> None:
         for segment in full:

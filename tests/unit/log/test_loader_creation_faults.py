@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.log.config import LogConfig
 from kcompat.log.context import LogContext
 from kcompat.log.files import Files
 from kcompat.log.loader import create_log
+from support.default_settings import log_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,11 +35,11 @@ def test_it_can_be_made_later(code: int, tmp_path: Path) -> None:
 
     files.code = code
     with pytest.raises(OSError, match="no write today") as failure:
-        create_log(directory, "t", 0, LogConfig(), topic_id=bytes(16), now_ms=0, context=context).make()
+        create_log(directory, "t", 0, log_settings(), topic_id=bytes(16), now_ms=0, context=context).make()
     assert not directory.exists()
     context.fault(failure.value)
     assert context.offline is None
 
     files.code = 0
-    create_log(directory, "t", 0, LogConfig(), topic_id=bytes(16), now_ms=0, context=context).make()
+    create_log(directory, "t", 0, log_settings(), topic_id=bytes(16), now_ms=0, context=context).make()
     assert directory.exists()

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.log.config import LogConfig
 from kcompat.log.errors import StorageError
 from kcompat.log.files import Files
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
+from support.default_settings import log_settings
 from support.log_manager import log_manager
 from support.virtual_clock import VirtualClock
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kcompat.log.manager import LogManager
 
 TOPIC_ID = bytes(range(16))
-CONFIG = LogConfig()
+CONFIG = log_settings()
 
 
 class FullDisk(Files):

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat.log.config import LogConfig
 from kcompat.log.context import LogContext
 from kcompat.log.errors import StorageError
 from kcompat.log.files import Files, OpenFile
 from kcompat.records.batch import read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
+from support.default_settings import log_settings
 from support.log_harness import LAST_EPOCH, LogHarness, make_batch
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Stubborn(LogContext):
 @pytest.fixture
 def stubborn(tmp_path: Path) -> Stubborn:
     context = Stubborn(str(tmp_path))
-    harness = LogHarness(tmp_path, LogConfig(), context=context)
+    harness = LogHarness(tmp_path, log_settings(), context=context)
     for sequence in (0, 5):
         harness.append(5, producer_id=7, producer_epoch=0, base_sequence=sequence)
     context.log = harness.log

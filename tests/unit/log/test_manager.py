@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat.log.config import LogConfig
 from kcompat.log.errors import LogDirectoryError, StorageError
 from kcompat.log.files import FILES, Files
 from kcompat.records.batch import read_header
+from support.default_settings import log_settings
 from support.faulty_files import BadSectors, FaultyFiles
 from support.log_harness import make_batch
 from support.log_manager import log_manager, log_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kcompat.log.log import Log
     from kcompat.log.manager import LogManager
 
-CONFIG = LogConfig(segment_bytes=250, retention_ms=-1)
+CONFIG = log_settings(segment_bytes=250, retention_ms=-1)
 TOPIC_ID = bytes(range(16))
 
 
@@ -218,7 +218,7 @@ def test_deletions_that_a_stop_interrupted_go_on_at_the_next_start(
     manager.delete("t", 0)
     manager.close()
     manager = log_manager([tmp_path], clock)
-    manager.open(1, "c", LogConfig(file_delete_delay_ms=5_000))
+    manager.open(1, "c", log_settings(file_delete_delay_ms=5_000))
     assert manager.get("t", 0) is None
     clock.advance(4_999)
     manager._worker.close()
@@ -230,7 +230,7 @@ def test_deletions_that_a_stop_interrupted_go_on_at_the_next_start(
 
 def test_retention_deletes_files_after_the_delay_in_slices(tmp_path: Path, clock: VirtualClock) -> None:
     manager = start(clock, tmp_path)
-    config = LogConfig(segment_bytes=250, retention_ms=10, file_delete_delay_ms=500)
+    config = log_settings(segment_bytes=250, retention_ms=10, file_delete_delay_ms=500)
     logs = [manager.create("t", partition, TOPIC_ID, config) for partition in range(40)]
     for log in logs:
         append(log, 5)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.log.config import LogConfig
 from kcompat.log.files import Files
 from kcompat.records.batch import read_header
 from kcompat.worker import ThreadWorker
+from support.default_settings import log_settings
 from support.eventually import limit_s
 from support.log_harness import make_batch
 from support.log_manager import log_manager
@@ -57,7 +57,7 @@ def files() -> BuggyFiles:
 @pytest.fixture
 def manager(tmp_path: Path, clock: VirtualClock, files: BuggyFiles) -> Iterator[LogManager]:
     manager = log_manager([tmp_path], clock, files)
-    manager.open(1, "c", LogConfig())
+    manager.open(1, "c", log_settings())
     yield manager
     manager.close()
 
@@ -81,10 +81,10 @@ def test_new_logs_are_made_though_one_of_them_cannot_be(
 ) -> None:
     files.broken = "bad"
     for topic in ("bad", "good"):
-        manager.create(topic, 0, bytes(16), LogConfig())
+        manager.create(topic, 0, bytes(16), log_settings())
     clock.advance(1000)
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["good-0"]
-    manager.create("later", 0, bytes(16), LogConfig())
+    manager.create("later", 0, bytes(16), log_settings())
     clock.advance(1000)
     assert (tmp_path / "later-0").is_dir()
     files.broken = "no topic"
@@ -94,7 +94,7 @@ def test_a_round_over_all_logs_goes_on_behind_one_that_raises(
     manager: LogManager, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     for topic in ("a", "bad", "c"):
-        append(manager.create(topic, 0, bytes(16), LogConfig(retention_ms=-1)))
+        append(manager.create(topic, 0, bytes(16), log_settings(retention_ms=-1)))
     seen = []
 
     def high_watermark(log: Log) -> int:
@@ -112,7 +112,7 @@ def test_a_round_over_all_logs_goes_on_behind_one_that_raises(
 def test_a_bug_in_a_sync_is_a_failed_sync_and_what_waits_for_it_hears_so(
     manager: LogManager, clock: VirtualClock, files: BuggyFiles
 ) -> None:
-    log = manager.create("t", 0, bytes(16), LogConfig(flush_messages=1))
+    log = manager.create("t", 0, bytes(16), log_settings(flush_messages=1))
     told = threading.Event()
     log.durability.on_synced = told.set
     files.breaks_syncs = True

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.log.config import LogConfig
 from kcompat.log.errors import StorageError
 from kcompat.log.files import Files
 from kcompat.records.batch import read_header
+from support.default_settings import log_settings
 from support.log_harness import make_batch
 from support.log_manager import log_manager
 from support.virtual_clock import VirtualClock
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kcompat.log.log import Log
     from kcompat.log.manager import LogManager
 
-CONFIG = LogConfig(segment_bytes=1 << 20)
+CONFIG = log_settings(segment_bytes=1 << 20)
 EARLIER, LATER = b"e" * 16, b"l" * 16
 
 

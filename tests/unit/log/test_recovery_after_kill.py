@@ -8,20 +8,20 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from kcompat.log.config import LogConfig
 from kcompat.log.loader import create_log, open_log
+from support.default_settings import log_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 APPEND_FOR_EVER = """
 import sys
-from kcompat.log.config import LogConfig
 from kcompat.log.loader import open_log
 from kcompat.records.batch import read_header
+from support.default_settings import log_settings
 from support.log_harness import make_batch
 
-log = open_log(sys.argv[1], "t", 0, LogConfig(segment_bytes=20_000, index_interval_bytes=500), now_ms=0)
+log = open_log(sys.argv[1], "t", 0, log_settings(segment_bytes=20_000, index_interval_bytes=500), now_ms=0)
 sequence = max((producer.last_sequence for producer in log.producers), default=-1) + 1
 while True:
     batch = memoryview(make_batch(2, producer_id=1, producer_epoch=0, base_sequence=sequence))
@@ -36,7 +36,7 @@ WITH_OUR_TOOLS = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sy
 
 def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     directory = tmp_path / "t-0"
-    config = LogConfig(segment_bytes=20_000, index_interval_bytes=500)
+    config = log_settings(segment_bytes=20_000, index_interval_bytes=500)
     create_log(directory, "t", 0, config, topic_id=bytes(16), now_ms=0).make()
     for life in range(3):
         command = [sys.executable, "-c", APPEND_FOR_EVER, str(directory), str(life)]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.log.config import LogConfig
 from kcompat.log.files import FILES
 from kcompat.log.loader import open_log
+from support.default_settings import log_settings
 from support.faulty_files import Crash, CrashingFiles
 from support.log_harness import LogHarness
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-CONFIG = LogConfig(segment_bytes=350, index_interval_bytes=0, retention_ms=10)
+CONFIG = log_settings(segment_bytes=350, index_interval_bytes=0, retention_ms=10)
 
 
 class Script:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.log.config import LogConfig
 from kcompat.log.context import LogContext
 from kcompat.log.loader import open_log
 from kcompat.records.batch import read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
+from support.default_settings import log_settings
 from support.disk import Create, Fate, PowerCut
 from support.log_harness import LogHarness
 from support.recorded_files import RecordingFiles
@@ -22,7 +22,7 @@ from support.recorded_files import RecordingFiles
 if TYPE_CHECKING:
     from pathlib import Path
 
-CONFIG = LogConfig(segment_bytes=400)
+CONFIG = log_settings(segment_bytes=400)
 INDEX = "00000000000000000000.txnindex"
 END = 3
 """Of the first segment: two records, and the marker that aborts them."""

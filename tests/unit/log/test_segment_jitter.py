@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kcompat.log.config import LogConfig
 from kcompat.log.files import FILES
 from kcompat.log.segment import Segment
+from support.default_settings import log_settings
 
-CONFIG = LogConfig(segment_ms=10_000, segment_jitter_ms=9_000)
+CONFIG = log_settings(segment_ms=10_000, segment_jitter_ms=9_000)
 
 
 def rolls_at(directory: str) -> int:

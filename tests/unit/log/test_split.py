@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.log.config import LogConfig
 from kcompat.log.context import LogContext
 from kcompat.log.files import FILES, Files
 from kcompat.log.loader import open_log
 from kcompat.log.split import split_segment
 from kcompat.records.batch import read_header
+from support.default_settings import log_settings
 from support.faulty_files import Crash, CrashingFiles
 from support.log_harness import make_batch
 
@@ -45,7 +45,7 @@ def segment(directory: Path, offset: int) -> Path:
 
 def opened(directory: Path, files: Files = FILES, *, clean: bool = False) -> Log:
     context = LogContext(str(directory), files)
-    return open_log(directory, "t", 0, LogConfig(), now_ms=0, clean=clean, context=context)
+    return open_log(directory, "t", 0, log_settings(), now_ms=0, clean=clean, context=context)
 
 
 def offsets_in(log: Log) -> list[int]:

@@ -13,7 +13,6 @@ from kcompat.cluster import znodes
 from kcompat.cluster.znodes import PRODUCER_ID_BLOCK, decode_producer_ids
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller import loading
-from kcompat.log.config import LogConfig
 from kcompat.log.errors import LogDirectoryError
 from kcompat.log.identity import Identity, stored_identity
 from kcompat.log.loader import create_log
@@ -24,6 +23,7 @@ from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.store.process_store import ProcessStore
+from support.default_settings import log_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +52,7 @@ class CountingStore:
 
 def make_log(parent: Path, topic: str, partition: int, topic_id: bytes = TOPIC_ID) -> Log:
     log = create_log(
-        parent / f"{topic}-{partition}", topic, partition, LogConfig(), topic_id=topic_id, now_ms=0
+        parent / f"{topic}-{partition}", topic, partition, log_settings(), topic_id=topic_id, now_ms=0
     )
     log.make()
     return log

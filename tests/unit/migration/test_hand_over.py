@@ -12,7 +12,6 @@ from kcompat.cluster import znodes
 from kcompat.cluster.feature_levels import HIGHEST_LEVELS, decode_finalized
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller import loading
-from kcompat.log.config import LogConfig
 from kcompat.log.loader import create_log
 from kcompat.migration.adoption import adopt
 from kcompat.migration.hand_over import (
@@ -29,6 +28,7 @@ from kcompat.records.record import Record
 from kcompat.store.interface import Create, name_of, parent_of
 from kcompat.store.process_store import ProcessStore
 from kcompat.store.tree import Tree, TreeTransaction
+from support.default_settings import log_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ OURS = "version=0\nbroker.id=7\ncluster.id=ours\n"
 
 def make_log(parent: Path, topic: str, partition: int, topic_id: bytes = TOPIC_ID, epoch: int = 3) -> Log:
     log = create_log(
-        parent / f"{topic}-{partition}", topic, partition, LogConfig(), topic_id=topic_id, now_ms=0
+        parent / f"{topic}-{partition}", topic, partition, log_settings(), topic_id=topic_id, now_ms=0
     )
     batch = memoryview(build_batch([Record(0, 1, b"k", b"v")]))
     log.append_as_leader(batch, read_header(batch), epoch, 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING
 
-from kcompat.log.config import LogConfig
 from kcompat.node.offline_directories import OfflineDirectories
+from support.default_settings import log_settings
 from support.log_manager import log_manager
 from support.virtual_clock import VirtualClock
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def test_each_directory_is_reported_once_and_none_after_a_stop(tmp_path: Path) -> None:
     clock = VirtualClock(0)
     manager = log_manager([tmp_path / name for name in "abcd"], clock)
-    manager.open(1, "cluster", LogConfig())
+    manager.open(1, "cluster", log_settings())
     for index in range(4):
-        manager.create("t", index, bytes(16), LogConfig())
+        manager.create("t", index, bytes(16), log_settings())
     early, failed, full, late = manager.directories
     told: list[Sequence[tuple[str, int]]] = []
     offline = OfflineDirectories(manager, told.append)

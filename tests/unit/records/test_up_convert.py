@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.log.config import LogConfig
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, crc_matches, read_header, read_records
 from kcompat.records.compression import Codec, compress
@@ -13,6 +12,7 @@ from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record
 from kcompat.records.up_convert import accept_old
 from kcompat.records.validate import Refusal
+from support.default_settings import log_settings
 
 NOW = 1_000_000
 FIELDS = [(b"k", b"v", 5000), (None, b"", 4000), (b"", None, 6000)]
@@ -21,7 +21,7 @@ OLD_CODECS = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
 
 def accepted(data: bytes, **config: object) -> bytes:
     """The stored batch; its header must be the one that came with it."""
-    rules = LogConfig(**config)  # type: ignore[arg-type]
+    rules = log_settings(**config)  # type: ignore[arg-type]
     outcome = accept_old(memoryview(bytearray(data)), rules, rules.compression, NOW)
     assert isinstance(outcome, tuple)
     batch, header = outcome
@@ -32,7 +32,7 @@ def accepted(data: bytes, **config: object) -> bytes:
 
 
 def refused(data: bytes, **config: object) -> ErrorCode:
-    rules = LogConfig(**config)  # type: ignore[arg-type]
+    rules = log_settings(**config)  # type: ignore[arg-type]
     outcome = accept_old(memoryview(data), rules, rules.compression, NOW)
     assert isinstance(outcome, Refusal)
     return outcome.error
@@ -94,7 +94,7 @@ def test_a_batch_stays_what_it_is() -> None:
 
 @pytest.mark.parametrize("data", [b"", plain(0)[:27], bytes(build_batch(records(1)))[:-1]])
 def test_nothing_whole_is_no_fault(data: bytes) -> None:
-    assert accept_old(memoryview(data), LogConfig(), None, NOW) is None
+    assert accept_old(memoryview(data), log_settings(), None, NOW) is None
 
 
 def test_what_the_wrapper_says_of_time_counts() -> None:

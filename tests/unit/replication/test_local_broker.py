@@ -24,7 +24,6 @@ from kcompat.cluster.image import BrokerInfo, PartitionInfo
 from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.log.checkpoints import parse_partition_metadata
-from kcompat.log.config import LogConfig
 from kcompat.log.errors import StorageError
 from kcompat.log.files import Files
 from kcompat.log.manager import LogManager
@@ -35,6 +34,7 @@ from kcompat.records.record import Record
 from kcompat.replication.local_broker import LocalBroker
 from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.worker import ThreadWorker
+from support.default_settings import log_settings
 from support.local_brokers import DONE, NEW, local_broker, take, told
 from support.log_manager import log_manager
 from support.virtual_clock import VirtualClock
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from kcompat.log.config import LogConfig
     from kcompat.log.log import Log
 
 OLD = b"o" * 16
@@ -61,7 +62,7 @@ def test_the_rates_of_throttled_replicas_are_obeyed_from_the_start_and_when_they
     replicas = ReplicaManager(1, clock, cluster)
     config = ConfigFeed(BrokerConfig(dynamic_default={"leader.replication.throttled.rate": "10"}))
     logs = log_manager([tmp_path], clock)
-    logs.open(1, "cluster", LogConfig())
+    logs.open(1, "cluster", log_settings())
     local = LocalBroker(config, cluster, logs, replicas)
     told(local, UpdateConfigs({("topics", "t"): {"leader.replication.throttled.replicas": "*"}}))
     told(local, take(AssignedPartition("t", NEW, 0, ROLE, is_new=True)))
@@ -84,9 +85,9 @@ def take_after_a_crash(home: Path, metadata: bytes | None) -> LogManager:
     for life in range(2):
         clock = VirtualClock()
         logs = log_manager([home], clock)
-        logs.open(1, "cluster", LogConfig())
+        logs.open(1, "cluster", log_settings())
         if life == 0:
-            log = logs.create("t", 0, OLD, LogConfig())
+            log = logs.create("t", 0, OLD, log_settings())
             batch = memoryview(build_batch([Record(0, 1, None, b"v")]))
             assert not log.append_as_leader(batch, read_header(batch), 0, 1).error
             logs.close()
@@ -137,7 +138,7 @@ def test_a_partition_of_an_offline_directory_does_not_begin_anew_in_another(tmp_
     def life(files: Files) -> tuple[LogManager, LocalBroker]:
         clock = VirtualClock()
         logs = log_manager(homes, clock, files)
-        logs.open(1, "cluster", LogConfig())
+        logs.open(1, "cluster", log_settings())
         return logs, local_broker(logs, clock)
 
     def assigned(topic: str, index: int, *, is_new: bool) -> AssignedPartition:
@@ -175,9 +176,9 @@ def test_a_copy_of_a_log_that_is_gone_is_set_aside_and_not_taken_for_it(tmp_path
     clock = VirtualClock()
     for life in range(2):
         logs = log_manager(homes, clock)
-        logs.open(1, "cluster", LogConfig())
+        logs.open(1, "cluster", log_settings())
         if life == 0:
-            current = logs.create("t", 0, NEW, LogConfig())
+            current = logs.create("t", 0, NEW, log_settings())
             logs.futures.create(current, logs.directories[1])
             logs.close()
             shutil.rmtree(homes[0] / "t-0")
@@ -197,10 +198,10 @@ def test_a_deletion_is_on_the_device_before_it_is_answered(tmp_path: Path) -> No
 
     clock = VirtualClock()
     logs = log_manager([tmp_path], clock, Watched())
-    logs.open(1, "cluster", LogConfig())
+    logs.open(1, "cluster", log_settings())
     local = local_broker(logs, clock)
     for index in range(3):
-        logs.create("t", index, NEW, LogConfig())
+        logs.create("t", index, NEW, log_settings())
     clock.advance(100)
     synced.clear()
     assert told(local, delete(("t", 0), ("t", 2), ("gone", 0))) == DONE
@@ -232,7 +233,7 @@ def test_a_fault_while_roles_are_taken_fails_its_own_partition_alone(
 
     clock = VirtualClock()
     logs = FaultyManager([tmp_path], clock, Files(), ThreadWorker, Random(0))
-    logs.open(1, "cluster", LogConfig())
+    logs.open(1, "cluster", log_settings())
     local = local_broker(logs, clock)
     assigned = [AssignedPartition("t", NEW, index, ROLE, is_new=True) for index in range(3)]
     assert told(local, take(*assigned)) == Reply(partitions={("t", 1): error})
@@ -245,7 +246,7 @@ def test_a_fault_while_roles_are_taken_fails_its_own_partition_alone(
 @pytest.fixture
 def logs(tmp_path: Path) -> Iterator[LogManager]:
     manager = log_manager([tmp_path], VirtualClock())
-    manager.open(1, "cluster", LogConfig())
+    manager.open(1, "cluster", log_settings())
     yield manager
     manager.close()
 

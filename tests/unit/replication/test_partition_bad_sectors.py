@@ -11,7 +11,6 @@ import pytest
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.log.append import WITHOUT_PROOF
-from kcompat.log.config import LogConfig
 from kcompat.log.context import LogContext
 from kcompat.log.epoch_file import EpochFile
 from kcompat.log.epochs import LeaderEpochCache
@@ -32,6 +31,7 @@ from kcompat.replication.listing import offset_for, offsets_before
 from kcompat.replication.partition import Partition
 from kcompat.replication.reading import ANY_CONSUMER, READ_COMMITTED, FetchSpec, PartitionReader
 from kcompat.replication.topic_log import TopicLog
+from support.default_settings import log_settings
 from support.faulty_files import BadSectors
 
 from .conftest import ALONE, append
@@ -55,7 +55,7 @@ def disk() -> BadSectors:
 def partition(tmp_path: Path, disk: BadSectors, replicas: ReplicaManager) -> Partition:
     """Three segments, in the oldest an aborted transaction, and no record there with a timestamp."""
     context = LogContext(str(tmp_path), disk)
-    log = create_log(tmp_path / "t-0", "t", 0, LogConfig(), topic_id=bytes(16), now_ms=0, context=context)
+    log = create_log(tmp_path / "t-0", "t", 0, log_settings(), topic_id=bytes(16), now_ms=0, context=context)
     partition = replicas.add(log, topic_config(BrokerConfig(), {}), high_watermark=0)
     replicas.take_role("t", 0, ALONE)
     data = build_batch(
@@ -142,7 +142,7 @@ class Unguarded(Log):
 def test_an_exception_of_the_system_that_nobody_mapped_is_mapped(
     tmp_path: Path, replicas: ReplicaManager
 ) -> None:
-    directory, config = str(tmp_path / "t-0"), LogConfig()
+    directory, config = str(tmp_path / "t-0"), log_settings()
     log = Unguarded(
         directory,
         "t",

@@ -10,11 +10,11 @@ from kcompat.cluster.control_requests import AssignedPartition, Role
 from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
-from kcompat.log.config import LogConfig
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.replication.replica_manager import ReplicaManager
+from support.default_settings import log_settings
 from support.local_brokers import DONE, NEW, local_broker, take, told
 from support.log_manager import log_manager
 from support.virtual_clock import VirtualClock
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def logs_with_a_hole(home: Path) -> LogManager:
     """Of the three batches of one log, which have a segment each, a power cut has taken the second."""
-    config = LogConfig(segment_bytes=100)
+    config = log_settings(segment_bytes=100)
     logs = log_manager([home], VirtualClock())
     logs.open(1, "cluster", config)
     log = logs.create("t", 0, NEW, config)
@@ -42,7 +42,7 @@ def logs_with_a_hole(home: Path) -> LogManager:
 
 def opened(home: Path) -> LogManager:
     logs = log_manager([home], VirtualClock())
-    logs.open(1, "cluster", LogConfig(segment_bytes=100))
+    logs.open(1, "cluster", log_settings(segment_bytes=100))
     return logs
 
 
@@ -84,7 +84,7 @@ def test_nothing_is_committed_that_was_cut_at_a_hole(tmp_path: Path) -> None:
     logs = logs_with_a_hole(tmp_path)
     log = logs.get("t", 0)
     assert log is not None
-    log.update_config(LogConfig(cleanup_policy=frozenset({"compact"})))
+    log.update_config(log_settings(cleanup_policy=frozenset({"compact"})))
     replicas = ReplicaManager(1, VirtualClock(), MetadataCache("cluster"))
     partition = replicas.add(log, topic_config(BrokerConfig({}), {"cleanup.policy": "compact"}), 3)
     for epoch, leader in enumerate((-1, 2)):

@@ -15,7 +15,6 @@ from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.cluster.znodes import BrokerRegistration, TopicAssignment, encode_topic, topic_path
 from kcompat.config.broker import BrokerConfig, ConfigFeed
-from kcompat.log.config import LogConfig
 from kcompat.log.files import Files
 from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.records.batch import build_batch, read_header
@@ -25,6 +24,7 @@ from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.replication.strays import StrayReplicas
 from kcompat.store.interface import StoreUnavailableError
 from kcompat.store.process_store import ProcessStore
+from support.default_settings import log_settings
 from support.local_brokers import DONE, NEW, take, told
 from support.log_manager import log_manager
 from support.virtual_clock import VirtualClock
@@ -65,7 +65,7 @@ class Broker:
         self.files = FailingFiles()
         self.disks = [home / "a", home / "b"]
         self.logs = log_manager(self.disks, clock, self.files)
-        self.logs.open(1, "cluster", LogConfig())
+        self.logs.open(1, "cluster", log_settings())
         self.replicas = ReplicaManager(1, clock, cluster)
         self.local = LocalBroker(ConfigFeed(BrokerConfig()), cluster, self.logs, self.replicas)
         self.registration = Registration(session, 1, Forgetful(), clock)
@@ -78,7 +78,7 @@ class Broker:
 
     def hold(self, topic_id: bytes) -> Log:
         """Have a log of t-0 with this topic id."""
-        log = self.logs.create("t", 0, topic_id, LogConfig())
+        log = self.logs.create("t", 0, topic_id, log_settings())
         batch = memoryview(build_batch([Record(0, 1, None, b"v")]))
         assert not log.append_as_leader(batch, read_header(batch), EPOCH, 1).error
         return log
@@ -158,7 +158,7 @@ async def test_the_records_of_a_replica_that_is_set_aside_stay(
     await broker.registration.start(BROKER)
     broker.show()
     await broker.checked()
-    broker.clock.advance(LogConfig().file_delete_delay_ms + 1)
+    broker.clock.advance(log_settings().file_delete_delay_ms + 1)
     (aside,) = broker.disks[0].glob("t-0.*-stray")
     assert (aside / "00000000000000000000.log").stat().st_size > 0
 

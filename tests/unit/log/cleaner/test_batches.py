@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.log.cleaner.job import Damaged
-from kcompat.log.config import LogConfig
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, read_marker
 from kcompat.records.conversion import encode_wrapper
 from kcompat.records.layout import DELETE_HORIZON_FLAG, NO_TIMESTAMP
 from kcompat.records.message_set import encode_message, read_messages
 from support.compaction import CompactionHarness
+from support.default_settings import log_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,9 @@ RETENTION = 500
 
 def harness_with(path: Path, **config: Any) -> CompactionHarness:
     policy = frozenset({"compact"})
-    return CompactionHarness(path, LogConfig(cleanup_policy=policy, delete_retention_ms=RETENTION, **config))
+    return CompactionHarness(
+        path, log_settings(cleanup_policy=policy, delete_retention_ms=RETENTION, **config)
+    )
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from kcompat.log.cleaner.run import run
-from kcompat.log.config import CleanerConfig, LogConfig
+from support.default_settings import cleaner_settings, log_settings
 from support.log_cleaner import BACKOFF_MS, COMPACT, CleanerFixture, fill, offsets, put
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def test_the_dirtiest_log_comes_first(fixture: CleanerFixture) -> None:
 
 
 def test_what_is_not_cleaned(fixture: CleanerFixture) -> None:
-    fill(fixture.log("delete", LogConfig()))
+    fill(fixture.log("delete", log_settings()))
     fill(fixture.log("young", msgspec.structs.replace(COMPACT, min_compaction_lag_ms=10**15)))
     fill(fixture.log("held"))
     fill(fixture.log("elsewhere"))
@@ -99,21 +99,21 @@ def test_a_log_that_moves_is_cleaned_where_it_goes_to(tmp_path: Path) -> None:
 
 def test_it_can_be_switched_off(fixture: CleanerFixture) -> None:
     fill(fixture.log("t"))
-    fixture.config = CleanerConfig(enabled=False)
+    fixture.config = cleaner_settings(enabled=False)
     fixture.cleaner.start()
     fixture.run(10 * BACKOFF_MS)
-    fixture.config = CleanerConfig(threads=0)
+    fixture.config = cleaner_settings(threads=0)
     fixture.run(10 * BACKOFF_MS)
     assert fixture.jobs == []
 
 
 def test_a_shorter_backoff_is_obeyed_within_a_second(fixture: CleanerFixture) -> None:
-    fixture.config = CleanerConfig(backoff_ms=10**6)
+    fixture.config = cleaner_settings(backoff_ms=10**6)
     fixture.cleaner.start()
     fill(fixture.log("a"))
     fixture.run(5000)
     assert fixture.cleaned() == []
-    fixture.config = CleanerConfig(backoff_ms=20)
+    fixture.config = cleaner_settings(backoff_ms=20)
     fixture.run(1000)
     assert fixture.cleaned() == ["a-0"]
 
@@ -121,7 +121,7 @@ def test_a_shorter_backoff_is_obeyed_within_a_second(fixture: CleanerFixture) ->
 def test_threads_work_side_by_side(fixture: CleanerFixture) -> None:
     for name in ("a", "b", "c"):
         fill(fixture.log(name))
-    fixture.config = CleanerConfig(threads=2, dedupe_buffer_bytes=1000, bytes_per_second=10.0)
+    fixture.config = cleaner_settings(threads=2, dedupe_buffer_bytes=1000, bytes_per_second=10.0)
     fixture.cleaner.start()
     assert len(fixture.jobs) == 2
     assert {(job.map_bytes, job.bytes_per_second) for job in fixture.jobs} == {(500, 5.0)}
@@ -134,7 +134,7 @@ def test_the_throttle_is_obeyed(fixture: CleanerFixture) -> None:
     fill(log, 40, "v" * 20_000)
     job_size = log.size
     waits = []
-    fixture.config = CleanerConfig(bytes_per_second=1e6)
+    fixture.config = cleaner_settings(bytes_per_second=1e6)
     fixture.cleaner.start()
     now = [0.0]
     for step in run(fixture.jobs[0], fixture.files, lambda: now[0]):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from kcompat.log.cleaner.cleaner import Compacted
-from kcompat.log.config import CleanerConfig, LogConfig
+from support.default_settings import cleaner_settings, log_settings
 from support.log_cleaner import CleanerFixture, fill, offsets, put
 
 NOT_COMPACTED = "its cleanup.policy does not contain compact, or its log is offline"
 
 
 def test_compact_now(fixture: CleanerFixture) -> None:
-    log, plain = fixture.log("t"), fixture.log("plain", LogConfig())
-    fixture.config = CleanerConfig(enabled=False, dedupe_buffer_bytes=24 * 3)
+    log, plain = fixture.log("t"), fixture.log("plain", log_settings())
+    fixture.config = cleaner_settings(enabled=False, dedupe_buffer_bytes=24 * 3)
     for number in range(10):
         put(log, (f"k{number % 5}", "v"))
     put(plain, ("k", "v"))

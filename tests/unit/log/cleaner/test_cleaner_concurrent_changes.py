@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from kcompat.log.config import LogConfig
+from support.default_settings import log_settings
 from support.log_cleaner import COMPACT, CleanerFixture, fill, leftovers, offsets, put
 
 
@@ -66,7 +66,7 @@ def test_another_policy_ends_a_cleaning(fixture: CleanerFixture) -> None:
     log = fixture.log("t")
     fill(log)
     fixture.cleaner.start()
-    log.update_config(LogConfig())
+    log.update_config(log_settings())
     fixture.run(1000)
     assert offsets(log) == [0, 1, 2, 3]
     assert leftovers(fixture) == []

@@ -13,9 +13,9 @@ from kcompat.log.cleaner.cleaner import make_job
 from kcompat.log.cleaner.job import LAST_WORDS, CleanJob, Failed, Finished, GroupCleaned, Interrupted, Report
 from kcompat.log.cleaner.runners import ProcessRunner, Runner, StepRunner
 from kcompat.log.cleaner.selection import assess
-from kcompat.log.config import CleanerConfig, LogConfig
 from kcompat.log.files import FILES
 from support.compaction import CompactionHarness
+from support.default_settings import cleaner_settings, log_settings
 from support.eventually import Patience
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def log(tmp_path: Path) -> CompactionHarness:
-    log = CompactionHarness(tmp_path, LogConfig(cleanup_policy=frozenset({"compact"})))
+    log = CompactionHarness(tmp_path, log_settings(cleanup_policy=frozenset({"compact"})))
     for _ in range(20):
         log.put((b"k", os.urandom(20_000)), producer=(5, 0, log.log.log_end_offset))
     log.roll()
@@ -34,7 +34,7 @@ def log(tmp_path: Path) -> CompactionHarness:
 
 def job_for(log: CompactionHarness, **config: float) -> CleanJob:
     cleanable = assess(list(log.log.local.segments), log.log.config, 0, log.log.log_end_offset, 0)
-    return make_job(log.log, cleanable, CleanerConfig(**config), 0)  # type: ignore[arg-type]
+    return make_job(log.log, cleanable, cleaner_settings(**config), 0)  # type: ignore[arg-type]
 
 
 def wait(runner: Runner) -> list[Report]:

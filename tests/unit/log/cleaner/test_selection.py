@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kcompat.log.cleaner.selection import Cleanable, assess, first_dirty
-from kcompat.log.config import LogConfig
+from support.default_settings import log_settings
 
 NOW = 100_000
 
@@ -35,7 +35,7 @@ SEGMENTS: Any = [
 
 
 def cleanable(first: int = 0, stable: int = 50, **config: int) -> Cleanable:
-    return assess(SEGMENTS, LogConfig(**config), first, stable, NOW)  # type: ignore[arg-type]
+    return assess(SEGMENTS, log_settings(**config), first, stable, NOW)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -92,4 +92,4 @@ def test_old_records_force_a_cleaning() -> None:
 
 def test_a_log_of_one_segment_has_nothing_to_clean() -> None:
     only: Any = [FakeSegment(7, 100)]
-    assert assess(only, LogConfig(), 7, 50, NOW) == Cleanable(7, 7, 0, 0, False)
+    assert assess(only, log_settings(), 7, 50, NOW) == Cleanable(7, 7, 0, 0, False)

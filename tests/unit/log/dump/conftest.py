@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.log.append import BY_COORDINATOR, WITHOUT_PROOF
-from kcompat.log.config import LogConfig
 from kcompat.log.loader import create_log
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.record import Record
+from support.default_settings import log_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def partition(tmp_path: Path) -> Path:
     """Three segments, a producer, two transactions of which one was aborted."""
     directory = tmp_path / "t-0"
-    config = LogConfig(segment_bytes=2800, index_interval_bytes=200)
+    config = log_settings(segment_bytes=2800, index_interval_bytes=200)
     log = create_log(directory, "t", 0, config, topic_id=bytes(range(16)), now_ms=0)
     for number in range(60):
         records = [Record(0, 1000 + number, b"k", b"v" * 50)]

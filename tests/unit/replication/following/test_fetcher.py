@@ -10,8 +10,8 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
-from kcompat.replication.following.fetch_state import FetcherConfig
 from kcompat.replication.following.fetcher import FIRST_BACKOFF_MS
+from support.default_settings import fetcher_settings
 from support.follower_pair import BROKER_EPOCH, EPOCH, ME, NOW, Pair, answer, asked, one
 from support.replica_logs import TOPIC, TOPIC_ID, MemoryLog, batch_of
 
@@ -271,7 +271,7 @@ def test_an_answer_for_another_epoch_is_not_for_now() -> None:
 
 
 def old_pair() -> Pair:
-    config = FetcherConfig(truncates_on_fetch=False)
+    config = fetcher_settings(truncates_on_fetch=False)
     return Pair(MemoryLog("0011"), leads=[MemoryLog("002")], config=config)
 
 

@@ -12,8 +12,8 @@ import pytest
 from msgspec import Struct
 
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
-from kcompat.replication.following.fetch_state import FetcherConfig
 from kcompat.replication.following.fetcher import Fetcher
+from support.default_settings import fetcher_settings
 from support.replica_logs import MemoryLeader, MemoryLog
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def follow(history: History, *, truncates_on_fetch: bool) -> tuple[MemoryLog, Me
     for epoch in history.leader_begun:
         led.cache.assign(epoch, led.log_end_offset)
     leader = MemoryLeader(9, led)
-    fetcher = Fetcher(2, lambda: 5, FetcherConfig(truncates_on_fetch=truncates_on_fetch))
+    fetcher = Fetcher(2, lambda: 5, fetcher_settings(truncates_on_fetch=truncates_on_fetch))
     fetcher.follow(log, 9)
     for request, answer in conversation(leader, fetcher):
         if isinstance(request, FetchRequest):
@@ -146,7 +146,7 @@ def test_a_log_without_epochs_is_cut_at_its_high_watermark() -> None:
     """It holds messages of old formats only; there is nothing else to go by."""
     log = MemoryLog("0000", high_watermark=3)
     log.cache.clear()
-    fetcher = Fetcher(2, lambda: 5, FetcherConfig())
+    fetcher = Fetcher(2, lambda: 5, fetcher_settings())
     fetcher.follow(log, 9)
     assert (log.log_end_offset, log.cuts) == (3, [3])
     request = fetcher.next(NOW)

@@ -16,7 +16,8 @@ from kcompat.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochResponse,
 )
 from kcompat.replication.following.fetcher import FIRST_BACKOFF_MS
-from kcompat.replication.following.fetcher_manager import FetcherManager, FetcherManagerConfig
+from kcompat.replication.following.fetcher_manager import FetcherManager
+from support.default_settings import fetcher_manager_settings
 
 from ..conftest import ME
 
@@ -70,7 +71,7 @@ class Fixture:
     def __init__(self, clock: VirtualClock, replicas: ReplicaManager) -> None:
         self.connections: dict[tuple[int, int], list[Connection]] = {}
         self.clock = clock
-        self.fetching = FetcherManager(ME, lambda: 5, self.connect, clock, FetcherManagerConfig())
+        self.fetching = FetcherManager(ME, lambda: 5, self.connect, clock, fetcher_manager_settings())
         replicas.add_fetcher(self.fetching)
 
     def connect(self, leader: int, number: int) -> Connection:
@@ -202,13 +203,13 @@ def test_the_same_partition_is_always_of_the_same_fetcher(
     for index in range(4):
         make_partition(index=index, role=following(LEADER))
     fixture.clock.advance(0)
-    fixture.fetching.configure(replace(FetcherManagerConfig(), fetchers=2))
+    fixture.fetching.configure(replace(fetcher_manager_settings(), fetchers=2))
     fixture.clock.advance(0)
     named = [sorted(fixture.to(LEADER, number).partitions()) for number in range(2)]
     assert sorted(map(len, named)) == [2, 2]
     assert sorted(named[0] + named[1]) == [("t", index) for index in range(4)]
     count = len(fixture.connections[LEADER, 0])
-    fixture.fetching.configure(replace(FetcherManagerConfig(), fetchers=2))
+    fixture.fetching.configure(replace(fetcher_manager_settings(), fetchers=2))
     fixture.clock.advance(0)
     assert len(fixture.connections[LEADER, 0]) == count, "nothing has changed"
 

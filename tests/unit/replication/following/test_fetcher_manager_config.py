@@ -3,11 +3,24 @@ from __future__ import annotations
 import pytest
 
 from kcompat.config.broker import BrokerConfig
+from kcompat.replication.following.fetch_state import FetcherConfig
 from kcompat.replication.following.fetcher_manager import FetcherManagerConfig, fetcher_manager_config
 
 
 def test_the_defaults_are_kafkas() -> None:
-    assert fetcher_manager_config(BrokerConfig()) == FetcherManagerConfig()
+    assert fetcher_manager_config(BrokerConfig()) == FetcherManagerConfig(
+        fetcher=FetcherConfig(
+            max_wait_ms=500,
+            min_bytes=1,
+            partition_max_bytes=1 << 20,
+            behind_max_bytes=4 << 20,
+            response_max_bytes=10 << 20,
+            backoff_ms=1000,
+            truncates_on_fetch=True,
+        ),
+        fetchers=1,
+        timeout_ms=30_000,
+    )
 
 
 @pytest.mark.parametrize(("release", "expected"), [("2.6", False), ("2.7-IV0", False), ("2.7-IV1", True)])
