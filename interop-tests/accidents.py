@@ -84,8 +84,8 @@ class Programs:
     """Processes by name; one that ends is started again."""
 
     def __init__(self, commands: Mapping[str, Sequence[str]], home: Path) -> None:
-        """What each is started with. What one prints comes into the file NAME in `home`, what all of them
-        complain of into `errors`.
+        """Prepare processes of these commands. The output of each goes to the file NAME in `home`, errors of
+        all to `errors`.
         """
         self._commands = commands
         self._home = home
@@ -116,7 +116,7 @@ class Programs:
         return f"{self._gave_up} gave up, {self._stalled} of these as they stalled"
 
     def said(self) -> dict[str, str]:
-        """What each has printed so far."""
+        """Return the output of each process so far."""
         return {name: (self._home / name).read_text() for name in self._commands}
 
     def errors(self) -> str:

@@ -37,8 +37,8 @@ def name_of(writer: int) -> str:
 
 
 class Snapshot(Struct):
-    """What a reader of committed records knows: balances by account, and of each writer the number of its
-    last transfer, and how many records of that were seen.
+    """The knowledge of a reader of committed records: balances by account, the number of each writer's last
+    transfer, and how many of its records were read.
     """
 
     balances: dict[str, int] = field(default_factory=dict)
@@ -79,10 +79,8 @@ class Bank:
         assert producer.flush(limit_s(PATIENCE_S)) == 0
 
     def snapshot(self) -> Snapshot:
-        """What is committed.
-
-        It is looked at where the reader stands at the end of what is: before that it may know an old balance
-        whose successor was compacted away, as a third one stands further on.
+        """Return the committed state, read at the end of the committed records. Before that a reader may
+        know an old balance whose successor was compacted away, as a third one stands further on.
         """
         snapshot = Snapshot()
         for snapshot in self._at_ends():

@@ -131,7 +131,7 @@ class BrokerCluster:
 
     @property
     def bootstrap(self) -> str:
-        """What clients take as `bootstrap.servers`: all brokers, running or not."""
+        """Value for `bootstrap.servers`: the addresses of all brokers, running or not."""
         return ",".join(broker.bootstrap for broker in self.brokers.values())
 
     def __enter__(self) -> Self:
@@ -179,7 +179,7 @@ class BrokerCluster:
         return self.client(self.metadata().controller_id, timeout_s=40)
 
     def metadata(self, *, but: int = -1) -> Any:
-        """What the first broker that answers says of the cluster; `but` one is not asked."""
+        """Return the metadata of the first broker that answers, other than the broker `but`."""
         for broker_id, broker in self.brokers.items():
             if broker.is_running() and broker_id != but:
                 try:
@@ -190,7 +190,7 @@ class BrokerCluster:
         raise RuntimeError("no broker of the cluster answers")
 
     def leader_of(self, topic: str, partition: int, *, but: int = -1) -> int:
-        """Who leads a partition; -1 where nobody does. `but` one broker is not asked."""
+        """Return the leader of a partition, -1 if it has none, from a broker other than `but`."""
         for row in self.metadata(but=but).topics:
             for part in row.partitions:
                 if (row.name, part.partition_index) == (topic, partition):
@@ -221,7 +221,7 @@ class BrokerCluster:
         )
 
     def contents(self, topic: str, partition: int) -> dict[int, bytes]:
-        """What each broker that has the partition, and was stopped, has in its log."""
+        """Return the log of each broker that has the partition; the brokers must be stopped."""
         found = {}
         for broker_id, broker in self.brokers.items():
             segments = sorted((broker.home / "data" / f"{topic}-{partition}").glob("*.log"))
@@ -245,7 +245,7 @@ class BrokerCluster:
             time.sleep(POLL_S)
 
     def answers(self) -> Iterator[Any]:
-        """What each running broker says of the cluster; fewer if one does not answer."""
+        """Return the metadata of each running broker, without those that do not answer."""
         for broker_id, broker in self.brokers.items():
             if broker.is_running():
                 try:

@@ -54,7 +54,7 @@ UNDECIDED = frozenset(
 
 
 class Wanted(Struct):
-    """What may be found of a topic in the end; more than one value where an answer did not come."""
+    """The outcomes that are right for a topic in the end; several where an answer did not come."""
 
     name: str
     is_there: set[bool]
@@ -255,10 +255,8 @@ class Changes:
                 yield f"broker {broker_id} holds partitions {moved} of {name}, which is on {partitions}"
 
     def _left_of(self, name: str) -> Iterator[str]:
-        """What of a topic that is not there still is.
-
-        A broker that was away when a partition was moved off it, and until the topic was deleted, keeps the
-        files: they are of a topic that nobody knows.
+        """Return the remains of a topic that does not exist. A broker that was away when a partition was
+        moved off it, and until the topic was deleted, keeps the files.
         """
         for path in (znodes.config_path("topics", name), znodes.delete_topic_path(name)):
             if self._zookeeper.exists(path) is not None:

@@ -67,8 +67,6 @@ class Confluent:
         self._producer = Producer({"bootstrap.servers": bootstrap, **settings}, logger=Listener(said))
 
     def send(self, place: Place, value: bytes, told: Told) -> bool:
-        """See `Sender`."""
-
         def delivered(error: KafkaError | None, message: Any) -> None:
             told(None if error else message.offset())
 
@@ -83,7 +81,6 @@ class Confluent:
         return True
 
     def close(self) -> None:
-        """See `Sender`."""
         self._producer.flush(DRAIN_S)
 
 
@@ -94,14 +91,12 @@ class KafkaPython:
         self._producer = kafka.KafkaProducer(bootstrap_servers=bootstrap)
 
     def send(self, place: Place, value: bytes, told: Told) -> bool:
-        """See `Sender`."""
         sent = self._producer.send(place[0], value, partition=place[1])
         sent.add_callback(lambda metadata: told(metadata.offset))
         sent.add_errback(lambda _: told(None))
         return True
 
     def close(self) -> None:
-        """See `Sender`."""
         self._producer.flush(DRAIN_S)
         self._producer.close()
 
@@ -136,7 +131,7 @@ class Load:
         self.denials = 0
         """How often a producer heard that there is no such topic, as a Kafka says that has just started."""
         self.errors: list[str] = []
-        """What the consumer was told of in place of records."""
+        """Errors that the consumer was given in place of records."""
         self._bootstrap = bootstrap
         self._pause_s = pause_s
         self._lock = threading.Lock()
@@ -268,7 +263,7 @@ class Load:
 
 
 class Listener(logging.Logger):
-    """What a producer logs."""
+    """A logger that keeps the messages of a producer."""
 
     def __init__(self, said: Said) -> None:
         super().__init__("producer", logging.DEBUG)

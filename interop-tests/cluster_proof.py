@@ -106,5 +106,5 @@ class Proof:
         return len(self._stored(partition)) == 1
 
     def _stored(self, partition: int) -> set[bytes]:
-        """What replicas have, which is one and the same when they are alike."""
+        """Return the contents of the replicas; one element means that they are equal."""
         return {self.cluster.stored(each, self.topic, partition) for each in self.cluster.brokers}

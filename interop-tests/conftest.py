@@ -25,7 +25,7 @@ _numbers = itertools.count(1)
 
 
 LACKING = re.compile(r"\binstall\b|is not there|needs a C compiler")
-"""What the reason of a skip says when a tool is missing, and not when a client cannot do a thing."""
+"""Text in the reason of a skip that stands for a missing tool rather than for an inability of a client."""
 
 
 def _fail_for_want_of_a_tool(report: pytest.TestReport | pytest.CollectReport) -> None:

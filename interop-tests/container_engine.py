@@ -142,7 +142,7 @@ def _await(engine: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def docker(*arguments: str | Path, timeout_s: float = 60) -> str:
-    """What a command of Docker's prints; fail unless it succeeds."""
+    """Return the output of a Docker command; fail unless it succeeds."""
     return _output("docker", *map(str, arguments), timeout_s=timeout_s)
 
 

@@ -1,4 +1,4 @@
-"""What must work with every client library, said once; each library runs it through its driver."""
+"""Behaviour that every client library must see, written once; each library runs it through its driver."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def has_java() -> bool:
 
 
 def confluent() -> list[str]:
-    """confluent-kafka."""
+    """Return the command of the copier with confluent-kafka."""
     return [sys.executable, str(HERE / "drivers" / "copier.py")]
 
 

@@ -13,7 +13,7 @@ from support.zookeeper_broker import ZooKeeperBroker
 
 
 class Server:
-    """What kazoo's tests do with a member of an ensemble."""
+    """A member of an ensemble, with the methods that kazoo's tests call."""
 
     def __init__(self) -> None:
         self._broker = ZooKeeperBroker()

@@ -1,6 +1,6 @@
-"""Who works in a cluster of both kinds of brokers beside its plain producers: processes that copy a topic in
-transactions, as members of one group, and readers of another group, to which members come and from which they
-go. And who has coordinated them meanwhile.
+"""The clients in a cluster of both kinds of brokers besides its plain producers, and a record of their
+coordinators: processes that copy a topic in transactions, as members of one group, and readers of another
+group, to which members come and from which they go.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ REPLICAS = 3
 SERVES_S = 90
 """A copier that stalls when its broker was killed is replaced after some time."""
 SERVED = 2
-"""Of so many things that are finished, one was begun after the first look."""
+"""Number of finished operations after which at least one was begun after the first look."""
 TICK_S = 0.1
 
 
@@ -69,7 +69,7 @@ GROUPS = [Duty(OF_GROUPS, "copiers"), Duty(OF_GROUPS, "readers")]
 
 
 def coordinator_of(cluster: BrokerCluster, duty: Duty) -> int:
-    """Who has a duty, as any broker says; -1 while nobody does."""
+    """Return the coordinator of a duty, as any broker knows it; -1 if it has none."""
     running = next(each for each, broker in cluster.brokers.items() if broker.is_running())
     with cluster.client(running) as client:
         answer = client.call(FindCoordinatorRequest(key=duty.name, key_type=duty.kind), 3)
@@ -82,7 +82,7 @@ class Actors:
     def __init__(self, cluster: BrokerCluster, topic: str, partitions: int, home: Path) -> None:
         """The readers commit offsets of this topic."""
         self.served: set[tuple[Duty, int]] = set()
-        """What was done for whom by which broker while it was known to be the coordinator."""
+        """Duties that a broker served while it was known to be their coordinator."""
         self._cluster = cluster
         self._partitions = partitions
         self._source = Source(cluster.bootstrap, ["target"])

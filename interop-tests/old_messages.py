@@ -66,7 +66,7 @@ def pack(magic: int, inner: bytes, codec: int) -> bytes:
 
 
 def unpack(magic: int, packed: bytes, codec: int) -> bytes:
-    """What is in a wrapper; in format v0 the old LZ4 checksum is insisted on."""
+    """Return the contents of a wrapper; format v0 must have the old LZ4 checksum."""
     if codec == GZIP:
         return gzip.decompress(packed)
     if codec == SNAPPY:

@@ -118,7 +118,7 @@ class OurReplicas:
         return self.replicas.get(topic, index)
 
     async def stop(self) -> None:
-        """End everything."""
+        """Close all connections and stop all parts."""
         self.fetching.close()
         self._proposals.close()
         self._peers.close()
@@ -127,7 +127,7 @@ class OurReplicas:
 
 
 async def until(ask: Callable[[], Awaitable[Any]]) -> Any:
-    """What a question answers once that is true."""
+    """Repeat a question until its answer is true, and return the answer."""
     for _ in range(2000):
         answer = await ask()
         if answer:

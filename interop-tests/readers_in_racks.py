@@ -41,7 +41,7 @@ class Reader(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """End it."""
+        """Close the reader's connection to the group."""
 
     def __enter__(self) -> Self:
         return self

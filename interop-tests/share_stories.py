@@ -46,11 +46,11 @@ STEPS = 25
 PATIENCE_S = 60
 MEMBERS = ("a", "b")
 AT_ONCE = (0, 1, 3)
-"""What is said in a fetch: records that are released by it may, or may not, be fetched by it."""
+"""Acknowledge types in a fetch; a released record may, or may not, be fetched by the same request."""
 
 
 class Said(NamedTuple):
-    """What an answer says, without what may differ."""
+    """The contents of an answer, without the parts that may differ."""
 
     error: int
     partition_error: int
@@ -77,7 +77,7 @@ class Story:
         self._held: dict[str, list[tuple[int, int]]] = {member: [] for member in MEMBERS}
 
     def tell(self) -> list[Said]:
-        """What was answered, in order."""
+        """Return the answers of the story in order."""
         self._load()
         return [self._step(self._random.choice(MEMBERS)) for _ in range(STEPS)]
 
@@ -99,7 +99,7 @@ class Story:
         return self._fetch(member)
 
     def _batches(self, member: str, make: type[Any], kinds: tuple[int, ...]) -> list[Any]:
-        """What a member says: mostly of what it has, sometimes of anything."""
+        """Return acknowledgements of a member: mostly of records that it has, sometimes of any."""
         draw = self._random
         held = self._held[member]
         if draw.random() < 0.2:

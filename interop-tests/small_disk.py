@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROOM: int = 512 << 20
-"""Bytes."""
+"""Size of the disk in bytes."""
 
 
 class SmallDisk:

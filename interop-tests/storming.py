@@ -84,11 +84,9 @@ class Custody(Ownership):
     _newest: dict[str, int] = {}
 
     def kept(self, group: str, member_id: str, indexes: frozenset[int]) -> None:
-        """See `Ownership`."""
         self._has[group, member_id] = indexes
 
     def lives(self, group: str, member_id: str, asked_s: float) -> None:
-        """See `Ownership`."""
         self._lives_s[group, member_id] = asked_s
 
     def told(self, group: str, generation: int, member_id: str, indexes: frozenset[int]) -> None:
@@ -201,13 +199,13 @@ class Storm:
         self.group.found(before, found)
 
     async def end(self) -> None:
-        """Kill all."""
+        """Kill all members of the group."""
         for reader in list(self._members):
             await self._kill(reader)
 
 
 async def coordinator_of(brokers: Reached, group: str) -> int:
-    """Who coordinates a group, once somebody does."""
+    """Return the coordinator of a group, once it has one."""
     client = CoordinatorClient(brokers, "seeker", Random(group))
     patience = Patience(PATIENCE_S)
     try:

@@ -1,4 +1,4 @@
-"""aiokafka 0.14."""
+"""The client contract with aiokafka 0.14."""
 
 from __future__ import annotations
 

@@ -226,7 +226,9 @@ def _with_both(clusters: tuple[BrokerCluster, BrokerCluster], act: Callable[[Bro
 
 
 def _verified_replicas(bench: Bench) -> set[str]:
-    """What kafka-replica-verification, which Kafka 4 has no more, says until it is ended."""
+    """Return the lines of kafka-replica-verification, which Kafka 4 does not have any more, until it is
+    ended.
+    """
     bootstrap = ",".join(broker.bootstrap for broker in bench.brokers.values())
     arguments = ["--broker-list", bootstrap, "--topics-include", "a3", "--report-interval-ms", "1000"]
     main_class = "org.apache.kafka.tools.ReplicaVerificationTool"
@@ -240,8 +242,8 @@ def test_zookeeper_shell_shows_the_same_registries(clusters: tuple[BrokerCluster
 
 
 def _shown_by_zookeeper_shell(cluster: BrokerCluster) -> list[str]:
-    """What the shell prints, but for the words of another thread of it, which tells that it has connected,
-    and for the features that a broker supports: Kafka with ZooKeeper has none.
+    """Return the lines of the ZooKeeper shell, without the lines of its other thread, and without the
+    features that a broker supports: Kafka with ZooKeeper has none.
     """
     looks = "ls /\nls /brokers/ids\nls /admin\nls /config\nls /isr_change_notification\nget /brokers/ids/1\n"
     main_class = "org.apache.zookeeper.ZooKeeperMainWithTlsSupportForKafka"

@@ -47,7 +47,7 @@ def fill(log: CompactionHarness, choice: random.Random, sequences: dict[int, int
 
 
 def wrong_but_for_gaps(directory: Path) -> list[str]:
-    """What Kafka's tool finds wrong; that offsets are missing is what compaction is for."""
+    """Return the faults that Kafka's tool finds, except for the missing offsets, which compaction intends."""
     found, gaps = [], False
     for line in what_kafka_finds_wrong(directory):
         gaps = line.startswith("Non-consecutive") or (gaps and "is followed by" in line)

@@ -37,7 +37,7 @@ def alter(client: RawClient, name: str, key: str, level: str) -> tuple[ErrorCode
 
 
 def stored(client: RawClient, name: str, batch: bytes | bytearray = BATCH) -> bytes:
-    """What the broker makes of a batch."""
+    """Return the batch as the broker stores it."""
     answer = produce(client, name, batch)
     while answer.error_code in NOT_YET:
         answer = produce(client, name, batch)

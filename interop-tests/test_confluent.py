@@ -1,4 +1,4 @@
-"""confluent-kafka 2.16."""
+"""The client contract with confluent-kafka 2.16."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class Worker:
 
 
 def read(bootstrap: str, topic: str) -> list[int]:
-    """What a reader of committed records finds now."""
+    """Return the values that a reader of committed records finds now."""
     settings = {"bootstrap.servers": bootstrap, "group.id": "reader", "enable.partition.eof": True}
     with closing(Consumer({**settings, "isolation.level": "read_committed"})) as consumer:
         consumer.assign([TopicPartition(topic, 0, 0)])

@@ -58,7 +58,9 @@ def image() -> Iterator[str]:
 
 
 def consumed(bootstrap: str, topic: str, most: int) -> list[tuple[int, bytes]]:
-    """What a group reads from where it left off, so many records at most, and commits: offsets and values."""
+    """Return offsets and values that a group reads from its committed offset on, at most so many, and
+    commit.
+    """
     consumer = kafka.KafkaConsumer(
         topic,
         bootstrap_servers=bootstrap,
@@ -96,7 +98,7 @@ def exercise(bootstrap: str, restart: Callable[[], object]) -> None:
 
 
 def exercise_container(bootstrap: str, container: str, patience_s: int = 0) -> None:
-    """The same with a container, whose restart is that from a kill unless there is patience."""
+    """Exercise a container: without patience its restart is that after a kill."""
     try:
         exercise(bootstrap, lambda: docker("restart", "-t", str(patience_s), container))
     finally:
@@ -111,7 +113,7 @@ def logs(container: str) -> str:
 
 
 def test_a_real_kafka() -> None:
-    """What is asked of the containers is what Kafka does."""
+    """A real Kafka passes the test of the containers, too."""
     quickly = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "1"}
     with RealKafka(properties=quickly) as broker:
 

@@ -1,4 +1,4 @@
-"""What Fetch versions 0 to 3 get, byte by byte: the same for a real Kafka and for us."""
+"""Answers to Fetch versions 0 to 3, byte by byte: the same for a real Kafka and for us."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def expected(magic: int, records: list[Record], base: int = 0, marks: int = 0) -
 
 
 def check_filled(data: bytes, messages: bytes, raw: int, first: int | None = None) -> None:
-    """What an old client is sent: the messages, cut or filled up to the size of what is stored."""
+    """Check the records for an old client: the messages, cut or filled up to the stored size."""
     size = max(raw, len(messages) if first is None else first)
     assert len(data) == size
     assert data[: len(messages)] == messages[:size]

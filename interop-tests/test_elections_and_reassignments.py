@@ -119,7 +119,7 @@ def clients(both: tuple[Asked, Asked]) -> tuple[RawClient, RawClient]:
 
 
 def rows(response: Any) -> dict[str, Any]:
-    """What was answered, by topic and partition, and for the whole."""
+    """Return the errors of a response, by topic and partition, and for the whole."""
     answer: dict[str, Any] = {"error": getattr(response, "error_code", 0)}
     for row in getattr(response, "results", []):
         answer[row.feature] = (row.error_code, row.error_message)
@@ -167,7 +167,7 @@ def test_the_features_are_the_same(clients: tuple[RawClient, RawClient]) -> None
 
 
 def _plain(answer: Any) -> Any:
-    """What Kafka says, without Scala's names of its lists."""
+    """Return Kafka's answer without Scala's names of its lists."""
     match answer:
         case (int(error), str(message)):
             return error, re.sub(r"(?:ArrayBuffer|Set)\((.*?)\)", r"[\1]", message)
@@ -180,7 +180,7 @@ LONG = "x" * 214
 
 
 def moved(asked: Asked, version: int, *dirs: tuple[str, str, list[int]]) -> dict[str, int]:
-    """What AlterReplicaLogDirs answers, by partition; `dirs` has directory, topic and partitions."""
+    """Return the answer of AlterReplicaLogDirs by partition; `dirs` has directory, topic and partitions."""
     request = AlterReplicaLogDirsRequest(
         [
             Directory(name if name.startswith("/") else asked.directory(name), [InDirectory(topic, indexes)])

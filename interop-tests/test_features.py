@@ -45,7 +45,7 @@ features describe
 
 
 def said(bench: Bench, line: str) -> list[str]:
-    """What a tool says of the features, without the number of changes there have been."""
+    """Return the lines of a tool about the features, without the number of changes so far."""
     ended = bench.run(line)
     lines = f"exit code {ended.code}\n{ended.out}\n{ended.err}".splitlines()
     return [re.sub(r"\s*Epoch: \d+", "", each) for each in lines if NAME.search(each) or "exit" in each]

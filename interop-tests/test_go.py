@@ -49,7 +49,7 @@ def ends(driver: Remote, topic: str, partition: int) -> list[int]:
 
 
 def read_numbers(driver: Remote, topic: str, partitions: int, count: int) -> list[list[int]]:
-    """What numbered records say, by partition, once so many have arrived."""
+    """Return the numbers in the records, by partition, once so many have arrived."""
     eventually(lambda: sum(ends(driver, topic, p)[1] for p in range(partitions)) >= count, "all are there")
     got = driver.consume(topic, list(range(partitions)), count)
     return [[int(r.value) for r in got if r.partition == p] for p in range(partitions)]
@@ -63,7 +63,7 @@ def assert_whole_and_in_order(numbers: list[list[int]], count: int) -> None:
 
 
 class GoContract(ClientContract):
-    """What every client must do, and what all three can ask beyond that."""
+    """The contract of every client, and requests beyond it that all three Go clients have."""
 
     program: ClassVar[str]
     arguments: ClassVar[tuple[str, ...]] = ()
@@ -168,7 +168,7 @@ class TestSaramaLatest(TestSarama):
 
 
 class OldSarama(GoContract):
-    """What an old Kafka had no request for is left out."""
+    """The Go contract without requests that an old Kafka did not have."""
 
     program = "sarama"
 
@@ -219,7 +219,7 @@ class TestKafkaGo(GoContract):
         opened.close()
 
     def test_a_producer_with_nothing_configured(self, broker, driver, name):
-        """It wants no acknowledgements and uses several connections, so nothing promises an order."""
+        """The producer wants no acknowledgements and uses several connections, so no order is promised."""
         create_topic(driver, name, 3)
         assert [ends(driver, name, p) for p in range(3)] == [[0, 0]] * 3
         driver.produce_by_default(name, 3000)

@@ -66,7 +66,7 @@ def asking(broker: BrokerProcess) -> Iterator[Play]:
 
 
 def shown(play: Play) -> tuple[Any, ...]:
-    """What is told of the groups: members, epochs, partitions; offsets; the classic group."""
+    """Return the description of the groups: members, epochs, partitions; offsets; the classic group."""
     (described,) = play.do(DESCRIBE, 1, group_ids=[GROUP]).groups
     assert not described.error_code, described
     described.members.sort(key=lambda member: member.member_id)
@@ -85,7 +85,7 @@ def shown(play: Play) -> tuple[Any, ...]:
 
 
 def shares(play: Play) -> tuple[Any, Any]:
-    """What is told of the share group: members, epochs, partitions; how much is left to it."""
+    """Return the description of the share group: members, epochs, partitions; its remaining records."""
     (described,) = play.do(DESCRIBE_SHARE, 1, group_ids=[SHARED]).groups
     assert not described.error_code, described
     (offsets,) = play.do(OFFSETS, 1, groups=[{"group_id": SHARED, "topics": None}]).groups
@@ -99,8 +99,8 @@ def shares(play: Play) -> tuple[Any, Any]:
 
 
 def streams(play: Play, epoch: int) -> Any:
-    """What is told of the streams group once its member has said that it is there, and so that its topics are
-    as they were.
+    """Return the description of the streams group once its member has sent a heartbeat, so that its topics
+    are as they were.
     """
     answer = play.do(STREAMS_BEAT, 0, **streaming_on(STREAMS, "m", epoch))
     assert (answer.error_code, answer.status) == (0, []), answer

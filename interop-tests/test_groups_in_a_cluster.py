@@ -44,7 +44,7 @@ def numbered(first: int) -> list[Record]:
 
 
 def coordinator_of(cluster: BrokerCluster, group: str) -> int:
-    """Who coordinates a group; -1 while nobody does."""
+    """Return the coordinator of a group; -1 if it has none."""
     with cluster.client(cluster.metadata().controller_id) as client:
         answer = client.call(FindCoordinatorRequest(key=group), 3)
     return -1 if answer.error_code else int(answer.node_id)
@@ -98,7 +98,7 @@ def is_shared(driver: Remote, members: list[str]) -> bool:
 
 
 def values(driver: Remote, members: list[str]) -> list[str]:
-    """What the members have been given."""
+    """Return the values that the members have received."""
     return [(record.value or b"").decode() for member in members for record in driver.received(member)]
 
 
@@ -113,7 +113,9 @@ def commit_all(driver: Remote, members: list[str], topic: str) -> None:
 
 
 def committed(cluster: BrokerCluster, group: str) -> list[int]:
-    """What the group of a topic has committed, asked by a client that can do without one of the brokers."""
+    """Return the committed offsets of the topic's group, read by a client that can do without one of the
+    brokers.
+    """
     with closing(in_its_own_process(*FAMILIES["confluent"], cluster.bootstrap)) as driver:
         return [driver.committed(group, group, index) for index in range(PARTITIONS)]
 

@@ -143,7 +143,7 @@ def tools(release_tools: Tools, broker: BrokerProcess) -> Tools:
 
 
 def events(member: Running, name: str) -> list[dict]:
-    """What a VerifiableConsumer has said about itself: the events with this name."""
+    """Return the events with this name that a VerifiableConsumer has printed about itself."""
     said = [json.loads(line) for line in member.lines() if line.startswith("{")]
     return [event for event in said if event["name"] == name]
 
@@ -304,7 +304,7 @@ def test_a_group_goes_over_to_the_other_protocol_and_back(tools, name):
 
 
 def lag(tools: Tools, group: str) -> int:
-    """What kafka-consumer-groups shows between committed offsets (none counts as 0) and end offsets."""
+    """Return the lag in kafka-consumer-groups: end offsets less committed offsets, none counted as 0."""
     rows = [line.split() for line in tools.groups("--describe", "--group", group).splitlines()]
     offsets = [(row[3], row[4]) for row in rows if row[:1] == [group]]
     return sum(int(end) - (0 if committed == "-" else int(committed)) for committed, end in offsets)

@@ -120,7 +120,7 @@ def mortal_broker(new_broker: Callable[..., BrokerProcess]) -> Iterator[BrokerPr
 
 
 def stored(bootstrap: str, topic: str) -> list[list[int]]:
-    """What each partition holds, read anew."""
+    """Return the values in each partition, read anew."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "none", "enable.partition.eof": True})
     consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
     values: list[list[int]] = [[] for _ in range(PARTITIONS)]

@@ -31,7 +31,7 @@ PARTITIONS = 2
 
 
 def member(bootstrap: str, topic: str, protocol: str) -> Consumer:
-    """Of the group that is called as the topic."""
+    """Return a member of the group with the topic's name."""
     classic = {"session.timeout.ms": SESSION_S * 1000, "heartbeat.interval.ms": 1000}
     consumer = Consumer(
         {

@@ -57,7 +57,7 @@ def test_fair_damage(tmp_path):
 
 
 def outcome_of(directory: Path, tests: str, *options: str) -> str:
-    """What pytest prints that runs only those of the tests above whose names hold `tests`."""
+    """Return the output of a run of pytest with those of the tests above whose names contain `tests`."""
     path = directory / "test_them.py"
     path.write_text(TESTS)
     plugins = ("-p", "support.left_directories", "-p", "no:cacheprovider")

@@ -53,7 +53,7 @@ class Flow(NamedTuple):
 
     @property
     def mirror(self) -> str:
-        """What the topic is called where it is copied to."""
+        """Name of the topic in the target cluster."""
         return f"{self.alias}.{self.topic}"
 
 
@@ -126,7 +126,7 @@ def write(flow: Flow, first: int) -> None:
 
 
 def read(broker: BrokerProcess, topic: str) -> list[list[int]]:
-    """What each partition of a topic has."""
+    """Return the values in each partition of a topic."""
     settings = {"bootstrap.servers": broker.bootstrap, "group.id": "looker", "enable.partition.eof": True}
     found: list[list[int]] = []
     for partition in range(PARTITIONS):
@@ -153,8 +153,9 @@ def commit(broker: BrokerProcess, topic: str, offset: int) -> None:
 
 
 def left_for_group(flow: Flow) -> list[set[int]]:
-    """What the group has not yet read of each partition of the mirror. A killed MirrorMaker copies again, and
-    may then bring the group into the later copy, short of where it was in the first.
+    """Return the values in each partition of the mirror that the group has not yet read. A killed
+    MirrorMaker copies again, and may then bring the group into the later copy, short of where it was in the
+    first.
     """
     places = committed(flow.target, flow.mirror)
     return [set(each[place:]) for each, place in zip(read(flow.target, flow.mirror), places, strict=True)]

@@ -114,7 +114,7 @@ def the_other_kind_decides(cluster: BrokerCluster, kinds: Sequence[str]) -> None
 
 
 def same_on_all(cluster: BrokerCluster, placed: Mapping[int, Sequence[int]]) -> dict[int, bytes]:
-    """What the replicas of each partition have, which is the same."""
+    """Return the log of each partition, which must be the same on all replicas."""
     logs = {}
     for index, replicas in placed.items():
         copies = cluster.contents(TOPIC, index)
@@ -159,7 +159,7 @@ def commit(cluster: BrokerCluster, group: str, offset: int) -> None:
 
 
 def committed(cluster: BrokerCluster, group: str) -> int:
-    """What was committed, as its coordinator of now has it."""
+    """Return the committed offset, as the current coordinator has it."""
     consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": group})
     patience = Patience(GROUP_MOVES_S)
     try:

@@ -32,7 +32,7 @@ SETTINGS = {
     "auto.leader.rebalance.enable": "false",
 }
 SIZE = 50_000
-"""Of a record: far more than all else that a broker sends in the meantime."""
+"""Bytes of a record: far more than all else that a broker sends in the meantime."""
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ class Story:
         return sender
 
     def isr(self) -> set[int]:
-        """Who is in sync, as the leader's broker has it."""
+        """Return the ISR as the leader's broker has it."""
         with self._cluster.client(LEADER) as client:
             (part,) = describe_topic(client, self._topic).partitions
         return set(part.isr_nodes)

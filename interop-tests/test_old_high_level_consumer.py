@@ -125,7 +125,7 @@ def consumer(
 
 
 def owners(zookeeper: KazooClient, group: str) -> list[bytes]:
-    """Who owns each partition that has an owner."""
+    """Return the owner of each partition that has one."""
     path = f"/consumers/{group}/owners/{group}"
     try:
         return [zookeeper.get(f"{path}/{name}")[0] for name in zookeeper.get_children(path)]
@@ -134,13 +134,15 @@ def owners(zookeeper: KazooClient, group: str) -> list[bytes]:
 
 
 def offsets_in_zookeeper(zookeeper: KazooClient, group: str) -> set[int | None]:
-    """Those of the partitions of its topic; None where there is none."""
+    """Return the group's offsets in ZooKeeper of the partitions of its topic; None for a partition without
+    one.
+    """
     paths = [f"/consumers/{group}/offsets/{group}/{number}" for number in range(PARTITIONS)]
     return {int(zookeeper.get(path)[0]) if zookeeper.exists(path) else None for path in paths}
 
 
 def offsets_in_kafka(place: Place, group: str) -> set[int]:
-    """Those of the partitions of its topic; -1 where there is none."""
+    """Return the group's offsets in Kafka of the partitions of its topic; -1 for a partition without one."""
     with place.client(group) as raw:
         rows = [committed_offset(raw, group, group, number) for number in range(PARTITIONS)]
     return {row.committed_offset for row in rows}
@@ -171,7 +173,7 @@ def without_a_leader(cluster: BrokerCluster, topic: str) -> Iterator[None]:
 
 
 def partitions_of(shown: Any, topic: str) -> list[Any]:
-    """What a Metadata response says of those of a topic."""
+    """Return the rows of a topic's partitions in a Metadata response."""
     return [part for row in shown.topics if row.name == topic for part in row.partitions]
 
 

@@ -182,7 +182,7 @@ def test_a_kafka_answers_what_we_ask_as_a_peer(cluster: Cluster) -> None:
 
 
 def test_a_kafka_is_our_controller(cluster: Cluster) -> None:
-    """It is asked in the name of the only broker there is, which is itself."""
+    """The request bears the id of the only broker there is, which is the controller itself."""
     create_topic(cluster.client, "led")
     topic_id = describe_topic(cluster.client, "led").topic_id
 
@@ -248,7 +248,7 @@ async def our_broker(cluster: Cluster, told: ToldBroker) -> AsyncIterator[None]:
 
 
 class Told(ToldBroker):
-    """It takes everything, and can be waited for."""
+    """A broker that accepts all requests of a controller, and lets a test wait for them."""
 
     def __init__(self) -> None:
         super().__init__(Reply())

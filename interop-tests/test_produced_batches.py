@@ -1,4 +1,4 @@
-"""What a leader says to damaged, lying and unusual batches: the same table for a real Kafka and for us.
+"""Answers of a leader to damaged, lying and unusual batches: the same table for a real Kafka and for us.
 
 Each case names the error of a real Kafka 3.9.2. Where ours differs, the table says so beside it.
 """

@@ -76,7 +76,7 @@ class Cluster:
             client.close()
 
     def partition(self, index: int) -> Partition:
-        """Our replica."""
+        """Return our replica of the partition."""
         found = self.ours.partition(TOPIC, index)
         assert found is not None
         return found
@@ -90,7 +90,7 @@ class Cluster:
             assert written.error_code == 0
 
     async def isr(self, index: int) -> list[int]:
-        """Who is in sync, as Kafka shows it."""
+        """Return the ISR as Kafka shows it."""
         described = await self.call(describe_topic, self._clients[KAFKA], TOPIC)
         return next(row.isr_nodes for row in described.partitions if row.partition_index == index)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def run(*command: str | Path, cwd: Path, imports: Path) -> str:
-    """What a command prints that finds its packages in `imports` first."""
+    """Return the output of a command that finds its packages in `imports` first."""
     environment = os.environ | {"PYTHONPATH": str(imports), "KCOMPAT_NATIVE": ""}
     ran = subprocess.run(
         [sys.executable, *command], cwd=cwd, env=environment, capture_output=True, text=True, check=False

@@ -35,7 +35,7 @@ NO_LONGER_HELD = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.UNKNOWN_SERVER_ERROR,
 )
-"""What clients say of records that a killed broker has given them; the last two are Java's."""
+"""Errors of clients about records that they got from a broker that was killed; the last two are Java's."""
 TOO_LATE = re.compile("InvalidRecordState|INVALID_RECORD_STATE")
 SHORT_LOCK_MS = 2000
 LOCK_MS = 6000
@@ -63,7 +63,7 @@ def franz(broker: BrokerProcess) -> Remote:
 
 @pytest.fixture(scope="module")
 def maker(session_broker: BrokerProcess) -> Iterator[Remote]:
-    """Who makes topics, records and settings."""
+    """Open a client that creates topics, records and settings."""
     opened = franz(session_broker)
     yield opened
     opened.close()
@@ -287,7 +287,7 @@ def test_what_is_renewed_is_held_on(maker, driver, other, shared):
 
 
 class Accepting:
-    """What members of one group have accepted, and the broker has taken."""
+    """The records that members of one group have accepted with the broker's confirmation."""
 
     def __init__(self, refusals: Sequence[ErrorCode] = ()) -> None:
         """Where the broker says one of `refusals`, the record is among `refused`, and comes again."""

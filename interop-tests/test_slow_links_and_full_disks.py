@@ -44,7 +44,7 @@ def network() -> Iterator[Hosts]:
 
 @pytest.fixture(scope="module")
 def disks() -> dict[int, SmallDisk]:
-    """By broker."""
+    """Return a table for the small disks by broker id."""
     return {}
 
 
@@ -127,7 +127,7 @@ def test_a_follower_behind_a_slow_link_leaves_the_isr_until_it_is_fast_again(
 def test_a_broker_whose_disk_is_full_goes_on_when_there_is_room(
     disks: dict[int, SmallDisk], proof: Proof, name: str
 ) -> None:
-    """It leads on; what others lead does without it meanwhile. No producer is told of a gap."""
+    """The broker leads on; other leaders go on without it meanwhile. No producer meets a gap."""
     for number in often(30):
         partition, leader = proof.leader_of(number)
         followed = next(index for index in range(6) if proof.leader_of(index)[1] != leader)

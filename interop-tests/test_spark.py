@@ -237,7 +237,7 @@ class Transactions:
         assert self._producer.flush(60) == 0
 
     def end(self, *, commits: bool) -> None:
-        """End it."""
+        """End the transaction: commit or abort it."""
         (self._producer.commit_transaction if commits else self._producer.abort_transaction)(60)
 
     def write(self, first: int, *, commits: bool) -> None:

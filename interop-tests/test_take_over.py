@@ -71,7 +71,7 @@ def take_over(home: Path, zookeeper: ZooKeeper, chroot: str = CHROOT) -> subproc
 
 
 def configs(broker: BrokerProcess) -> dict[str, dict[str, str]]:
-    """What somebody has set, for topics and for the broker."""
+    """Return the configs that were set, for topics and for the broker."""
     admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 0})
     topics = admin.list_topics(timeout=30).topics
     resources = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in topics]

@@ -39,7 +39,6 @@ class ThreeBrokers(KcompatBroker):
     """In one process, which is killed as a whole."""
 
     def command(self) -> list[str]:
-        """See `KcompatBroker`."""
         return [*super().command(), "--brokers", "3"]
 
 

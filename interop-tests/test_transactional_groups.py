@@ -87,7 +87,7 @@ class Copying:
         self._go_on_until_all_have_a_share()
 
     def kind(self) -> ConsumerGroupType:
-        """Of which kind the group is."""
+        """Type of the group that the members share."""
         return self._described().type
 
     def has_copied_all_once(self) -> None:
@@ -102,7 +102,7 @@ class Copying:
             assert rows == wanted, index
 
     def end(self) -> None:
-        """Kill all."""
+        """Kill all members of the group."""
         for member in self._members:
             member.kill()
 

@@ -104,7 +104,7 @@ def aborted(play: Play) -> set[tuple[int, int]]:
 
 
 def committed(play: Play, who: Identity) -> int:
-    """What its group has committed; -1 where nothing is."""
+    """Return the committed offset of the producer's group; -1 if it has none."""
     topics = [{"name": TOPIC, "partition_indexes": [0]}]
     groups = [{"group_id": group_of(who), "topics": topics}]
     found: list[Any] = []

@@ -117,5 +117,5 @@ def test_who_lacks_records_leads_where_that_is_wanted_and_the_others_are_cut(clu
 
 
 def leaders(shown: Any) -> dict[str, int]:
-    """Who leads each topic."""
+    """Return the leader of each topic."""
     return {row.name: row.partitions[0].leader_id for row in shown.topics}

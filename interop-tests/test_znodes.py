@@ -1,4 +1,4 @@
-"""What our brokers keep in ZooKeeper is what Kafka 3.9 keeps there: both are asked the same, below a path of
+"""Our brokers keep the same nodes in ZooKeeper as Kafka 3.9: both get the same requests, below a path of
 their own in one ZooKeeper, and their nodes are compared one by one.
 """
 
@@ -118,7 +118,7 @@ def our_broker(settings: ZooKeeperSettings, directory: Path) -> Iterator[tuple[s
 
 
 def play(client: RawClient) -> None:
-    """What leaves something in ZooKeeper."""
+    """Send requests that leave nodes in ZooKeeper."""
     assignments = [CreateTopicsRequest.CreatableReplicaAssignment(index, [1]) for index in (0, 1)]
     topic = CreateTopicsRequest.CreatableTopic("assigned", -1, -1, assignments)
     assert client.call(CreateTopicsRequest(topics=[topic]), 4).topics[0].error_code == 0

@@ -1,5 +1,5 @@
-"""What two brokers of ours keep in ZooKeeper while partitions move, have no leader and have unclean ones,
-and what two real Kafkas 3.9.2 do: their nodes are compared one by one, at the same moments of the same story.
+"""Two of our brokers keep the same nodes in ZooKeeper as two real Kafkas 3.9.2 while partitions move, have
+no leader and have unclean ones: their nodes are compared one by one, at the same moments of the same story.
 """
 
 from __future__ import annotations
@@ -162,14 +162,14 @@ def some_record() -> bytes:
 
 
 def leaders(shown: Any, topic: str) -> list[int]:
-    """Who leads each partition."""
+    """Return the leader of each partition."""
     found = [part for row in shown.topics if row.name == topic for part in row.partitions]
     return [part.leader_id for part in sorted(found, key=lambda part: part.partition_index)]
 
 
 @pytest.fixture(scope="module")
 def both() -> tuple[Moments, Moments]:
-    """Those of Kafka, and ours."""
+    """Return the moments of Kafka, and ours."""
     with ThreadPoolExecutor(2) as pool:
         theirs, ours = pool.map(told, ("kafka", "kcompat"))
     return theirs, ours

@@ -58,14 +58,14 @@ def looking(ensemble: ZooKeeperEnsemble) -> Iterator[KazooClient]:
 
 
 def sessions(ensemble: ZooKeeperEnsemble, cluster: BrokerCluster) -> dict[int, int]:
-    """That of each broker, which its registration belongs to."""
+    """Return the session of each broker, which owns its registration."""
     with looking(ensemble) as client:
         owned = {each: client.exists(znodes.broker_path(each)) for each in cluster.brokers}
     return {each: stat.ephemeralOwner for each, stat in owned.items() if stat is not None}
 
 
 def session_of_controller(ensemble: ZooKeeperEnsemble) -> int:
-    """Who owns the node of the controller; 0 where there is none."""
+    """Return the session that owns the node of the controller; 0 if there is no such node."""
     with looking(ensemble) as client:
         stat = client.exists(znodes.CONTROLLER)
     return 0 if stat is None else int(stat.ephemeralOwner)

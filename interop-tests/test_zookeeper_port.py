@@ -68,7 +68,7 @@ def test_zookeeper_shell(broker: ZooKeeperBroker) -> None:
 
 @dataclass(frozen=True)
 class OurPort:
-    """An `Ensemble`."""
+    """Our port as an `Ensemble` of one server."""
 
     bootstrap: str
 

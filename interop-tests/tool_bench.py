@@ -51,12 +51,12 @@ MOVED = {"console-producer": "ConsoleProducer"}
 """Tools that were in Scala before Kafka 4."""
 
 FOR_ALL_OR_NOTHING = "The update failed for all features since the following feature had an error: "
-"""What UpdateFeatures says before the reason from version 2 on, which a Kafka with ZooKeeper has not."""
+"""Text of UpdateFeatures before the reason from version 2 on, which a Kafka with ZooKeeper does not have."""
 UNORDERED = re.compile(
     "console-(share-)?consumer|(share-|streams-)?groups .*--(list|members)"
     "|transactions (list|find-hanging|describe-producers)"
 )
-"""What prints its lines in the order of a hash table, or of arrival."""
+"""Commands that print their lines in the order of a hash table, or of arrival."""
 LOOKS = re.compile("--(list|describe|verify)|transactions (list|describe|find-hanging)")
 TIMES_TO_LOOK = 20
 SINCE = (r"(?m)\b\d{13}( +\t)\d+ +\t", r"(?m)()\b\d{8} +\t$")
@@ -94,9 +94,9 @@ class Bench:
         return f"{option} parse.key=true {option} key.separator=:"
 
     def said(self, line: str) -> list[str]:
-        """What a run shows a person, without what may differ: ports, directories, ids, times, frames of Java;
-        whether there can be eligible leader replicas, and whether no feature or only this one was not
-        changed; the order of logs, and who was first back in an ISR.
+        """Return the lines that a run prints, without the parts that may differ: ports, directories, ids,
+        times, frames of Java; whether there can be eligible leader replicas, and whether no feature or only
+        this one was not changed; the order of logs, and which broker was first back in an ISR.
         """
         ended = self.run(line)
         text = f"{ended.out}\n--\n{ended.err}"
@@ -185,8 +185,8 @@ def _written(files: Mapping[str, str], brokers: Mapping[int, BrokerProcess], dir
 
 
 def _sorted(line: str) -> str:
-    """What kafka-log-dirs prints, in order; a log's size depends on how its producer has filled batches, and
-    how far a copy is behind on the time.
+    """Return the output of kafka-log-dirs in order; a log's size depends on how its producer has filled
+    batches, and the lag of a copy on the time.
     """
     shown = json.loads(re.sub(r'"(size|offsetLag)":[1-9]\d*', r'"\1":1', line))
     for broker in shown["brokers"]:

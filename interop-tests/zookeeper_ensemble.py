@@ -26,7 +26,7 @@ class Member(ZooKeeper):
         self.number = number
         self.name_to_others = f"server.{number}=127.0.0.1:{free_port()}:{free_port()}"
         self.ensemble: list[str] = []
-        """What each member calls itself."""
+        """Lines of zoo.cfg that name the members of the ensemble."""
 
     def prepare(self) -> None:
         """Write its zoo.cfg and its number."""
@@ -69,7 +69,7 @@ class ZooKeeperEnsemble:
         return ",".join(member.bootstrap for member in self.members) + self.chroot
 
     def running(self) -> list[Member]:
-        """Those that have not been killed."""
+        """Return the members that have not been killed."""
         return [member for member in self.members if member.is_running()]
 
     def leader(self) -> Member:

@@ -255,7 +255,7 @@ _ANSWERS: Final[Mapping[OpCode, type[JuteRecord]]] = {
 
 
 def play(address: tuple[str, int], base: str, steps: list[Step]) -> list[Any]:
-    """What a server answers to each step, and what it tells each client after it."""
+    """Return a server's answers to each step, and the events for each client after it."""
     clients = [ZooKeeperClient(address) for _ in range(CLIENTS)]
     owners = {0: -1} | {client.connect().session_id: number for number, client in enumerate(clients)}
     clients[0].ask(OpCode.CREATE, CreateRequest(base, b"", OPEN, 0))

@@ -1,4 +1,4 @@
-"""What a denial changes in the answers, and the file that says what it changes in a real Kafka."""
+"""The changes that a denial makes in the answers, and the file that has those of a real Kafka."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _without_names(stage: Asker) -> list[Step]:
 
 
 def load() -> dict[tuple[str, int], Changes]:
-    """What is expected, by scene and version."""
+    """Return the expected changes by scene and version."""
     expected: dict[tuple[str, int], Changes] = {}
     for name, rows in json.loads(FILE.read_text()).items():
         for row in rows:

@@ -1,4 +1,5 @@
-"""Who asks in the tests of admission: clients from different addresses, each denied something.
+"""The clients in the tests of admission: they connect from different addresses, and each is denied
+something.
 
 A plaintext listener knows nobody by name, but an access rule can name a host. So the rules of all personas
 stand from the start, and a connection chooses its persona by the address it comes from.
@@ -42,7 +43,7 @@ class Denial(NamedTuple):
 
 
 NO_CLUSTER = Denial(Operation.ALL, ResourceType.CLUSTER, CLUSTER_NAME)
-"""Who may do something to the cluster may often do it to each topic and group."""
+"""A client that is authorized for the cluster is often authorized for each topic and group by that."""
 
 
 class Persona(NamedTuple):
@@ -112,14 +113,14 @@ class DenyingAuthorizer:
         self._denials = {persona.host: persona.denials for persona in PERSONAS}
 
     def may(self, principal: Principal, host: str, operation: Operation, resource: Resource) -> bool:
-        """Yes, unless a denial of the host covers it."""
+        """Return True unless a denial of the host covers the operation."""
         assert str(principal) == PRINCIPAL, principal
         return not any(denial.covers(operation, resource) for denial in self._denials.get(host, ()))
 
     def may_on_any(
         self, principal: Principal, host: str, operation: Operation, resource_type: ResourceType
     ) -> bool:
-        """Yes, unless a denial covers every resource of the type."""
+        """Return True unless a denial covers every resource of the type."""
         assert str(principal) == PRINCIPAL, principal
         return not any(
             denial.type == resource_type

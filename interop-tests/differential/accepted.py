@@ -1,4 +1,4 @@
-"""What differs from Kafka 3.9.2 on purpose: the only differences that the test lets pass."""
+"""Differences from Kafka 3.9.2 on purpose, the only ones that the test lets pass."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""What clients ask three brokers about leaders and replicas, and should not ask: played to a cluster of ours
-and to real Kafkas with a ZooKeeper.
-
-What the catalogue of one broker has, a cluster is not asked again.
+"""Requests of clients to three brokers about leaders and replicas, also invalid ones: played to a cluster of
+ours and to real Kafkas with a ZooKeeper. Requests in the catalogue of one broker are not repeated.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ NO_LEADER = -1
 TIMEOUT_MS = 10_000
 PREFERRED, UNCLEAN = 0, 1
 LONG_NAME = "x" * 214
-"""Of a topic, too long for the name of a copy."""
+"""Name of a topic, too long for the directory name of a copy."""
 PRODUCER = {"producer_id": 7_000_000, "producer_epoch": 3}
 """Id of an idempotent producer; no broker of the cluster gives out ids as large."""
 

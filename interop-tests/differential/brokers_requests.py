@@ -1,4 +1,4 @@
-"""What brokers and the controller ask each other, in all the ways in which versions say it."""
+"""Requests among brokers and the controller, in the forms of all versions."""
 
 from __future__ import annotations
 

@@ -57,8 +57,9 @@ AMONG_BROKERS = {
     ApiKey.LEADER_AND_ISR: 7, ApiKey.STOP_REPLICA: 4, ApiKey.UPDATE_METADATA: 8,
     ApiKey.CONTROLLED_SHUTDOWN: 3, ApiKey.ALTER_PARTITION: 3, ApiKey.ALLOCATE_PRODUCER_IDS: 0,
 }  # fmt: skip
-"""What brokers and the controller ask each other, with the last version that a Kafka 3.9.2 with ZooKeeper
-has: one without does not serve it where clients are."""
+"""APIs among brokers and the controller, with the last version that a Kafka 3.9.2 with ZooKeeper has. A
+Kafka without ZooKeeper does not serve them at client listeners.
+"""
 
 NOT_SERVED = {ApiKey.UNREGISTER_BROKER, ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER}
 """APIs that a Kafka with KRaft serves to clients and kcompat does not: they change a KRaft quorum."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from differential.play import Step
 
 FIRST, SECOND, THIRD = 1, 2, 3
-"""The brokers."""
+"""Ids of the three brokers."""
 BIG = bytes(900_000)
 COUNT_OF_BIG = 5
 """A follower takes about one of a partition at once, and then none for 10 s and more at the least rate."""
@@ -32,7 +32,7 @@ SET, DELETE = 0, 1
 
 
 class ResourceType(IntEnum):
-    """What has configs."""
+    """Types of resources with configs."""
 
     TOPIC = 2
     BROKER = 4

@@ -1,4 +1,4 @@
-"""What scenarios of the classic group protocol are made of: members that join, sync and are stable."""
+"""Parts of scenarios of the classic group protocol: members that join, sync and are stable."""
 
 from __future__ import annotations
 
@@ -100,5 +100,5 @@ def stable(play: Play, group: str, **fields: Any) -> Any:
 
 
 def state(play: Play, group: str) -> str:
-    """What DescribeGroups calls the group's state."""
+    """Return the group's state in DescribeGroups."""
     return str(play.do(DESCRIBE, 0, groups=[group]).groups[0].group_state)

@@ -95,7 +95,7 @@ class Play:
         self.send_frame(request_bytes(key, version, **fields), on=on)
 
     def _with_ids(self, value: Any) -> Any:
-        """The same fields with the id of every topic beside its name."""
+        """Return the fields with the id of every topic beside its name."""
         if isinstance(value, list):
             return [self._with_ids(item) for item in value]
         if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What scenarios of transactions are made of: producers with a transactional id, and their batches."""
+"""Parts of scenarios of transactions: producers with a transactional id, and their batches."""
 
 from __future__ import annotations
 

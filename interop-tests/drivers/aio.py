@@ -66,7 +66,7 @@ class _Consumer(ConsumerPort):
 
 
 class Aiokafka(ThreadedDriver):
-    """aiokafka 0.14."""
+    """Driver for aiokafka 0.14."""
 
     cannot: Mapping[str, str] = {"delete_group": "aiokafka's admin client has no DeleteGroups"}
     null_header_values = False

@@ -27,7 +27,7 @@ PATIENT = {"socket.timeout.ms": 5_000, "retry.backoff.ms": 50, "reconnect.backof
 
 
 class Banker:
-    """One writer."""
+    """One writer of transfers."""
 
     def __init__(self, bootstrap: str, topic: str, name: str, accounts: list[str]) -> None:
         self._bootstrap, self._topic, self._name = bootstrap, topic, name

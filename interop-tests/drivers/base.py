@@ -1,4 +1,4 @@
-"""What a driver does, and the consumer thread that the Python drivers share."""
+"""The interface of drivers, and the consumer thread that the Python drivers share."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Driver(ABC):
 
     @abstractmethod
     def received(self, member: str) -> list[Record]:
-        """What the member has been given so far."""
+        """Return the records that the member has received so far."""
 
     @abstractmethod
     def assigned(self, member: str) -> list[int]:

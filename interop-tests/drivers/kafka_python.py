@@ -73,11 +73,11 @@ class _Consumer(ConsumerPort):
 
 
 class _KafkaPython(ThreadedDriver):
-    """What both generations do alike."""
+    """The part of the driver that both generations of kafka-python have in common."""
 
     null_header_values = False
     settings: ClassVar[Mapping[str, Any]] = {}
-    """What producers and consumers are told beside the address."""
+    """Arguments of producers and consumers besides the address."""
 
     def __init__(self, bootstrap: str) -> None:
         super().__init__(bootstrap)
@@ -138,7 +138,7 @@ class _KafkaPython(ThreadedDriver):
 
 
 class KafkaPython3(_KafkaPython):
-    """kafka-python 3.x."""
+    """Driver for kafka-python 3.x."""
 
     def create_topic(self, topic: str, partitions: int, configs: Mapping[str, str]) -> None:
         new = {topic: {"num_partitions": partitions, "replication_factor": 1, "configs": dict(configs)}}
@@ -180,7 +180,7 @@ class KafkaPython3(_KafkaPython):
 
 
 class KafkaPython2(_KafkaPython):
-    """kafka-python 2.0.2."""
+    """Driver for kafka-python 2.0.2."""
 
     def create_topic(self, topic: str, partitions: int, configs: Mapping[str, str]) -> None:
         new = kafka.admin.NewTopic(topic, partitions, 1, topic_configs=dict(configs))
@@ -231,18 +231,18 @@ class Pinned082(KafkaPython2):
 
 
 class Pinned09(KafkaPython2):
-    """The same with 0.9: magic 0, groups."""
+    """Driver for kafka-python 2.0.2 as a client of Kafka 0.9: magic 0, groups."""
 
     settings: ClassVar[Mapping[str, Any]] = {"api_version": (0, 9)}
 
 
 class Pinned010(KafkaPython2):
-    """The same with 0.10: magic 1."""
+    """Driver for kafka-python 2.0.2 as a client of Kafka 0.10: magic 1."""
 
     settings: ClassVar[Mapping[str, Any]] = {"api_version": (0, 10)}
 
 
 class Pinned011(KafkaPython2):
-    """The same with 0.11: writes batches v2, but still fetches magic 1."""
+    """Driver for kafka-python 2.0.2 for Kafka 0.11: writes batches v2, but still fetches magic 1."""
 
     settings: ClassVar[Mapping[str, Any]] = {"api_version": (0, 11)}

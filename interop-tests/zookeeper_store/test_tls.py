@@ -36,7 +36,7 @@ def server(directory: Path, authority: Path) -> Iterator[TlsZooKeeper]:
 
 @pytest.fixture(scope="module")
 def settings(server: TlsZooKeeper, directory: Path, authority: Path) -> ZooKeeperSettings:
-    """Those of a broker that the server takes."""
+    """Return the settings of a broker that the server accepts."""
     keystore = make_store(directory, "kafka", authority)
     tls = ZooKeeperTls(str(authority), str(keystore), versions=("TLSv1.2", "TLSv1.3"))
     return ZooKeeperSettings(f"127.0.0.1:{server.secure_port}", "/kafka", set_acl=True, tls=tls)

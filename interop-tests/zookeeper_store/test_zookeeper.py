@@ -1,4 +1,4 @@
-"""What the store on a real ZooKeeper does beyond what every metadata store does."""
+"""Behaviour of the store on a real ZooKeeper beyond that of every metadata store."""
 
 from __future__ import annotations
 

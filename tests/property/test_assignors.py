@@ -1,4 +1,4 @@
-"""What the server-side assignors promise, whatever the members, subscriptions and last targets."""
+"""Promises of the server-side assignors, whatever the members, subscriptions and last targets."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ class Workload:
                 self.horizons.setdefault(written.offset, self.now_ms + DELETE_RETENTION_MS)
 
     def compacted_up_to(self, end_offset: int) -> list[Written]:
-        """What stays of the list."""
+        """Return the committed records that remain after compaction up to `end_offset`."""
         newest = {written.key: written.offset for written in self.committed if written.offset < end_offset}
         return [
             written
@@ -231,7 +231,7 @@ class Workload:
         self.committed = sorted(found + self.committed[len(before) :])
 
     def take_over_horizons(self) -> None:
-        """Those of tombstones in segments that were cleaned before the kill."""
+        """Read the horizons of tombstones in segments that were cleaned before the kill."""
         for header, batch in self.harness.batches():
             if header.is_control or not header.has_delete_horizon:
                 continue

@@ -70,7 +70,7 @@ class ConsumerGroups(GroupMachine):
         return found
 
     def hear(self, client: Client, answer: HeartbeatAnswer) -> None:
-        """What a client does with its answer."""
+        """Change the client's state as its answer requires."""
         if answer.error in REJOIN:
             client.owned, client.epoch = {}, 0
         if answer.error is ErrorCode.FENCED_INSTANCE_ID:

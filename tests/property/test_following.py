@@ -1,4 +1,4 @@
-"""What a leader sent, appended at once, against the same batches appended one by one: the same log."""
+"""Batches that are appended all at once give the same log as batches that are appended one by one."""
 
 from __future__ import annotations
 
@@ -34,14 +34,12 @@ class CountingFiles(Files):
         self._logs: list[OpenFile] = []
 
     def open(self, path: str) -> OpenFile:
-        """See `Files.open`."""
         file = super().open(path)
         if path.endswith(LOG):
             self._logs.append(file)
         return file
 
     def write_all(self, file: OpenFile, data: Readable, position: int) -> None:
-        """See `Files.write_all`."""
         self.writes += file in self._logs
         super().write_all(file, data, position)
 

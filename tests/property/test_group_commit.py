@@ -118,7 +118,7 @@ class FlushedLog(RuleBasedStateMachine):
     @precondition(lambda self: self.threads.works)
     @rule(data=st.data())
     def finish_a_sync(self, data: st.DataObject) -> None:
-        """Those of the log and those of rolled segments are on different threads."""
+        """Finish any pending sync: syncs of the log and of rolled segments run on different threads."""
         work, then = self.threads.works.pop(data.draw(st.integers(0, len(self.threads.works) - 1)))
         work()
         if then is not None:

@@ -49,7 +49,7 @@ class Client:
         self.joined: JoinAnswer | None = None
         self.syncing: Promise[SyncAnswer] | None = None
         self.owned: frozenset[tuple[str, int]] | None = None
-        """What it consumes in its generation; None while it has no assignment."""
+        """Partitions that the member consumes in its generation; None while it has no assignment."""
 
     def reset(self) -> None:
         """Forget the membership, as a client does on UNKNOWN_MEMBER_ID."""
@@ -313,7 +313,9 @@ class Groups(GroupMachine, SlowLogMachine):
 
 
 def durable(coordinator: GroupCoordinator) -> dict[str, Any]:
-    """What is kept of each group: its stored record, its offsets, and those of open transactions."""
+    """Return the durable state of each group: its stored record, its offsets, and those of open
+    transactions.
+    """
     kept: dict[str, Any] = {}
     for _, shard in coordinator.runtime.active():
         kept |= kept_of_groups(shard)

@@ -74,7 +74,7 @@ def damaged(draw: st.DrawFn) -> tuple[bytes, bytes | None]:
 
 
 def one_by_one(records: list[tuple[bytes, bytes | None]]) -> tuple[Taken, int]:
-    """What the plain commits in the form of today say, up to the first record that is none; how many."""
+    """Return the plain commits in the current format up to the first other record, and their number."""
     taken: Taken = {}
     for number, (key, value) in enumerate(records):
         if key[:2] != b"\0\1" or value is None or value[:2] != b"\0\3":

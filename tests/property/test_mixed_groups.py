@@ -51,7 +51,7 @@ class Modern:
 
     @property
     def owned(self) -> Partitions:
-        """What it was told to have."""
+        """Return the partitions that the member was last assigned."""
         names = {topic.topic_id: name for name, topic in self._fixture.image.topics.items()}
         return frozenset((names[topic], index) for topic, indexes in self._told.items() for index in indexes)
 
@@ -139,7 +139,7 @@ class MixedGroups(GroupMachine):
 
     @rule(place=PLACES)
     def fail(self, place: int) -> None:
-        """What a member does meanwhile finds no replicas, if it writes anything."""
+        """Run a member while the log refuses writes with NOT_ENOUGH_REPLICAS."""
         self.fixture.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
         member = self.places[place][0]
         if isinstance(member, Modern) and self.running[place]:
@@ -153,7 +153,7 @@ class MixedGroups(GroupMachine):
         self.fixture.restart()
 
     def refresh(self) -> None:
-        """Who leads a classic group looks at the topic now and then; nobody else does."""
+        """Have the leader of a classic group look at the topic, which no other member does."""
         for members in self.places if isinstance(self.fixture.either(), ClassicGroup) else ():
             for member in members:
                 if isinstance(member, ClassicConsumer):

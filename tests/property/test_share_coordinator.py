@@ -138,7 +138,7 @@ class ShareCoordinators(SlowLogMachine):
 
     @rule()
     def restart(self) -> None:
-        """What waits for its commit is lost to who asked, not to the log."""
+        """Restart the coordinator: requests that wait for their commit are lost, their records are not."""
         self.fixture.restart()
         self.fixture.log.release()
         self.held = False

@@ -58,7 +58,7 @@ class SharePartitions(RuleBasedStateMachine):
         self.log_start = 0
         self.start = 0
         self.records: dict[int, Record] = {}
-        """Those that were fetched, or stored, since the last change of the leader."""
+        """Records that were fetched, or stored, since the last change of the leader."""
         self.stored: tuple[StateBatch, ...] = ()
         self.stored_start = 0
         self.changes: list[tuple[Change, StateWrite]] = []
@@ -164,7 +164,9 @@ class SharePartitions(RuleBasedStateMachine):
                     self.adopt(offset)
 
     def adopt(self, offset: int) -> None:
-        """What of an aborted batch was acquired, and so archived, is not told: it is nobody's now."""
+        """Take over the state of an acquired record of an aborted batch, which the machine has archived
+        without a message.
+        """
         before = self.records[offset]
         after = Record(RecordState.ARCHIVED, before.deliveries)
         for span in self.partition.spans():
@@ -313,7 +315,7 @@ class SharePartitions(RuleBasedStateMachine):
 
     @rule(are_stored=st.booleans())
     def another_leads(self, are_stored: bool) -> None:
-        """What was not stored is forgotten, also that it was delivered."""
+        """Change the leader: state that was not stored is forgotten, deliveries included."""
         for _, write in self.changes if are_stored else ():
             self.store(write)
         self.changes = []
@@ -361,7 +363,7 @@ class SharePartitions(RuleBasedStateMachine):
         assert partition.next_fetch_offset == min(free, default=partition.end_offset)
 
     def teardown(self) -> None:
-        """Whoever goes on accepts all there is, and comes to the end of the log."""
+        """Accept all records that are left, and come to the end of the log."""
         for change, write in self.changes:
             self.store(write)
             self.partition.settle(change, LIMITS, self.now, is_stored=True)

@@ -48,12 +48,12 @@ def settled(spec: StreamsSpec) -> tuple[StreamsSpec, dict[str, Tasks]]:
 
 
 def active(targets: dict[str, Tasks]) -> list[tuple[str, Task]]:
-    """Who has which active task."""
+    """Return the pairs of member and active task."""
     return [(name, task) for name, target in targets.items() for task in each_task(target.active)]
 
 
 def copies(targets: dict[str, Tasks]) -> list[tuple[str, Task]]:
-    """Who has a copy of which task."""
+    """Return the pairs of member and standby task."""
     return [(name, task) for name, target in targets.items() for task in each_task(target.standby)]
 
 

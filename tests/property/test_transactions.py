@@ -49,7 +49,9 @@ class Client:
         self.version = version
         self.producer = Producer()
         self.committing: Producer | None = None
-        """Who it was when it began to commit, until it knows that it has; it may only ask again."""
+        """Identity of the producer when it began to commit, until it knows the outcome; it may only repeat
+        the request.
+        """
 
 
 class Transactions(SlowLogMachine):

@@ -1,5 +1,5 @@
-"""What the stories of brokers would say if replication were wrong: a fault is planted for each of the
-invariants, in the brokers or in what a controller writes, and the rules find it.
+"""The rules of the stories find faults of replication: one is planted for each of the invariants, in the
+brokers or in the controller's writes.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def store_unguarded(cluster: VirtualCluster) -> bool:
 
 
 def store_guarded_by_nothing(cluster: VirtualCluster) -> bool:
-    """The same, by somebody who asks for the epoch and takes any."""
+    """Write a state with a check of the controller epoch that accepts any version."""
     for place, state in led_states(cluster):
         commit(cluster, [Check(CONTROLLER_EPOCH, ANY_VERSION), setting(cluster, place, state)])
         return True
@@ -172,7 +172,7 @@ def replicas(cluster: VirtualCluster) -> Iterator[tuple[int, Partition]]:
 
 
 def leaders(cluster: VirtualCluster) -> Iterator[tuple[int, Partition, Leader]]:
-    """Those that the store has for leaders, with something committed."""
+    """Return the leaders that the store confirms, if they have committed records."""
     for broker_id, partition in replicas(cluster):
         machine, state = partition.state, cluster.store.states.get((TOPIC, partition.index))
         if not isinstance(machine, Leader) or state is None or machine.epoch != state.leader_epoch:
@@ -182,7 +182,7 @@ def leaders(cluster: VirtualCluster) -> Iterator[tuple[int, Partition, Leader]]:
 
 
 def followers(cluster: VirtualCluster) -> Iterator[tuple[int, Partition, Partition, Leader]]:
-    """Those that follow a leader in its epoch, with the leader's replica."""
+    """Return the replicas that follow a leader in its epoch, each with the leader's replica."""
     for _, led, leader in leaders(cluster):
         for broker_id, partition in replicas(cluster):
             is_one = partition.index == led.index and isinstance(partition.state, Follower)
@@ -197,7 +197,7 @@ def followers_in_sync(cluster: VirtualCluster) -> Iterator[tuple[int, Partition,
 
 
 def machine_of(kind: type[Leader], broker_id: int, partition: Partition) -> Leader:
-    """What makes a replica lead in the epoch that it has."""
+    """Return the machine that makes a replica lead in the epoch that it has."""
     return kind(
         broker_id,
         replace(partition.role, leader=broker_id),

@@ -1,6 +1,4 @@
-"""What the stories of brokers would say if coordinators were wrong: faults that no broker has by itself are
-planted in one, and the rules find them.
-"""
+"""The rules of the stories find faults of coordinators that are planted in one of them."""
 
 from __future__ import annotations
 

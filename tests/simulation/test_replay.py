@@ -69,7 +69,7 @@ class Replays:
         self.compacted: set[str] = set()
         """Topics of which the cleaner has taken something out."""
         self.kinds: set[str] = set()
-        """Those of the groups that were replayed."""
+        """Kinds of the groups that were replayed."""
 
     async def run(self) -> None:
         """Have clients work, and look now and then."""

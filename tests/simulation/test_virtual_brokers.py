@@ -110,7 +110,7 @@ async def consume_in_a_group(client: VirtualClient, witness: Witness, group: str
 
 
 async def live(loop: VirtualLoop, home: Path, seed: str) -> list[str]:
-    """What happened while three brokers started, served, stopped, started again and served again."""
+    """Return the events while three brokers start, serve, stop, start again and serve again."""
     brokers = VirtualBrokers(loop, home, seed)
     witnesses = [Witness(broker_id) for broker_id in BROKERS]
 

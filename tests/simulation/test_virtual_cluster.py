@@ -34,7 +34,7 @@ FIRST_SEED = int(os.environ.get("KCOMPAT_FIRST_SEED", "0"))
 
 
 def seeds(usually: int) -> range:
-    """Those whose stories are told."""
+    """Return the seeds of the stories to run."""
     return range(FIRST_SEED, FIRST_SEED + int(os.environ.get("KCOMPAT_SEEDS", usually)))
 
 

@@ -31,7 +31,7 @@ pairs = pytest.mark.parametrize("extension", PAIRS)
 
 
 def run(code: str, **environment: str) -> str:
-    """What a new process prints: the last line, or that of its complaint."""
+    """Return the output of a new process: the last line, or the last line of its error."""
     neutral = {"KCOMPAT_NATIVE": "", "KCOMPAT_PORTABLE": ""}
     answer = subprocess.run(
         [sys.executable, "-c", code],

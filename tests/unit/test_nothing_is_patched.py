@@ -21,7 +21,7 @@ OF_THE_SYSTEM = {"fcntl", "os", "sys", "tempfile"}
 
 
 def patches(tree: ast.AST) -> Iterator[str]:
-    """What a file patches, as it stands there."""
+    """Return the source text of each patch in a file."""
     for node in ast.walk(tree):
         match node:
             case (

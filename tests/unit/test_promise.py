@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class BrokenError(Exception):
-    """What a callback of these tests raises."""
+    """The error that callbacks of these tests raise."""
 
 
 def broken(_: object) -> NoReturn:

@@ -1,4 +1,4 @@
-"""What compilers have to say of the extensions: nothing."""
+"""Compilers have no warnings about the extensions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SOURCES = sorted(str(path.relative_to(ROOT)) for path in Path(ROOT, "kcompat").r
 
 
 def judge(compiler: str, source: str | Path) -> str:
-    """What a compiler complains about."""
+    """Return the warnings of a compiler."""
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not here")
     headers = ["-I", str(ROOT), "-isystem", sysconfig.get_path("include")]

@@ -1,4 +1,4 @@
-"""All pollers."""
+"""The fixture that runs tests of the network with every poller."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ async def admin(tmp_path: Path) -> AsyncIterator[AdminSocket]:
 
 
 async def say(directory: Path, data: bytes) -> list[Any]:
-    """What is answered to these bytes before the connection is closed."""
+    """Return the answers to these bytes before the connection is closed."""
     reader, writer = await asyncio.open_unix_connection(directory / FILE_NAME)
     writer.write(data)
     writer.write_eof()

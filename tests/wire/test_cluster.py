@@ -98,7 +98,7 @@ def read(cluster: Cluster, broker_id: int, at_least: int) -> list[bytes]:
 
 
 def values(batches: memoryview) -> list[bytes]:
-    """Of each record of each batch."""
+    """Return the value of each record of each batch."""
     return [
         bytes(record.value or b"")
         for position, header in iter_headers(batches)

@@ -86,7 +86,7 @@ def test_a_stop_in_the_middle_leaves_the_log_whole(tmp_path: Path) -> None:
 
 
 def cleaning_processes() -> set[int]:
-    """Those of this process, where the brokers are."""
+    """Return the ids of the cleaner processes of this process, which has the brokers."""
     found = set()
     for path in Path("/proc/self/task").glob("*/children"):
         for pid in map(int, path.read_text().split()):
@@ -119,7 +119,7 @@ def committed(client: RawClient, group: str, topic: str) -> int:
 
 
 def test_committed_offsets_survive_compaction(tmp_path: Path) -> None:
-    """What is left of the offsets topic gives the same state as all of it."""
+    """The compacted offsets topic gives the same state as the whole one."""
     one = {"offsets.topic.num.partitions": "1", "log.cleaner.enable": "false"}
     with Broker(data_dir=tmp_path, config=one) as broker, client_of(broker) as client:
         create_topic(client, "t")

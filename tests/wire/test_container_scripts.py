@@ -56,7 +56,7 @@ class Scripted(BrokerProcess):
         return ["env", *(f"{key}={value}" for key, value in self._variables.items()), *self._script]
 
     def health(self) -> subprocess.CompletedProcess[str]:
-        """What the health check of the image says."""
+        """Run the health check of the image, and return its result."""
         return subprocess.run(
             [*self.command()[: -len(self._script)], "kcompat", "container", "health"],
             capture_output=True,
@@ -122,7 +122,7 @@ def test_an_argument_that_is_no_setting_is_refused(tmp_path: Path) -> None:
     "ending", ["{docker}/configure\n{docker}/launch\n", "{docker}/run\n"], ids=["steps", "run"]
 )
 def test_a_start_script_for_confluents_image(tmp_path: Path, ending: str) -> None:
-    """What Testcontainers' modules copy into a container, in ZooKeeper mode and in that of KRaft."""
+    """Testcontainers' modules copy such a script into a container, for ZooKeeper mode and for KRaft mode."""
     start = tmp_path / "start.sh"
     start.write_text(
         "zookeeper-server-start zookeeper.properties &\n"

@@ -89,7 +89,7 @@ def produce(cluster: Cluster, partition: int, value: bytes) -> None:
 
 
 def values(cluster: Cluster, partition: int) -> list[bytes]:
-    """What the leader shows."""
+    """Return the values of the records that the leader serves."""
     with client(cluster, cluster.leader_of("t", partition)) as asking:
         return [record.value or b"" for record in read_all(asking, "t", partition)]
 

@@ -1,4 +1,4 @@
-"""What hostile, silent and too many peers may cost."""
+"""Limits on the cost of hostile, silent and too many peers."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 
 def leader_of(at: list[Address]) -> int:
-    """Who leads the partition, as the first broker knows it; -1 where nobody does, or it does not yet."""
+    """Return the leader of the partition as the first broker knows it; -1 if it knows none."""
     with RawClient(at[0], TIMEOUT_S) as client:
         partitions = describe_topic(client, TOPIC).partitions
     return int(partitions[0].leader_id) if partitions else -1

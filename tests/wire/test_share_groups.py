@@ -91,7 +91,7 @@ class Sharer:
         }
 
     def say(self, first: int, last: int, kind: int, epoch: int) -> None:
-        """Acknowledge records."""
+        """Acknowledge a range of records."""
         batch = ShareAcknowledgeRequest.AcknowledgementBatch(first, last, [kind])
         row = ShareAcknowledgeRequest.AcknowledgePartition(0, [batch])
         topics = [ShareAcknowledgeRequest.AcknowledgeTopic(self._topic_id, [row])]

@@ -1,4 +1,4 @@
-"""What `kcompat.testing` gives to a run of pytest that names it."""
+"""The fixtures that `kcompat.testing` gives to a run of pytest that names it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What unpacks to a hundred megabytes is unpacked beside the event loop: nobody else waits for it, and one
-connection's batches are still appended in the order in which they were sent.
+"""Batches that unpack to a hundred megabytes are unpacked beside the event loop: no other client waits for
+it, and one connection's batches are still appended in the order in which they were sent.
 """
 
 from __future__ import annotations

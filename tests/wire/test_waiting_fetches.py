@@ -1,4 +1,4 @@
-"""What ends a fetch that waits for data, in a whole broker."""
+"""Events that end a fetch that waits for data, in a whole broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each persona asks, by area: about an open thing, a secret one, and some that are not there."""
+"""The requests of each persona, by area: about an allowed thing, a denied one, and some that do not exist."""
 
 from __future__ import annotations
 

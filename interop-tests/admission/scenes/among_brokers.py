@@ -1,4 +1,4 @@
-"""What brokers and the controller ask each other; all of it is of a controller, or a broker, that was."""
+"""Requests among brokers and the controller; all are those of a former controller or broker."""
 
 from __future__ import annotations
 

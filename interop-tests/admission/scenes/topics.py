@@ -42,7 +42,7 @@ def metadata(play: Asker, version: int) -> None:
 @scene(ApiKey.METADATA, 1, 9, 12)
 def metadata_that_creates(play: Asker, version: int) -> None:
     def whether_denied(answer: Any) -> None:
-        """What is created is there at once or a little later: that is not compared."""
+        """Drop the parts of the answer that differ when a topic is created at once or a little later."""
         for row in answer.topics:
             if row.error_code not in DENIED:
                 row.error_code, row.topic_id, row.partitions = 0, bytes(16), []

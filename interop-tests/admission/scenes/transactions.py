@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 IDS = ("open", "secret")
 FIRST_WITH_PATTERN = 2
-"""Of ListTransactions."""
+"""First version of ListTransactions with patterns."""
 
 
 def producers(play: Asker) -> list[Identity]:

@@ -1,4 +1,4 @@
-"""What groups set for themselves: their configs described, altered and listed."""
+"""Configs of groups: described, altered and listed."""
 
 from __future__ import annotations
 

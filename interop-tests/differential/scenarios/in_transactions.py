@@ -1,4 +1,4 @@
-"""What belongs to a transaction: records, offsets of groups, and the markers at its end."""
+"""Parts of a transaction: records, offsets of groups, and the markers at its end."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Classic:
         self._play.call(SYNC, 5, **{**self._who(), **names, **fields})
 
     def heartbeat(self, **fields: Any) -> None:
-        """Heartbeat."""
+        """Send a Heartbeat of the member."""
         self._play.call(HEARTBEAT, 4, **{**self._who(), **fields})
 
     def commit(self, index: int, **fields: Any) -> None:
@@ -74,7 +74,7 @@ class Classic:
         self._play.call(ApiKey.OFFSET_COMMIT, 8, **{**who, **fields}, topics=topics)
 
     def leave(self) -> None:
-        """LeaveGroup."""
+        """Send a LeaveGroup of the member."""
         members = [{"member_id": self.member_id, **self._instance}]
         self._play.call(LEAVE, 5, group_id=self._group, members=members)
 
@@ -106,7 +106,7 @@ def describe(play: Play, group: str) -> None:
 
 
 def wishes(topic: str, member: str) -> dict[str, Any]:
-    """What a member of KIP-848 wants in these scenarios."""
+    """Return the fields of a member's first ConsumerGroupHeartbeat in these scenarios."""
     return {"subscribed_topic_names": [topic], "instance_id": member, "server_assignor": "range"}
 
 

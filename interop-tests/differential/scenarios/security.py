@@ -122,12 +122,12 @@ def describe_scram_users(play: Play, version: int) -> None:
 
 
 def deletion(name: str, mechanism: int = 1) -> dict[str, object]:
-    """One deletion."""
+    """Return one deletion of a credential."""
     return {"name": name, "mechanism": mechanism}
 
 
 def upsertion(name: str, mechanism: int = 1, iterations: int = 8192) -> dict[str, object]:
-    """One credential."""
+    """Return one upsertion of a credential."""
     secret = {"salt": b"salt", "salted_password": b"password"}
     return {"name": name, "mechanism": mechanism, "iterations": iterations, **secret}
 

@@ -84,8 +84,8 @@ def records_of_share_groups(play: Play, version: int) -> None:
 
 @scenario(FETCH)
 def share_sessions_begun_again_elsewhere(play: Play, version: int) -> None:
-    """What the member has stays with it, also once the first connection is gone; a session that names no
-    partition gives nothing back at its end.
+    """The member keeps its records, also once the first connection is gone; a session that names no
+    partition releases nothing at its end.
     """
     group, _, topic_id = shared(play, b"a", b"b", b"c")
 

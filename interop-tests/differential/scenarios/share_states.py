@@ -1,4 +1,4 @@
-"""What the share coordinator keeps of share partitions, as brokers ask it."""
+"""State of share partitions in the share coordinator, as brokers request it."""
 
 from __future__ import annotations
 

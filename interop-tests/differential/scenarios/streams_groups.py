@@ -51,7 +51,9 @@ def going_on(group: str, member: str, epoch: int, **fields: Any) -> dict[str, An
 
 
 def owning(**numbers: list[int]) -> dict[str, Any]:
-    """What a member says to have: `a0` are active tasks of the subtopology 0, `s0` standby tasks."""
+    """Return the fields that report a member's tasks: `a0` are active tasks of the subtopology 0, `s0`
+    standby tasks.
+    """
     found: dict[str, list[dict[str, Any]]] = {"a": [], "s": []}
     for name, partitions in numbers.items():
         found[name[0]].append({"subtopology_id": name[1:], "partitions": partitions})
@@ -79,7 +81,7 @@ def in_order(answer: Any) -> None:
 
 
 def describe(play: Play, version: int, *groups: str, **fields: Any) -> None:
-    """What is told of groups."""
+    """Describe these groups, and compare the answers."""
     play.call(DESCRIBE, version, group_ids=list(groups), trim=in_order, **fields)
 
 

@@ -16,7 +16,7 @@ SEVEN_KEYS = frozenset(
     {"cleanup.policy", "retention.ms", "segment.bytes", "compression.type", "max.message.bytes",
      "min.insync.replicas", "message.timestamp.type"}
 )  # fmt: skip
-"""What is looked at in the configuration of a created topic; `describe_topic` compares all of it."""
+"""Configs of a created topic that are compared; `describe_topic` compares all of them."""
 
 
 def wanted(
@@ -39,7 +39,7 @@ def few_configs(answer: Any) -> None:
 
 
 def create(play: Play, version: int, *topics: Any, **fields: Any) -> None:
-    """Create topics."""
+    """Create topics, and compare the answers."""
     play.call(CREATE, version, trim=few_configs, topics=list(topics), timeout_ms=10_000, **fields)
 
 

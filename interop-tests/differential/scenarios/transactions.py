@@ -279,7 +279,9 @@ def init_after_an_end_whose_answer_was_lost(play: Play, version: int) -> None:
 
 @scenario(END, since=5)
 def two_phase_commit_is_not_stable(play: Play, version: int) -> None:
-    """What KIP-939 adds to InitProducerId in version 6 (the end itself is as ever)."""
+    """KIP-939 extends InitProducerId in version 6, which is not stable; the end of a transaction is
+    unchanged.
+    """
     name = coordinated(play, play.name("x"))
     rows = play.do(ApiKey.API_VERSIONS, 3, client_software_name="a", client_software_version="1").api_keys
     play.note("InitProducerId", [(row.min_version, row.max_version) for row in rows if row.api_key == INIT])

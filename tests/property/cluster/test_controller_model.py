@@ -71,7 +71,9 @@ def image_of(fixture: ClusterFixture) -> Iterable[TopicImage]:
 
 
 async def check_store(fixture: ClusterFixture, failed: Iterable[tuple[str, int]] = ()) -> ControllerState:
-    """What a restart finds; it shows the picture that the broker has, knowing what has `failed`."""
+    """Return the state that a restart would load, after a check that it equals the broker's image; `failed`
+    are offline replicas.
+    """
     fixture.store.tree.check_invariants()
     loaded = await loading.load(fixture.session, 1, 1, 0)
     loaded.check_invariants()

@@ -118,7 +118,7 @@ def spell(value: Any) -> Any:
 
 
 def outcome(function: Any, *given: Any) -> Any:
-    """What a function returns, or the kind of its complaint and the message that it names."""
+    """Return the result of a function, or the kind of its error and the message that it names."""
     try:
         return spell(function(*given))
     except (ProtocolViolation, ValueError) as fault:

@@ -1,4 +1,6 @@
-"""What a version of a message can carry comes back as it was, and is written as a plain encoder does."""
+"""Fields that a version of a message has are decoded as they were encoded, and encoded as by a plain
+encoder.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AddOffsetsToTxn."""
+"""The handler of AddOffsetsToTxn."""
 
 from __future__ import annotations
 

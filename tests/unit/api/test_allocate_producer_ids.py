@@ -1,4 +1,4 @@
-"""AllocateProducerIds."""
+"""The handler of AllocateProducerIds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AlterConfigs."""
+"""The handler of AlterConfigs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AlterPartition."""
+"""The handler of AlterPartition."""
 
 from __future__ import annotations
 

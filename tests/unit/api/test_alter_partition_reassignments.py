@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments."""
+"""The handler of AlterPartitionReassignments."""
 
 from __future__ import annotations
 

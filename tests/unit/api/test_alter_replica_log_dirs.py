@@ -52,7 +52,7 @@ def errors(services: Services, version: int, *dirs: tuple[str, str, list[int]]) 
 
 
 def shown(services: Services, fixture: MovesFixture) -> dict[str, list[tuple[int, int, bool]]]:
-    """What DescribeLogDirs shows of each directory: partition, lag, and whether it is a copy."""
+    """Return the answer of DescribeLogDirs by directory: partition, lag, and whether it is a copy."""
     answer: Any = ask(describe_log_dirs, 4, DescribeLogDirsRequest(topics=None), services)
     return {
         result.log_dir.removeprefix(f"{fixture.home}/"): sorted(

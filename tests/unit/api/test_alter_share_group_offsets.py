@@ -1,4 +1,4 @@
-"""AlterShareGroupOffsets."""
+"""The handler of AlterShareGroupOffsets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def broker() -> GroupHandlers:
 
 
 def alter(broker: GroupHandlers, *topics: tuple[str, dict[int, int]], group_id: str = "g") -> Any:
-    """The answer."""
+    """Send AlterShareGroupOffsets, and return the answer."""
     rows = [Topic(name, [Row(*offset) for offset in offsets.items()]) for name, offsets in topics]
     return broker.ask(AlterShareGroupOffsetsRequest(group_id, rows), 0)
 

@@ -1,4 +1,4 @@
-"""What Metadata and its relatives show of brokers and partitions."""
+"""Brokers and partitions as Metadata and related APIs show them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from kcompat.cluster.image import PartitionInfo
 
 
 def test_replicas_on_a_failed_disk_are_offline() -> None:
-    """Those in sync would lead if they could; of the others nobody knows."""
+    """Replicas in sync would lead if they could; the state of the others is unknown."""
     assert offline_replicas(PartitionInfo(-1, 7, (1,), (1, 2, 3), offline=(1,)), {1, 2}) == [1, 3]
     assert offline_replicas(PartitionInfo(1, 7, (1,), (1, 2, 3)), {1, 2}) == [3]

@@ -1,4 +1,4 @@
-"""ControlledShutdown."""
+"""The handler of ControlledShutdown."""
 
 from __future__ import annotations
 

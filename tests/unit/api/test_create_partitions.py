@@ -1,4 +1,4 @@
-"""CreatePartitions."""
+"""The handler of CreatePartitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CreateTopics."""
+"""The handler of CreateTopics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DeleteShareGroupOffsets."""
+"""The handler of DeleteShareGroupOffsets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def broker() -> GroupHandlers:
 
 
 def delete(broker: GroupHandlers, *names: str, group_id: str = "g") -> Any:
-    """The answer."""
+    """Send DeleteShareGroupOffsets, and return the answer."""
     return broker.ask(DeleteShareGroupOffsetsRequest(group_id, [Topic(name) for name in names]), 0)
 
 

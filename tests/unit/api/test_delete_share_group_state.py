@@ -1,4 +1,4 @@
-"""DeleteShareGroupState."""
+"""The handler of DeleteShareGroupState."""
 
 from __future__ import annotations
 
@@ -33,4 +33,4 @@ def test_share_partitions_are_forgotten(api: ShareStateApi) -> None:
 
 
 class TestAsOfAllItsKind(EmptyTopicConformance):
-    """What it does as the other APIs of the share coordinator."""
+    """The behaviour that all APIs of the share coordinator have in common."""

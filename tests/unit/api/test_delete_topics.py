@@ -1,4 +1,4 @@
-"""DeleteTopics."""
+"""The handler of DeleteTopics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DescribeCluster."""
+"""The handler of DescribeCluster."""
 
 from __future__ import annotations
 

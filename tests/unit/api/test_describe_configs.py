@@ -1,4 +1,4 @@
-"""DescribeConfigs."""
+"""The handler of DescribeConfigs."""
 
 from __future__ import annotations
 

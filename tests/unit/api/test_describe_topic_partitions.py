@@ -1,4 +1,4 @@
-"""DescribeTopicPartitions."""
+"""The handler of DescribeTopicPartitions."""
 
 from __future__ import annotations
 

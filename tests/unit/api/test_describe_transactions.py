@@ -1,4 +1,4 @@
-"""DescribeTransactions."""
+"""The handler of DescribeTransactions."""
 
 from __future__ import annotations
 

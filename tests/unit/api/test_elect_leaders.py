@@ -1,4 +1,4 @@
-"""ElectLeaders."""
+"""The handler of ElectLeaders."""
 
 from __future__ import annotations
 

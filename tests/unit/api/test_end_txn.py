@@ -1,4 +1,4 @@
-"""EndTxn."""
+"""The handler of EndTxn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FindCoordinator."""
+"""The handler of FindCoordinator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs."""
+"""The handler of IncrementalAlterConfigs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""InitProducerId."""
+"""The handler of InitProducerId."""
 
 from __future__ import annotations
 

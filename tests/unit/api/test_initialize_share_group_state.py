@@ -1,4 +1,4 @@
-"""InitializeShareGroupState."""
+"""The handler of InitializeShareGroupState."""
 
 from __future__ import annotations
 
@@ -40,4 +40,4 @@ def test_a_topic_without_rows_is_passed_over(api: ShareStateApi) -> None:
 
 
 class TestAsOfAllItsKind(ShareStateConformance):
-    """What it does as the other APIs of the share coordinator."""
+    """The behaviour that all APIs of the share coordinator have in common."""

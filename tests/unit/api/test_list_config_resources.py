@@ -1,4 +1,4 @@
-"""ListConfigResources."""
+"""The handler of ListConfigResources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ListPartitionReassignments."""
+"""The handler of ListPartitionReassignments."""
 
 from __future__ import annotations
 

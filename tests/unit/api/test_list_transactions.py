@@ -1,4 +1,4 @@
-"""ListTransactions."""
+"""The handler of ListTransactions."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def by(pattern: str | None) -> ListTransactionsRequest:
     ],
 )
 def test_by_a_pattern_of_the_whole_id(broker: TransactionHandlers, pattern: str, found: list[str]) -> None:
-    """KIP-1152."""
+    """Filters by a pattern are from KIP-1152."""
     broker.fixture.init(name="ünïcode")
     answer = broker.ask(by(pattern), 2)
     assert names(answer.value if isinstance(answer, Promise) else answer) == found

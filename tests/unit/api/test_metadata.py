@@ -1,4 +1,4 @@
-"""Metadata."""
+"""The handler of Metadata."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def test_a_topic_in_two_entries_is_one(broker: TopicsFixture, by_id: bool) -> No
 def test_a_batch_that_is_there_already_is_not_acknowledged_where_the_disk_has_failed(
     broker: TopicsFixture,
 ) -> None:
-    """It may be nowhere else, and nobody can fetch it here."""
+    """The batch may be on no other broker, and cannot be fetched from this one."""
     both = Role(leader=ME, leader_epoch=1, isr=(ME, OTHER), replicas=(ME, OTHER))
     broker.replicas.take_role("t", 0, both)
     sent = batch(b"a", producer_id=7, producer_epoch=0, base_sequence=0)
@@ -160,7 +160,7 @@ def among_others(broker: TopicsFixture) -> TopicsFixture:
 
 
 def test_who_leads_instead_is_said_with_the_way_there(among_others: TopicsFixture) -> None:
-    """KIP-951."""
+    """The current leader and its address come with the error (KIP-951)."""
     stand_back(among_others, epoch=5)
     known = (6, OTHER, 5, [(OTHER, "other", 9093, "rack")])
     assert who_leads(among_others.produce((0, batch(b"v")), version=10)) == known

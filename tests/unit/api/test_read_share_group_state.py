@@ -1,4 +1,4 @@
-"""ReadShareGroupState."""
+"""The handler of ReadShareGroupState."""
 
 from __future__ import annotations
 
@@ -38,4 +38,4 @@ def test_what_is_stored_is_read(api: ShareStateApi) -> None:
 
 
 class TestAsOfAllItsKind(EmptyTopicConformance):
-    """What it does as the other APIs of the share coordinator."""
+    """The behaviour that all APIs of the share coordinator have in common."""

@@ -1,4 +1,4 @@
-"""ReadShareGroupStateSummary."""
+"""The handler of ReadShareGroupStateSummary."""
 
 from __future__ import annotations
 
@@ -36,4 +36,4 @@ def test_share_partitions_are_summed_up(api: ShareStateApi, version: int) -> Non
 
 
 class TestAsOfAllItsKind(EmptyTopicConformance):
-    """What it does as the other APIs of the share coordinator."""
+    """The behaviour that all APIs of the share coordinator have in common."""

@@ -1,4 +1,4 @@
-"""ShareAcknowledge."""
+"""The handler of ShareAcknowledge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ShareFetch."""
+"""The handler of ShareFetch."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_a_connection_that_ends_gives_back_what_its_member_has(apis: ShareApis) 
 
 
 def test_a_connection_that_ends_takes_no_records_with_it(apis: ShareApis) -> None:
-    """It ends the wait of its fetch last, when its member has already given back what it had."""
+    """The end of a connection ends the wait of its fetch last, when its member has released its records."""
     other = Client()
     apis.fetch(epoch=0, member_id="other", client=other, partitions=(1,), max_wait_ms=0)
     waiting = apis.fetch(min_bytes=1 << 19)

@@ -1,4 +1,4 @@
-"""ShareGroupDescribe."""
+"""The handler of ShareGroupDescribe."""
 
 from __future__ import annotations
 

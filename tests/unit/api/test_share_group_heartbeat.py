@@ -1,4 +1,4 @@
-"""ShareGroupHeartbeat."""
+"""The handler of ShareGroupHeartbeat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""StreamsGroupDescribe."""
+"""The handler of StreamsGroupDescribe."""
 
 from __future__ import annotations
 

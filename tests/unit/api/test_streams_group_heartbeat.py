@@ -1,4 +1,4 @@
-"""StreamsGroupHeartbeat."""
+"""The handler of StreamsGroupHeartbeat."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rows(tasks: Any) -> list[tuple[str, list[int]]] | None:
 
 
 def statuses(answer: Any) -> list[tuple[int, str]]:
-    """What is the matter."""
+    """Return code and detail of each status in the answer."""
     return [(status.status_code, status.status_detail) for status in answer.status]
 
 

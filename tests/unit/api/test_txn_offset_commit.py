@@ -1,4 +1,4 @@
-"""TxnOffsetCommit."""
+"""The handler of TxnOffsetCommit."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_what_is_refused(broker: TransactionHandlers) -> None:
 
 
 def test_a_member_of_a_consumer_group_in_another_epoch(broker: TransactionHandlers) -> None:
-    """It is told as a generation that is over, which producers know what to do about."""
+    """The answer is ILLEGAL_GENERATION, which producers know how to handle."""
     broker.groups = fixture = ConsumerGroupFixture()
     fixture.make("t1", 2)
     epoch = fixture.enter("m", "t1").member_epoch

@@ -1,4 +1,4 @@
-"""UpdateFeatures."""
+"""The handler of UpdateFeatures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WriteShareGroupState."""
+"""The handler of WriteShareGroupState."""
 
 from __future__ import annotations
 
@@ -57,4 +57,4 @@ def test_the_answer_waits_for_the_commit(api: ShareStateApi) -> None:
 
 
 class TestAsOfAllItsKind(EmptyTopicConformance):
-    """What it does as the other APIs of the share coordinator."""
+    """The behaviour that all APIs of the share coordinator have in common."""

@@ -1,4 +1,4 @@
-"""WriteTxnMarkers."""
+"""The handler of WriteTxnMarkers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `kcompat compact` tells its user."""
+"""The output of `kcompat compact`."""
 
 from __future__ import annotations
 

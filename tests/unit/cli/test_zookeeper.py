@@ -1,4 +1,4 @@
-"""What the commands that speak to a ZooKeeper say where none answers."""
+"""Errors of the commands that connect to a ZooKeeper, if none answers."""
 
 from __future__ import annotations
 

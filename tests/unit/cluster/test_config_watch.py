@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Broker:
-    """What one broker hears of configs."""
+    """One broker that watches the changes of configs."""
 
     def __init__(self, session: ProcessSession, wall: Wall) -> None:
         self.session = session
@@ -336,7 +336,7 @@ async def test_a_session_that_has_ended(fixture: Fixture) -> None:
 
 
 async def test_nobody_is_answered_once_the_broker_stops(fixture: Fixture) -> None:
-    """Who asked is not connected any more, and there is nothing to be said of what was not done."""
+    """The client's connection has ended, and requests that were not executed get no answer."""
     one = await fixture.broker()
     one.session.suspend()
     told: list[object] = []

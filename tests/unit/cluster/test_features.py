@@ -1,4 +1,4 @@
-"""What a broker knows of the finalized features."""
+"""A broker's knowledge of the finalized features."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NONE_ENABLED = encode_finalized({})
 
 
 async def epoch_after(*payloads: bytes) -> int:
-    """Of a node that holds these, one after another."""
+    """Return the epoch after the node of the features had these payloads, one after another."""
     store = ProcessStore.in_memory(lambda: 0)
     session = await store.session()
     await session.create(FEATURE, payloads[0])

@@ -21,7 +21,7 @@ async def value_of(value: int) -> int:
 
 
 async def fault() -> None:
-    """Fail."""
+    """Raise a ValueError, as a task that fails does."""
     raise ValueError("no value")
 
 

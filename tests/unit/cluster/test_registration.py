@@ -34,7 +34,7 @@ PATH = "/brokers/ids/1"
 
 
 class Memory:
-    """What a broker remembers, and all that it ever wrote."""
+    """The sessions that a broker remembers, and all that it ever stored."""
 
     def __init__(self, *session_ids: int) -> None:
         self.written: list[set[int]] = [set(session_ids)]

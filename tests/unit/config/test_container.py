@@ -22,7 +22,7 @@ KRAFT = {
     "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "BROKER:PLAINTEXT,PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
     "KAFKA_INTER_BROKER_LISTENER_NAME": "BROKER",
 }
-"""What Testcontainers' module of Java sets."""
+"""Environment variables that the Java module of Testcontainers sets."""
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ rpk:
     brokers:
     - localhost:9093
 """
-"""What Testcontainers' module of Java writes."""
+"""The configuration file that the Java module of Testcontainers writes."""
 
 
 @pytest.fixture

@@ -59,5 +59,5 @@ def with_partitions(state: ControllerState, *partitions: ControlledPartition) ->
 
 
 def told(decision: Decision[Any], broker_id: int) -> list[ControlRequest]:
-    """What a broker hears of a decision, in order."""
+    """Return the requests of a decision to one broker, in order."""
     return [news for each, news in decision.requests if each == broker_id]

@@ -208,7 +208,7 @@ async def test_a_controller_that_the_store_keeps_is_deposed_when_it_lets_go(path
 
 
 async def test_a_new_controller_has_everybody_looked_at_anew(path: Path) -> None:
-    """Who was seen to be dead before the term is to be told of again."""
+    """A broker that failed before the term began has to be reported again."""
     async with Scene(path) as scene:
         scene.controller_election.failures_detected({2: scene.two.epoch})
         await until(lambda: scene.controller_election.controller_id == 1)

@@ -85,7 +85,7 @@ class Candidates:
             await asyncio.sleep(0)
 
     def known(self) -> list[int | None]:
-        """Who is the controller, as each broker thinks."""
+        """Return the controller's id as each broker knows it."""
         return [one.controller_election.controller_id for one in self.all.values()]
 
     async def epoch(self) -> int:

@@ -46,7 +46,7 @@ async def store() -> AsyncIterator[Transactions]:
 
 @pytest.fixture
 async def session(store: Transactions) -> ProcessSession:
-    """That of broker 1, which has been elected."""
+    """Return the session of broker 1, which has been elected."""
     session = await store.session()
     await loading.prepare(session)
     await register(session, 1)

@@ -23,7 +23,7 @@ def at(state: ControllerState, level: int) -> ControllerState:
 
 
 def update(state: ControllerState, level: int, kind: UpgradeType) -> tuple[int, str | None]:
-    """What the feature is after an update, and what is said of it."""
+    """Return the level of the feature after an update, and the error message."""
     decision = UpdateFeatures([FeatureUpdate(NAME, level, kind)]).decide(state)
     assert isinstance(decision.answer, dict)
     (outcome,) = decision.answer.values()

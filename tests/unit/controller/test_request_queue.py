@@ -1,4 +1,6 @@
-"""What waits for a broker: folded where that changes nothing, and never out of an order that matters."""
+"""The queue of requests to a broker: requests are folded where that changes nothing, and keep an order that
+matters.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ def stop(topic: str, epoch: int = 0, *, delete: bool = True, term: int = 1) -> S
 
 
 def sent(*news: ControlRequest) -> list[ControlRequest]:
-    """What is sent of these, put while the broker does not answer."""
+    """Return the requests that are sent when these were queued while the broker did not answer."""
     queue = RequestQueue()
     for each in news:
         queue.put(each, lambda _: None)

@@ -1,4 +1,4 @@
-"""What others write into the store, and what the controller makes of it."""
+"""Changes that other programs write into the store, and the controller's reactions."""
 
 from __future__ import annotations
 

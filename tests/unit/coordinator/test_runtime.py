@@ -1,4 +1,4 @@
-"""What the runtime does with operations, seen through the smallest coordinator there is."""
+"""Operations in the runtime, shown by the smallest possible coordinator."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def test_an_answer_that_builds_on_what_is_lost_tells_that(fixture: RegisterFixtu
 def test_who_was_promised_an_answer_after_the_commit_is_told_that_the_shard_is_gone(
     fixture: RegisterFixture, *, is_given_up: bool
 ) -> None:
-    """What would have answered runs no more, and the shard may know nothing of it. Whom the shard knows it
-    tells itself.
+    """The operation that would have answered does not run any more, and the shard may not know of the
+    request. Requests that the shard knows are answered by the shard.
     """
 
     def broken(_shard: Registers, _now_ms: int, _outcome: ErrorCode) -> Result[None]:
@@ -126,7 +126,7 @@ def test_who_was_promised_an_answer_after_the_commit_is_told_that_the_shard_is_g
 
 
 def _nothing(_: object) -> None:
-    """Nobody cares."""
+    """Ignore an answer that no client waits for."""
 
 
 def test_an_answer_without_records_is_given_up_in_time(fixture: RegisterFixture) -> None:
@@ -142,7 +142,7 @@ def test_an_answer_without_records_is_given_up_in_time(fixture: RegisterFixture)
 
 
 def test_what_is_committed_with_too_few_in_sync_is_shown(fixture: RegisterFixture) -> None:
-    """It is an error to who wrote it, but nothing is uncommitted any more."""
+    """The client gets an error, but no write remains uncommitted."""
     shard = fixture.load()
     fixture.log.hold()
     answer = fixture.write(put("a", "1"))

@@ -1,4 +1,6 @@
-"""What a fault in a shard costs: its own request, and the shard where it may differ from its log."""
+"""The effects of a fault in a shard: its request fails, and the shard is reloaded if it may differ from its
+log.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keyed timers."""
+"""The keyed timers of a shard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages name is there: files, packages and modules in backticks, and the pages they link to."""
+"""Names in the pages exist: files, packages and modules in backticks, and linked pages."""
 
 from __future__ import annotations
 

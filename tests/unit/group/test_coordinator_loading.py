@@ -1,4 +1,4 @@
-"""What each request is answered while the coordinator still loads the group's partition.
+"""The answer to each request while the coordinator still loads the group's partition.
 
 Everybody is told to ask again, but for two requests of classic members, as with Kafka 3.9: whoever heartbeats
 hears that all is well, and whoever waits for its assignment has to join again, as that was lost.

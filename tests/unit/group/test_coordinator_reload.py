@@ -1,4 +1,4 @@
-"""What survives a restart, and what is told of groups."""
+"""State that survives a restart, and descriptions of groups."""
 
 from __future__ import annotations
 

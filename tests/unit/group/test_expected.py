@@ -1,4 +1,4 @@
-"""Who is about to join a group, from who asked for it and who came."""
+"""Members that are expected to join a group, from FindCoordinator requests and joins."""
 
 from __future__ import annotations
 

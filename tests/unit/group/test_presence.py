@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from support.group_coordinators import GroupFixture
 
 LEFT_MS = 10_000 * 2 // 5
-"""Of the session of a classic member here."""
+"""Session time in ms that a classic member of these tests has left after its connection ended."""
 
 
 def lose_connection(fixture: GroupFixture, member_id: str) -> None:

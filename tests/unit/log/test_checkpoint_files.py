@@ -28,7 +28,6 @@ class CountingFiles(Files):
         self.full = False
 
     def replace_file(self, path: str, data: bytes, *, sync: bool) -> None:
-        """See `Files.replace_file`."""
         if self.full:
             raise OSError(errno.ENOSPC, "no space left on device")
         self.writes.append(path.rpartition("/")[2])
@@ -45,7 +44,6 @@ class Fixture(LogContext):
         self.late: list[Callable[[], object]] = []
 
     def run(self, work: Callable[[], object]) -> None:
-        """See `LogContext.run`."""
         self.late.append(work)
 
     def catch_up(self) -> None:
@@ -54,7 +52,7 @@ class Fixture(LogContext):
             self.late.pop(0)()
 
     def holds(self, name: str) -> dict[tuple[str, int], int]:
-        """What the file holds."""
+        """Return the offsets that the file holds."""
         return parse_offsets((self.home / name).read_bytes())
 
 

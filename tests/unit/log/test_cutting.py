@@ -1,4 +1,4 @@
-"""What a log loses: old segments by retention, its end by truncation, its beginning by deletion."""
+"""Records that a log loses: old segments by retention, its end by truncation, its beginning by deletion."""
 
 from __future__ import annotations
 

@@ -59,7 +59,6 @@ def test_the_high_watermark_of_a_copy_goes_no_further_than_the_copy(
 def test_a_copy_replaces_a_log_whole_or_not_at_all(tmp_path: Path, clock: VirtualClock, failing: str) -> None:
     class Faulty(Files):
         def rename(self, source: str, target: str) -> None:
-            """See `Files`."""
             if target.endswith(failing):
                 raise OSError(errno.EIO, "Input/output error")
             super().rename(source, target)

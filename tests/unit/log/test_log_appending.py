@@ -1,4 +1,4 @@
-"""What a log stores of the batches appended to it, and where it begins a new segment."""
+"""Appends to a log: the stored bytes, and the beginnings of new segments."""
 
 from __future__ import annotations
 

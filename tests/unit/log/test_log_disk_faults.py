@@ -1,4 +1,4 @@
-"""What a log does with short writes, a full disk and a failing one."""
+"""Reactions of a log to short writes, a full disk and a failing one."""
 
 from __future__ import annotations
 

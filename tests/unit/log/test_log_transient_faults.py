@@ -34,7 +34,6 @@ class Full(Files):
     refused: str | None = None
 
     def open(self, path: str) -> OpenFile:
-        """See `Files.open`."""
         if self.refused is not None and path.endswith(self.refused):
             raise OSError(errno.ENOSPC, "No space left on device")
         return super().open(path)
@@ -112,11 +111,9 @@ class Stubborn(LogContext):
         self.starts: list[int] = []
 
     def log_cut(self) -> None:
-        """See `LogContext.log_cut`."""
         self._store()
 
     def log_start_moved(self) -> None:
-        """See `LogContext.log_start_moved`."""
         self._store()
         self.starts.append(self.log.log_start_offset)
 

@@ -212,7 +212,7 @@ def test_a_deleted_partition_is_renamed_at_once_and_removed_later(
 def test_deletions_that_a_stop_interrupted_go_on_at_the_next_start(
     tmp_path: Path, clock: VirtualClock
 ) -> None:
-    """After `log.segment.delete.delay.ms`."""
+    """The deletions happen after `log.segment.delete.delay.ms`."""
     manager = start(clock, tmp_path)
     append(manager.create("t", 0, TOPIC_ID, CONFIG))
     manager.delete("t", 0)

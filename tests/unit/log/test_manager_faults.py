@@ -1,4 +1,4 @@
-"""What a bug costs in work that is done aside: its own log, never the thread or the round it was met in."""
+"""Bugs in background work cost only their own log, never the thread or the round that met them."""
 
 from __future__ import annotations
 

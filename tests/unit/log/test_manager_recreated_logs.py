@@ -32,7 +32,6 @@ class SmallDisk(Files):
     checkpoints = 0
 
     def replace_file(self, path: str, data: bytes, *, sync: bool) -> None:
-        """See `Files.replace_file`."""
         if path.endswith("-checkpoint") and "/t-" not in path:
             if self.full:
                 raise OSError(errno.ENOSPC, "no space left on device")

@@ -1,4 +1,4 @@
-"""What lies below the log start has epochs the checkpoint has forgotten; recovery keeps what follows."""
+"""Recovery keeps records although the checkpoint has no epochs of the records below the log start."""
 
 from __future__ import annotations
 

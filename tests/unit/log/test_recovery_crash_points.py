@@ -21,7 +21,7 @@ CONFIG = log_settings(segment_bytes=350, index_interval_bytes=0, retention_ms=10
 
 
 class Script:
-    """What a process does until it crashes, and what it has promised so far."""
+    """The actions of a process until it crashes, and the promises that it has made so far."""
 
     def __init__(self, harness: LogHarness) -> None:
         self.harness = harness

@@ -8,7 +8,7 @@ import pytest
 
 LOG = "00000000000000000000.log"
 EPOCHS = (0, 1, 4, 5)
-"""Of which 4 and 5 differ by one bit."""
+"""Leader epochs of the log; 4 and 5 differ by one bit."""
 BASE_OFFSET = 8
 """The field takes so many bytes, which no CRC covers."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CONFIG = log_settings(segment_bytes=400)
 INDEX = "00000000000000000000.txnindex"
 END = 3
-"""Of the first segment: two records, and the marker that aborts them."""
+"""End of the first segment: two records, and the marker that aborts them."""
 
 
 @pytest.fixture

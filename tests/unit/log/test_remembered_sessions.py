@@ -1,4 +1,4 @@
-"""What a broker knows of the sessions of its former life."""
+"""A broker's knowledge of the sessions of its former processes."""
 
 from __future__ import annotations
 

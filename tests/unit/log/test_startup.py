@@ -1,4 +1,4 @@
-"""What a crash left half done, put right before loading."""
+"""Work that a crash left half done is completed or undone before logs are loaded."""
 
 from __future__ import annotations
 

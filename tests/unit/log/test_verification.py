@@ -1,4 +1,4 @@
-"""Who may write in a transaction, as the log of a partition has it (KIP-890)."""
+"""Verification of writes in transactions by the log of a partition (KIP-890)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def header(sequence: int, *, epoch: int = 0, attributes: int = TRANSACTIONAL) ->
 
 
 class Producer:
-    """What one producer does in one log."""
+    """One producer that writes to one log."""
 
     def __init__(self) -> None:
         self.state = ProducerState()

@@ -1,4 +1,4 @@
-"""What a ZooKeeper must hold for a Kafka that takes over our directories, and what forbids to make it so."""
+"""The ZooKeeper nodes that a Kafka needs to take over our directories, and the reasons to refuse."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def make_log(parent: Path, topic: str, partition: int, topic_id: bytes = TOPIC_I
 
 
 async def registered(logs: list[Log]) -> RequiredNodes:
-    """What is to be registered of a store that adopted these logs, after a broker registered itself."""
+    """Return the nodes to register of a store that adopted these logs, after a broker registered itself."""
     store = ProcessStore.in_memory(lambda: 0)
     session = await store.session()
     await loading.prepare(session, HIGHEST_LEVELS)

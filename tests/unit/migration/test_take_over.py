@@ -1,4 +1,4 @@
-"""What is read of a ZooKeeper that a Kafka used, and what of it the metadata store gets."""
+"""The nodes that are read of a Kafka's ZooKeeper, and those that the metadata store gets."""
 
 from __future__ import annotations
 

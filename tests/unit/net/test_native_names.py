@@ -1,4 +1,4 @@
-"""What the native poll reads and calls by name is there."""
+"""Attributes that the native poll reads and calls by name exist."""
 
 from __future__ import annotations
 

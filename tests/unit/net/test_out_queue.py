@@ -1,4 +1,4 @@
-"""What is sent as one."""
+"""Joining of small pieces that are sent together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Range(NamedTuple):
-    """A `FileRange`."""
+    """A `FileRange` of these tests."""
 
     file: FileIO
     position: int
@@ -31,7 +31,7 @@ class Range(NamedTuple):
 
 
 class Made:
-    """A `LazyPiece`."""
+    """A `LazyPiece` of these tests."""
 
     def __len__(self) -> int:
         return 1

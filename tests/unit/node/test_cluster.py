@@ -1,4 +1,4 @@
-"""What becomes of a broker's session that is cut off from a store in this process."""
+"""The session of a broker that is cut off from a store in its own process."""
 
 from __future__ import annotations
 

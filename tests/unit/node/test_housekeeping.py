@@ -11,7 +11,7 @@ from support.virtual_clock import VirtualClock
 
 
 class Diary:
-    """What was done, and when."""
+    """A record of the chores that were run, and when."""
 
     def __init__(self, *chores: tuple[str, int, int | None]) -> None:
         self.clock = VirtualClock(0)

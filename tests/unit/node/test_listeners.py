@@ -1,4 +1,4 @@
-"""What the cluster is told of where a broker listens."""
+"""The addresses of listeners that a broker registers in the cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this broker asks of whoever is the controller: found anew before each attempt, until time is up."""
+"""Requests of a broker to the current controller, looked up before each attempt until the deadline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the compiled codec promises besides the bytes: items, defaults, and the errors of a caller."""
+"""Properties of the compiled codec besides the bytes: items, defaults, and errors of the caller."""
 
 from __future__ import annotations
 

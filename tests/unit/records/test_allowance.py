@@ -1,4 +1,4 @@
-"""What is given up for taking too long, and that it can be begun again."""
+"""Work that exceeds its allowance is abandoned, and can be begun again."""
 
 from __future__ import annotations
 

@@ -23,12 +23,12 @@ MAGIC_0 = (
     bytes.fromhex("0000000000000028 0000000e a7ec6803 00 00 ffffffff ffffffff"),
     bytes.fromhex("0000000000000029 00000010 1fecd70a 00 00 00000001 6b 00000001 76"),
 )
-"""The same as messages, at offsets 40 and 41."""
+"""The records as messages of magic 0, at offsets 40 and 41."""
 MAGIC_1 = (
     bytes.fromhex("0000000000000000 00000016 cda0a971 01 00 0000000000000064 ffffffff ffffffff"),
     bytes.fromhex("0000000000000001 00000018 25121913 01 00 0000000000000069 00000001 6b 00000001 76"),
 )
-"""The same as messages, at offsets 0 and 1."""
+"""The records as messages of magic 1, at offsets 0 and 1."""
 SET_0, SET_1 = b"".join(MAGIC_0), b"".join(MAGIC_1)
 LARGEST = 2**31
 NEVER, EVER = -(2**63), 2**63 - 1

@@ -14,7 +14,7 @@ from crc32c import crc32c
 
 ROOT = Path(__file__).parents[3]
 WAYS = {"tables": 0, "instruction": 1, "128 bits": 2, "512 bits": 3}
-"""`enum crc_way`."""
+"""Values of `enum crc_way` in the C source."""
 ALIGNMENTS = range(16)
 LENGTHS = range(1025)
 CHECK = b"123456789"  # what the catalogues of CRCs give as their example

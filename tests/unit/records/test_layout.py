@@ -45,7 +45,7 @@ print(native.inspect(batch, 1000, 5, 0, 0) is not None, native.scan(b"x", 0, 0)[
 
 
 def seen_after(change: str) -> str:
-    """What the extension says of a good batch and of a bad one where Python's numbers are others."""
+    """Return the outcome of the extension for a good and a bad batch, where Python has other constants."""
     pytest.importorskip("kcompat.records._native", exc_type=ImportError)
     code = CHANGED.format(change=change)
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""What old Produce versions carry, as the batch that is stored; interop tests have all that is refused."""
+"""Conversion of old Produce requests to batches; interop tests have all that is refused."""
 
 from __future__ import annotations
 

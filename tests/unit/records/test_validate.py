@@ -1,4 +1,4 @@
-"""What a leader refuses in produced records, with Kafka's error for each."""
+"""Produced records that a leader refuses, with Kafka's error for each."""
 
 from __future__ import annotations
 

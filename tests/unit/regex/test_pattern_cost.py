@@ -1,4 +1,4 @@
-"""What a pattern may cost to be read and compiled, while everybody waits."""
+"""Limits on the time to parse and compile a pattern, as the event loop waits for it."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def test_a_partition_of_an_offline_directory_does_not_begin_anew_in_another(tmp_
 
 
 def test_a_copy_of_a_log_that_is_gone_is_set_aside_and_not_taken_for_it(tmp_path: Path) -> None:
-    """Whoever lost the directory of the log can have the copy."""
+    """An operator who lost the directory of the log can use the copy."""
     homes = [tmp_path / "a", tmp_path / "b"]
     clock = VirtualClock()
     for life in range(2):

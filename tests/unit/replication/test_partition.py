@@ -255,7 +255,7 @@ def test_waits_are_woken_when_the_sync_ends(make_partition: MakePartition, repli
 
 
 class NoRoomToSync(Files):
-    """Of the bytes that were written none reach the device."""
+    """Files whose written bytes cannot be synced to the device."""
 
     def sync(self, file: OpenFile) -> None:
         raise OSError(errno.ENOSPC, "no room")

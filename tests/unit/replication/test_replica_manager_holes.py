@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 
 def logs_with_a_hole(home: Path) -> LogManager:
-    """Of the three batches of one log, which have a segment each, a power cut has taken the second."""
+    """Return logs of which one lost the second of three batches, each in a segment of its own, in a power
+    cut.
+    """
     config = log_settings(segment_bytes=100)
     logs = log_manager([home], VirtualClock())
     logs.open(1, "cluster", config)

@@ -75,7 +75,9 @@ def test_nobody_is_asked_where_nobody_else_is_in_sync(
 def test_all_in_sync_are_answered_at_once_and_have_to_fetch_twice(
     followers: list[Follower], replicas: ReplicaManager, clock: VirtualClock
 ) -> None:
-    """What comes first may have been sent before the question: what is sent when that is answered was not."""
+    """The first fetch may have been sent before the question; only the fetch after its answer was certainly
+    sent later.
+    """
     parked = [each.fetch(clock.now_ms()) for each in followers]
     asked = TopicLog(replicas, "t").still_leads(0, PATIENCE_MS)
     assert [each is not None and each.done for each in parked] == [True, True]

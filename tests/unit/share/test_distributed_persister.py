@@ -51,12 +51,10 @@ class OtherBroker:
         self.asked = 0
 
     def of(self, broker_id: int, purpose: str) -> OtherBroker:
-        """See `PeersPort`."""
         assert (broker_id, purpose) == (OTHER, PURPOSE)
         return self
 
     def call(self, request: Message, _timeout_ms: float) -> Promise[Any]:
-        """See `PeerPort`."""
         self.asked += 1
         if not self.is_reachable:
             promise: Promise[Any] = Promise()

@@ -26,12 +26,10 @@ class Elsewhere:
         self.asked: list[tuple[int, Message]] = []
 
     def of(self, broker_id: int, _purpose: str) -> Elsewhere:
-        """See `PeersPort`."""
         self._broker_id = broker_id
         return self
 
     def call(self, request: Message, _timeout_ms: float) -> Promise[Any]:
-        """See `PeerPort`."""
         self.asked.append((self._broker_id, request))
         return self.answer
 
@@ -40,7 +38,6 @@ class NoReplicas:
     """A broker whose replicas are not there yet."""
 
     def find(self, _topic: str, _index: int) -> ErrorCode:
-        """See `Replicas`."""
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 

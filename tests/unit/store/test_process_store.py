@@ -1,4 +1,4 @@
-"""What the store of one process does beyond what every metadata store does."""
+"""Behaviour of the store of one process beyond that of every metadata store."""
 
 from __future__ import annotations
 

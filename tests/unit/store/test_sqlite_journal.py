@@ -82,7 +82,7 @@ async def test_a_kill_takes_nothing_that_was_answered_but_the_sessions(tmp_path:
 
 
 def test_a_new_file_is_whole_before_anything_is_written(tmp_path: Path) -> None:
-    """What is answered later is in the log beside it, which SQLite drops if the file itself is empty."""
+    """Later answers are in the log beside the file, which SQLite drops if the file itself is empty."""
     path = tmp_path / "metadata.db"
     journal = SqliteJournal(path)
     assert (tmp_path / "metadata.db-wal").stat().st_size == 0

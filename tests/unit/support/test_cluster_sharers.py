@@ -1,4 +1,4 @@
-"""What is found in what members of a share group were handed and have said."""
+"""Faults that the rules find in the records that members of a share group got and acknowledged."""
 
 from __future__ import annotations
 

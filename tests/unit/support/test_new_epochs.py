@@ -26,7 +26,7 @@ def log_of(*batches: tuple[int, int, int, int]) -> bytes:
 def found(
     *batches: tuple[int, int, int, int], refusals: list[Refused] | None = None, told: int | None = 1
 ) -> list[str]:
-    """What is wrong with a log of the same record twice, at offsets 0 and 1."""
+    """Return the faults in a log of the same record twice, at offsets 0 and 1."""
     outcome = Outcome.UNKNOWN if told is None else Outcome.ACKNOWLEDGED
     history = History([Sent("p", 0, PLACE, b"v", outcome, told)], [], {PLACE: [(0, b"v"), (1, b"v")]})
     logs = {PLACE: log_of(*batches), OTHER: b""}

@@ -1,4 +1,4 @@
-"""What each request finds in each state of a transactional id (Kafka's `TransactionCoordinator`)."""
+"""Requests in each state of a transactional id (Kafka's `TransactionCoordinator`)."""
 
 from __future__ import annotations
 

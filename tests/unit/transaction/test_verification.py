@@ -1,4 +1,4 @@
-"""Who asks a transaction's coordinator, here or on another broker."""
+"""Verification requests to a transaction's coordinator, here or on another broker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Response = AddPartitionsToTxnResponse
 
 
 def say(error: ErrorCode) -> Callable[[Asked], Any]:
-    """The same for every partition that is asked about."""
+    """Return a function that answers with this error for each partition of the request."""
 
     def answer(asked: Asked) -> Any:
         return Response(

@@ -1,4 +1,4 @@
-"""What requests do and answer. How they compare with ZooKeeper's own answers is seen beside a real one."""
+"""Effects and answers of requests. Interop tests compare them with those of a real ZooKeeper."""
 
 from __future__ import annotations
 

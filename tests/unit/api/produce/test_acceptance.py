@@ -332,7 +332,7 @@ def test_a_bug_in_the_work_fails_the_outcome(broker: TopicsFixture) -> None:
 
 
 class BuggyReplicas(ReplicaManager):
-    """Those of a broker with a bug."""
+    """The replicas of a broker with a bug."""
 
     def find(self, topic: str, partition: int) -> NoReturn:
         raise ZeroDivisionError

@@ -109,7 +109,7 @@ class Pair:
         change(self.long.fixture)
 
     def values(self, topic: str = "t") -> list[bytes | None]:
-        """What the first partition of both has."""
+        """Return the values in the first partition, which both fixtures must have alike."""
         values = self.short.fixture.values(topic)
         assert values == self.long.fixture.values(topic)
         return values

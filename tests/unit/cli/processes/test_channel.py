@@ -1,4 +1,4 @@
-"""What the command and the processes of its brokers tell each other."""
+"""Messages between the command and the processes of its brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who holds what, after records that come in the order of the log or were left out for later ones."""
+"""The holders of partitions after records in the order of the log, of which later ones may replace others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ def test_a_member_holds_what_it_was_given_until_that_is_taken() -> None:
 
 
 def test_what_another_has_been_given_since_stays_with_it() -> None:
-    """Of what took it from the first one only the last record is replayed, behind the one that gave it."""
+    """Compaction leaves only the last record of the first member, which follows the record that assigned the
+    partition to the other one.
+    """
     holders: Holders[str] = Holders()
     holders.changed("a", (), ("x",))
     holders.changed("b", (), ("x",))

@@ -1,4 +1,4 @@
-"""What stays of a log, batch by batch (KIP-58, KIP-98, KIP-534)."""
+"""The batches that remain of a cleaned log (KIP-58, KIP-98, KIP-534)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens when a log changes while the cleaner is at it."""
+"""Changes of a log while it is cleaned."""
 
 from __future__ import annotations
 

@@ -131,7 +131,6 @@ def test_a_bug_met_in_one_log_keeps_no_other_from_being_cleaned(fixture: Cleaner
 def test_a_bug_in_a_cleaning_ends_that_one_alone(fixture: CleanerFixture) -> None:
     class BrokenRunner(StepRunner):
         def poll(self) -> list[Report]:
-            """See `Runner.poll`."""
             raise ZeroDivisionError("a bug")
 
     bad, good = fixture.log("bad"), fixture.log("good")

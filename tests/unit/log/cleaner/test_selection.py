@@ -1,4 +1,4 @@
-"""What there is to clean in a log, and whether it is due."""
+"""The part of a log that can be cleaned, and whether cleaning is due."""
 
 from __future__ import annotations
 

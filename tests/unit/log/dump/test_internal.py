@@ -1,4 +1,4 @@
-"""What a dump makes of the records of internal topics."""
+"""Dumps of the records of internal topics."""
 
 from __future__ import annotations
 

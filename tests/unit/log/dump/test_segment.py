@@ -1,4 +1,4 @@
-"""What a dump says of segments: their batches, and what is damaged in them."""
+"""Dumps of segments: their batches, and damage in them."""
 
 from __future__ import annotations
 

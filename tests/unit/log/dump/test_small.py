@@ -1,4 +1,4 @@
-"""What a dump says of indexes, snapshots, checkpoints and identities."""
+"""Dumps of indexes, snapshots, checkpoints and identities."""
 
 from __future__ import annotations
 

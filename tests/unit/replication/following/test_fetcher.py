@@ -76,7 +76,7 @@ def test_more_is_asked_for_at_once_of_what_is_behind() -> None:
 
 
 def test_a_log_that_parts_is_cut_before_anything_else_of_the_answer_is_taken() -> None:
-    """KAFKA-14704."""
+    """The fault was once Kafka's own (KAFKA-14704)."""
     pair = one("0011", "00")
     pair.ask()
     row = FetchResponse.PartitionData(0, high_watermark=4, log_start_offset=2)

@@ -30,7 +30,7 @@ class History(Struct, frozen=True):
     follower: str
     kept: int
     high_watermark: int = 0
-    """The follower's."""
+    """High watermark of the follower."""
     begun: tuple[int, ...] = ()
     """Epochs in which the follower led without a record being written."""
     leader_begun: tuple[int, ...] = ()
@@ -143,7 +143,7 @@ def test_a_follower_cuts_exactly_where_the_logs_part(history: History, truncates
 
 
 def test_a_log_without_epochs_is_cut_at_its_high_watermark() -> None:
-    """It holds messages of old formats only; there is nothing else to go by."""
+    """The log has messages of old formats only, so its high watermark is all that is known."""
     log = MemoryLog("0000", high_watermark=3)
     log.cache.clear()
     fetcher = Fetcher(2, lambda: 5, fetcher_settings())

@@ -56,7 +56,7 @@ class Connection:
         self.is_closed = True
 
     def partitions(self) -> list[tuple[str, int]]:
-        """What the latest fetch names."""
+        """Return the partitions in the latest fetch."""
         request = self.asked[-1][0]
         assert isinstance(request, FetchRequest)
         return [(topic.topic, row.partition) for topic in request.topics for row in topic.partitions]

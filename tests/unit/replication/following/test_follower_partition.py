@@ -120,7 +120,7 @@ def test_records_that_do_not_belong_there_are_refused(following: FollowerPartiti
 
 
 def test_a_later_epoch_than_the_leaders_is_left_out(following: FollowerPartition) -> None:
-    """KAFKA-18723."""
+    """The fault was once Kafka's own (KAFKA-18723)."""
     assert following.append(memoryview(bytearray(batch_of(0, 3) + batch_of(1, 4))), 3) == ErrorCode.NONE
     assert (following.log_end_offset, following.latest_epoch) == (1, 3)
 

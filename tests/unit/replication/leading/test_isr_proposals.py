@@ -1,4 +1,4 @@
-"""What leaders ask the controller for: one request at a time, until it is answered."""
+"""Proposals of leaders to the controller: one request at a time, until it is answered."""
 
 from __future__ import annotations
 

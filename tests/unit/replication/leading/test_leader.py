@@ -55,7 +55,7 @@ def test_who_is_out_of_sync_is_not_waited_for() -> None:
 
 
 def test_who_is_about_to_join_is_waited_for_a_while() -> None:
-    """It would never get into sync if the high watermark ran ahead of it."""
+    """The newcomer would never get into sync if the high watermark ran ahead of it."""
     cluster = Cluster()
     alone = leader(ME, cluster=cluster, end=10, high=10)
     fetched(alone, OTHER, 10, end=10)
@@ -185,7 +185,7 @@ def test_an_accepted_newcomer_is_in() -> None:
 
 
 def test_acks_all_may_end_well_with_a_newcomer() -> None:
-    """Whoever is counted for the high watermark is counted here."""
+    """A replica that the high watermark waits for is counted for acks=all, too."""
     alone = leader(ME, min_insync=2, end=10, high=10)
     fetched(alone, OTHER, 10, end=10)
     assert alone.committed(10) == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
@@ -213,7 +213,7 @@ def test_who_has_everything_stays_however_silent() -> None:
 
 
 def test_a_follower_of_a_busy_leader_stays() -> None:
-    """It never has everything, but it has each time what there was the last time."""
+    """The follower never has everything, but each time it has all that the leader had at the time before."""
     two = leader(ME, OTHER, end=10)
     for step in range(10):
         fetched(two, OTHER, 10 + 10 * step, end=20 + 10 * step, now_ms=NOW + LAG * step)
@@ -308,7 +308,9 @@ def test_a_leader_that_goes_on_remembers() -> None:
 
 
 def test_a_leader_that_comes_back_after_another_forgets_what_followers_had() -> None:
-    """It may not have heard of the one in between, whom they followed, and who had them cut."""
+    """The leader may not know of the leader in between, which the others followed and which had them
+    truncated.
+    """
     old = leader(ME, OTHER, epoch=4)
     fetched(old, OTHER, 9, end=10)
     again = leader(ME, OTHER, epoch=6, end=10, high=7, previous=old)
@@ -346,7 +348,9 @@ def test_new_replicas_of_a_leader_that_goes_on_are_unknown() -> None:
     ],
 )
 def test_who_may_follow(replica: int, broker_epoch: int, known_epoch: int, refusal: ErrorCode) -> None:
-    """Who has a replica, and is not a former life of itself (KIP-903); old followers do not say."""
+    """A fetch must come from a broker with a replica, and not from a former process of it (KIP-903); old
+    followers do not say which they are.
+    """
     three = leader(ME, OTHER)
     three.fetched(OTHER, 10, 0, log_end_offset=10, now_ms=NOW, broker_epoch=7)
     assert three.refusal(replica, broker_epoch, known_epoch) == refusal

@@ -1,4 +1,4 @@
-"""What the copier of a log is answered by the log's own broker."""
+"""Answers of a log's own broker to the copier of the log."""
 
 from __future__ import annotations
 

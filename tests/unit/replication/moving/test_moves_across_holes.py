@@ -36,7 +36,7 @@ def after_the_power_cut(home: Path, lost: int, role: Role) -> tuple[MovesFixture
 
 
 def with_a_hole(home: Path) -> tuple[MovesFixture, Partition]:
-    """Of three batches the second was lost, and nobody leads yet."""
+    """Return a partition without a leader whose log lost the second of three batches."""
     fixture = MovesFixture(home)
     append(create(fixture, UNTIL_THEN), ONE, TWO, THREE, epoch=0)
     fixture.crash()

@@ -134,7 +134,6 @@ class FullDisk(Files):
         self.is_full = False
 
     def write(self, fd: int, data: Readable, position: int) -> int:
-        """See `Files`."""
         if self.is_full and str(Path(f"/proc/self/fd/{fd}").readlink()).startswith(self._directory):
             raise OSError(errno.ENOSPC, "No space left on device")
         return super().write(fd, data, position)
@@ -165,7 +164,6 @@ class Faulty(Files):
         self._suffix: str | None = suffix
 
     def rename(self, source: str, target: str) -> None:
-        """See `Files`."""
         if self._suffix is not None and target.endswith(self._suffix):
             self._suffix = None
             raise OSError(errno.EIO, "Input/output error")

@@ -1,4 +1,4 @@
-"""What followers and consumers find where nothing happens, and that they find everything that does."""
+"""Cached answers for followers and consumers: used while nothing changes, dropped with any change."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class Session:
         return results[0][1]
 
     def goes_on(self) -> None:
-        """It has all there is now, and says so."""
+        """Have the follower fetch from the log end, which tells the leader that it has everything."""
         log = self.partition.log
         self.target.spec = FetchSpec(log.log_end_offset, 10_000, 0, log.epochs.latest, log.log_start_offset)
 
     @property
     def remote(self) -> RemoteReplica:
-        """What the leader knows of it."""
+        """Return the leader's knowledge of the follower."""
         state = self.partition.state
         assert isinstance(state, Leader)
         return state.remotes[OTHER]

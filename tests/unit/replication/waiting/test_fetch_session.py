@@ -92,7 +92,7 @@ def test_the_first_answer_after_an_error_is_told_though_nothing_else_changed() -
 
 
 def test_the_first_answer_after_a_divergence_is_told_though_nothing_else_changed() -> None:
-    """Whoever has to cut its log takes nothing else of the answer that says so."""
+    """A follower that has to truncate its log ignores everything else in the response that says so."""
     sessions = FetchSessions(slots=10, random=Random(0))
     session_id = start(sessions, "a")
     for epoch, diverging, mentioned in ((1, (0, 3), 1), (2, None, 1), (3, None, 0)):

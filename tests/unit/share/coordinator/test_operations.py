@@ -1,4 +1,4 @@
-"""What the share coordinator answers and writes, check by check in Kafka's order."""
+"""Answers and records of the share coordinator, check by check in Kafka's order."""
 
 from __future__ import annotations
 

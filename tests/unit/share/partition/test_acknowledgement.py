@@ -1,4 +1,4 @@
-"""What members may say of which records, and what comes of it."""
+"""Acknowledgements that members may send, and their effects."""
 
 from __future__ import annotations
 

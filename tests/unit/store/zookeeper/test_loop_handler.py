@@ -1,4 +1,4 @@
-"""What kazoo's thread is told of its sockets."""
+"""Readiness of sockets as kazoo's thread learns of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of a transaction whose answer was lost, read from what the store holds."""
+"""The outcome of a transaction whose response was lost, read from the contents of the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a watch tells of a node that is not as it was."""
+"""Events of a watch on a node that has changed."""
 
 from __future__ import annotations
 

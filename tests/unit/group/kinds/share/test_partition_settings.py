@@ -1,4 +1,4 @@
-"""What holds for the share partitions of a group."""
+"""The effective settings of a group's share partitions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kcompat.share.partition.limits import ShareLimits
 
 
 def settings(**own: str) -> SharePartitionSettings:
-    """Of a broker on which the group `g` has these of its own; names with _ for their dots."""
+    """Return the settings on a broker on which group `g` has these configs; names have _ in place of dots."""
     cluster = MetadataCache("cluster")
     named = {f"share.{name.replace('_', '.')}": value for name, value in own.items()}
     cluster.update(ClusterImage("cluster").with_configs({(GROUPS, "g"): named}))

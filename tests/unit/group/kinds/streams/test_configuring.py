@@ -45,7 +45,7 @@ def missing(found: ConfiguredTopology) -> dict[str, int]:
 
 
 def problem(found: ConfiguredTopology) -> tuple[StatusCode, str] | None:
-    """What is the matter."""
+    """Return code and detail of the topology's problem; None if it has none."""
     return None if found.problem is None else (found.problem.code, found.problem.detail)
 
 

@@ -29,7 +29,6 @@ class Controller:
         self._promises: list[Promise[list[TopicResult]]] = []
 
     def create(self, specs: Sequence[TopicSpec]) -> Promise[list[TopicResult]]:
-        """See `Decisions.make_topics`."""
         self.asked.append(specs)
         self._promises.append(Promise())
         return self._promises[-1]
