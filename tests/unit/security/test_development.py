@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STRICT = ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN
-"""What Python 3.13 and later check by default."""
+"""Flags of the checks that Python 3.13 and later make by default."""
 
 
 def server_context(store: KeyStore, authority: Authority, directory: Path) -> ssl.SSLContext:
