@@ -54,12 +54,12 @@ class EnsembleConnection:
         self,
         settings: ZooKeeperSettings,
         tls: ssl.SSLContext | None,
-        state_changed: Callable[[SessionState], object],
+        on_state: Callable[[SessionState], object],
     ) -> None:
         """Prepare the session. `told` is called with each state on the running loop, in order with responses
         and watch events.
         """
-        self._state_changed = state_changed
+        self._on_state = on_state
         patience_s = settings.session_timeout_ms / 1000 * PATIENCE
         self._handler = LoopHandler(asyncio.get_running_loop(), tls, patience_s)
         self._lock = threading.Lock()
@@ -133,7 +133,7 @@ class EnsembleConnection:
         if state == KazooState.LOST:
             with self._lock:
                 self._is_over = True
-        self._handler.put(partial(self._state_changed, _STATES[state]))
+        self._handler.put(partial(self._on_state, _STATES[state]))
 
 
 def is_end(error: BaseException) -> bool:

@@ -21,7 +21,7 @@ OLD_CODECS = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
 
 def accepted(data: bytes, **config: object) -> bytes:
     """The stored batch; its header must be the one that came with it."""
-    rules = log_settings(**config)  # type: ignore[arg-type]
+    rules = log_settings(**config)
     outcome = accept_old(memoryview(bytearray(data)), rules, rules.compression, NOW)
     assert isinstance(outcome, tuple)
     batch, header = outcome
@@ -32,7 +32,7 @@ def accepted(data: bytes, **config: object) -> bytes:
 
 
 def refused(data: bytes, **config: object) -> ErrorCode:
-    rules = log_settings(**config)  # type: ignore[arg-type]
+    rules = log_settings(**config)
     outcome = accept_old(memoryview(data), rules, rules.compression, NOW)
     assert isinstance(outcome, Refusal)
     return outcome.error

@@ -34,7 +34,7 @@ def log(tmp_path: Path) -> CompactionHarness:
 
 def job_for(log: CompactionHarness, **config: float) -> CleanJob:
     cleanable = assess(list(log.log.local.segments), log.log.config, 0, log.log.log_end_offset, 0)
-    return make_job(log.log, cleanable, cleaner_settings(**config), 0)  # type: ignore[arg-type]
+    return make_job(log.log, cleanable, cleaner_settings(**config), 0)
 
 
 def wait(runner: Runner) -> list[Report]:

@@ -35,7 +35,7 @@ SEGMENTS: Any = [
 
 
 def cleanable(first: int = 0, stable: int = 50, **config: int) -> Cleanable:
-    return assess(SEGMENTS, log_settings(**config), first, stable, NOW)  # type: ignore[arg-type]
+    return assess(SEGMENTS, log_settings(**config), first, stable, NOW)
 
 
 @pytest.mark.parametrize(

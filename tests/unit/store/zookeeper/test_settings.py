@@ -83,7 +83,7 @@ def test_connect_strings_that_are_none(connect: str) -> None:
 
 def test_access_lists_need_somebody_they_can_name() -> None:
     get = values(zookeeper_connect="a", zookeeper_set_acl="true")
-    with pytest.raises(StoreUnavailableError, match="who the nodes shall belong to"):
+    with pytest.raises(StoreUnavailableError, match="the owner of the nodes"):
         ZooKeeperSettings.read(get)
 
 
