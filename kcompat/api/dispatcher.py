@@ -109,6 +109,8 @@ class Route:
 class Dispatcher:
     """Handler of the frames of all connections, which calls the handler of each API (Kafka's `KafkaApis`)."""
 
+    max_frame: int | None = None
+
     def __init__(self, services: Services) -> None:
         self._services = services
         self._now_ms = services.server.clock.now_ms

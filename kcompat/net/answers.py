@@ -118,6 +118,9 @@ class Connection(Hashable, Protocol):
     context: object
     """Attribute for the handler's own use; None at first."""
 
+    def serve_with(self, handler: FrameHandler) -> None:
+        """Hand the frames behind the present one to `handler`."""
+
     def place_next(self, data: memoryview, position: int) -> None:
         """Choose where the next frame is received, assuming that it carries data as the last one carried
         `data`: aligned so that writing it to `position` of a file is fast (see `placing`).
@@ -134,9 +137,20 @@ class Connection(Hashable, Protocol):
     def close(self, reason: str) -> None:
         """Close at once; waiting answers are dropped. The counters of closed connections are by `reason`."""
 
+    def close_behind(self, reason: str) -> None:
+        """Hand on no more frames, and close once the answers so far have been sent, waiting ones included."""
+
+    def complain(self, message: str) -> None:
+        """Log a message about the peer, at most one line a second for its address."""
+
 
 class FrameHandler(Protocol):
-    """The receiver of a connection's frames: the dispatcher, in a broker."""
+    """The receiver of a connection's frames: in a broker the dispatcher, or what authenticates the peer
+    first.
+    """
+
+    max_frame: int | None
+    """Largest frame in bytes that is received for this handler; None for `Limits.max_frame`."""
 
     def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
         """Take one whole frame, without its length prefix, and return the answer.

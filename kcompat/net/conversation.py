@@ -2,8 +2,7 @@
 
 A conversation knows no socket. A transport derives from it, such as `plain.PlainConnection`: it calls `room`
 for the place of the next bytes, puts them there and calls `received`; answers go to its `transmit`. So a
-conversation can run over anything, also in memory and on a clock that a test sets. Its only dependency is its
-`Hub` with the event loop, whose time is the only one here.
+conversation can run over anything, also in memory. Its only dependency is its `Hub` with the event loop.
 
 Frames are received into a scratch buffer that all conversations of a loop share, and handed on from there. A
 conversation has buffers of its own only while a frame is half received, an answer waits or the peer reads
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.net.answer_queue import AnswerQueue
 from kcompat.net.answers import CLOSE, Waiting
-from kcompat.net.frame_buffer import READ_AHEAD, FrameBuffer, unpack_length
+from kcompat.net.frame_buffer import FrameBuffer, unpack_length
 from kcompat.net.gate import BUSY, CLOSED, CLOSING, CROWDED, ITERATION_S, MUTED, STARVED, WAITING, YIELDING
 from kcompat.net.out_queue import MAX_PIECES
 from kcompat.net.placing import misfit
@@ -61,6 +60,7 @@ class Conversation(ABC):
         "lead",
         "listener_name",
         "local_address",
+        "max_frame",
         "peer_host",
         "peer_port",
         "principal",
@@ -76,6 +76,7 @@ class Conversation(ABC):
     ) -> None:
         self._hub = hub
         self._handler = handler
+        self.max_frame = handler.max_frame or hub.limits.max_frame
         self.listener_name = listener_name
         self.peer_host, self.peer_port = peer
         self.local_address = local_address
@@ -116,6 +117,17 @@ class Conversation(ABC):
 
     # For handlers
 
+    def serve_with(self, handler: FrameHandler) -> None:
+        self._handler = handler
+        self.max_frame = handler.max_frame or self._hub.limits.max_frame
+        if self._held is not None:
+            self._held.max_frame = self.max_frame
+        self._gate |= YIELDING  # `_hand_on`, which may be running, knows the last handler only
+        self._schedule()
+
+    def complain(self, message: str) -> None:
+        self._hub.complain(self.peer_host, message)
+
     def place_next(self, data: memoryview, position: int) -> None:
         self.lead = (self.lead + misfit(data, position)) % GRAIN
 
@@ -155,12 +167,11 @@ class Conversation(ABC):
 
     def finish(self) -> None:
         """Take no more frames, end waiting fetches, and close once the answers so far have been sent."""
-        self._close_behind("stopped")
+        self.close_behind("stopped")
         self._interrupt()
         self._schedule()
 
-    def _close_behind(self, reason: str) -> None:
-        """Hand on no more frames, and close once the answers so far have been sent."""
+    def close_behind(self, reason: str) -> None:
         if not self._gate & (CLOSING | CLOSED):
             self._gate |= CLOSING
             self._reason = reason
@@ -182,14 +193,11 @@ class Conversation(ABC):
         held, hub = self._held, self._hub
         if held is None:
             return hub.scratch_view[self.lead : self.lead + hub.read_size]
-        room = held.room()
-        if not room:
-            if not hub.enlarge(held, self):
-                self._gate |= STARVED
-                self._paused = True
-                return None
-            room = held.room()
-        return room
+        if not held.room() and not hub.enlarge(held, self):
+            self._gate |= STARVED
+            self._paused = True
+            return None
+        return held.room()
 
     def received(self, count: int) -> None:
         """Hand on the whole frames among the received bytes, and keep the rest.
@@ -212,15 +220,12 @@ class Conversation(ABC):
 
     def _reads_ahead(self) -> bool:
         """Return whether to read while the gate waits: the next frame may end the wait for the last one."""
-        if self._gate != WAITING:
-            return False
-        held = self._held
-        return held is None or held.size < READ_AHEAD or not held.has_frame
+        return self._gate == WAITING and (self._held is None or self._held.may_read_ahead)
 
     def _hand_on(self, data: bytearray, view: memoryview, start: int, end: int) -> int:
         """Hand on the whole frames of `data[start:end]`, send the answers, and return where it stopped."""
         on_frame = self._handler.on_frame
-        max_frame = self._hub.limits.max_frame
+        max_frame = self.max_frame
         pieces: list[Piece] = []
         iteration_ends = 0.0
         try:
@@ -229,7 +234,7 @@ class Conversation(ABC):
                 if not 0 < length <= max_frame:
                     # Another protocol, or damage. Answers of earlier frames still go out.
                     self._hub.complain(self.peer_host, f"connection closed: a frame of {length} bytes")
-                    self._close_behind("bad frame length")
+                    self.close_behind("bad frame length")
                     break
                 stop = start + PREFIX + length
                 if stop > end:
@@ -258,7 +263,7 @@ class Conversation(ABC):
     def request_failed(self, error: Exception) -> None:
         """Log that the handler raised `error` instead of answering; close after the answers so far."""
         logger.error("%s: connection closed: a request failed", self.peer_host, exc_info=error)
-        self._close_behind("failed request")
+        self.close_behind("failed request")
 
     def answered(self, answer: Answer) -> None:
         """Send the answer to a frame that came alone, or queue it behind earlier answers."""
@@ -270,10 +275,8 @@ class Conversation(ABC):
         """Send the answers to the frames of one read event."""
         if pieces:
             # If later answers are outstanding, none of them may overtake these.
-            if self._gate or self._answers is not None:
-                self.transmit(pieces)
-            else:
-                self.transmit_soon(pieces)
+            waits = self._gate or self._answers is not None
+            (self.transmit if waits else self.transmit_soon)(pieces)
         self._close_if_all_is_sent()
 
     def _frame_begun(self, held: FrameBuffer) -> None:
@@ -322,7 +325,7 @@ class Conversation(ABC):
                 return
             answer = answer.promise.value
         if answer is CLOSE:
-            self._close_behind("closed by the handler")
+            self.close_behind("closed by the handler")
         elif answer is not None and answers is None:
             pieces += answer
         elif answer is not None and answers is not None:
@@ -375,7 +378,7 @@ class Conversation(ABC):
     def _send_settled(self, answers: AnswerQueue) -> None:
         pieces: list[Piece] = []
         if answers.pop_settled(pieces):
-            self._close_behind("closed by the handler")
+            self.close_behind("closed by the handler")
             answers.drop()
             self._answers = None
         elif not answers:
@@ -388,12 +391,10 @@ class Conversation(ABC):
 
     def overdue(self, now: float) -> str | None:
         """Return the reason to end this conversation at `now` (loop time in seconds), or None."""
-        limits = self._hub.limits
-        if self._out is not None:
-            return "slow reader" if now - self._out.progress_at > limits.write_deadline_s else None
-        if self._deadline and not self._gate and now > self._deadline:
-            return "unfinished frame"
-        # `last_active` may be one period of the sweep too early.
-        if self._answers is None and now - self.last_active > limits.max_idle_s + limits.sweep_period_s:
-            return "idle"
-        return None
+        out = self._out
+        return self._hub.limits.overdue(
+            now,
+            unsent_since=None if out is None else out.progress_at,
+            deadline=0.0 if self._gate else self._deadline,
+            idle_since=self.last_active if self._answers is None else now,
+        )

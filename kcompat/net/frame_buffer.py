@@ -75,10 +75,11 @@ class FrameBuffer:
     `lead` bytes, fewer than `GRAIN`, are left free before them.
     """
 
-    __slots__ = ("_lead", "_max_frame", "data", "end", "start", "view")
+    __slots__ = ("_lead", "data", "end", "max_frame", "start", "view")
 
     def __init__(self, data: bytearray, received: memoryview, max_frame: int, lead: int = 0) -> None:
-        self._max_frame = max_frame
+        self.max_frame = max_frame
+        """Bytes of the largest frame that is allowed, without its length prefix."""
         self._lead = lead
         self._fill(data, received)
 
@@ -97,13 +98,18 @@ class FrameBuffer:
     @property
     def needed(self) -> int:
         """The `whole_size` of the first frame."""
-        return whole_size(self.data, self.start, self.end, self._max_frame)
+        return whole_size(self.data, self.start, self.end, self.max_frame)
 
     @property
     def has_frame(self) -> bool:
         """Whether the first frame is whole, or its length is not allowed."""
         held = self.end - self.start
         return held >= PREFIX and held >= self.needed
+
+    @property
+    def may_read_ahead(self) -> bool:
+        """Whether more bytes may be received while no frame is handed on."""
+        return self.size < READ_AHEAD or not self.has_frame
 
     def first_frame(self) -> memoryview:
         """Return the first frame, which must be whole; empty if its length is not allowed."""

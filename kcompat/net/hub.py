@@ -46,6 +46,7 @@ class Member(Hashable, Protocol):
     listener_name: str
     last_active: float
     lead: int
+    max_frame: int
 
     def clear(self, bit: int) -> None:
         """Clear a bit of the gate: one reason less for which frames are not handed on."""
@@ -205,7 +206,7 @@ class Hub:
         """Return a buffer with received bytes that cannot be handed on now. Ignores the limits, since the
         bytes are received already.
         """
-        size, max_frame = len(received), self.limits.max_frame
+        size, max_frame = len(received), connection.max_frame
         wanted = GRAIN + max(size, whole_size(received, 0, size, max_frame))
         data = self.buffers.take(wanted) if wanted > STEP else None
         if data is None:

@@ -51,6 +51,22 @@ class Limits:
         """Return the seconds allowed for the rest of a frame of `size` bytes; 0 is an unknown size."""
         return self.body_deadline_s + size / self.body_rate if size else self.header_deadline_s
 
+    def overdue(
+        self, now: float, *, unsent_since: float | None, deadline: float, idle_since: float
+    ) -> str | None:
+        """Return the reason to end a connection at `now`, or None.
+
+        `unsent_since` is the time at which the peer last took a byte of the answers that wait for it, None if
+        none waits; `deadline` that of the frame which has begun, 0 if none has; `idle_since` that of the last
+        received byte.
+        """
+        if unsent_since is not None:
+            return "slow reader" if now - unsent_since > self.write_deadline_s else None
+        if deadline and now > deadline:
+            return "unfinished frame"
+        # `idle_since` may be one period of the sweep too early.
+        return "idle" if now - idle_since > self.max_idle_s + self.sweep_period_s else None
+
     @property
     def sweep_period_s(self) -> float:
         """Seconds between two checks of all deadlines: short enough for the shortest of them."""

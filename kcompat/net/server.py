@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from kcompat.net.hub import Hub
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from kcompat.net.answers import FrameHandler
     from kcompat.net.limits import Limits
     from kcompat.net.listener import Listener
     from kcompat.net.loop_iteration import LoopIteration
 
+NO_GATES: Final[Mapping[str, FrameHandler]] = MappingProxyType({})
 GRACE_S: Final = 1.0
 """Longest time in seconds that a stop waits for unfinished answers."""
 
 
 class Server:
-    """Opened listeners of one handler, started and stopped together on the running loop."""
+    """Opened listeners, started and stopped together on the running loop."""
 
     def __init__(
         self,
@@ -28,17 +30,21 @@ class Server:
         handler: FrameHandler,
         limits: Limits | None = None,
         iteration: LoopIteration | None = None,
+        gates: Mapping[str, FrameHandler] = NO_GATES,
     ) -> None:
-        """Make the server; `iteration` is the `LoopIteration` of the running loop, if one exists already."""
+        """Make the server. `handler` serves every listener but those that have a handler of their own in
+        `gates`, by name. `iteration` is the `LoopIteration` of the running loop, if one exists already.
+        """
         self.listeners = list(listeners)
         self._handler = handler
+        self._gates = gates
         self.hub = Hub(asyncio.get_running_loop(), limits, iteration)
 
     def start(self) -> None:
         """Start to accept connections on all listeners."""
         self.hub.start()
         for listener in self.listeners:
-            listener.start(self.hub, self._handler)
+            listener.start(self.hub, self._gates.get(listener.name, self._handler))
 
     async def stop(self, grace_s: float = GRACE_S) -> None:
         """Stop accepting, finish pending answers within `grace_s` seconds, then close every connection."""

@@ -13,6 +13,7 @@ from kcompat.security.principals import ANONYMOUS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from kcompat.net.answers import FrameHandler
     from kcompat.protocol.message import Message
     from kcompat.security.authorizer import Resource
     from kcompat.security.operations import Operation, ResourceType
@@ -34,6 +35,11 @@ class Client:
         self.local_address = LOCAL_ADDRESS
         self.principal = ANONYMOUS
         self.context: object = None
+        self.handler: FrameHandler | None = None
+        """The handler that `serve_with` has been called with."""
+        self.closes_behind = ""
+        """The reason that `close_behind` has been called with."""
+        self.complaints: list[str] = []
         self.placed: list[tuple[int, int]] = []
         """(size of the data, position of what follows it)"""
         self._told_of_end: list[Callable[[], object]] = []
@@ -56,6 +62,18 @@ class Client:
     def place_next(self, data: memoryview, position: int) -> None:
         """Remember what was placed."""
         self.placed.append((len(data), position))
+
+    def serve_with(self, handler: FrameHandler) -> None:
+        """Remember the handler."""
+        self.handler = handler
+
+    def close_behind(self, reason: str) -> None:
+        """Remember the reason."""
+        self.closes_behind = reason
+
+    def complain(self, message: str) -> None:
+        """Remember the message."""
+        self.complaints.append(message)
 
     def mute(self, ms: float) -> None:
         """Fail the test: handlers leave that to the dispatcher."""

@@ -86,6 +86,8 @@ async def until(condition: Callable[[], object]) -> None:
 class ScriptedHandler:
     """A frame handler that answers with `script(connection, frame)` and remembers what it was given."""
 
+    max_frame: int | None = None
+
     def __init__(self, script: Script = echo) -> None:
         self.script = script
         self.frames: list[bytes] = []

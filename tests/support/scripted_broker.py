@@ -33,6 +33,8 @@ class ScriptedBroker:
     are the ranges of versions it says it serves, and ApiVersions is answered by itself.
     """
 
+    max_frame: int | None = None
+
     def __init__(
         self,
         answer: Callable[[Asked], Any],
