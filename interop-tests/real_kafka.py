@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from typing import TYPE_CHECKING
 
-from support.broker_process import BrokerProcess
+from support.broker_process import NO_LISTENERS, BrokerProcess
 from support.kafka_jars import class_path, java, short_lived
 from support.ports import free_port
 
@@ -46,9 +46,10 @@ class RealKafka(BrokerProcess):
         data_dir: Path | None = None,
         port: int | None = None,
         options: Sequence[str] | None = None,
+        listeners: Mapping[str, str] = NO_LISTENERS,
     ) -> None:
         self.name = f"kafka-{version}"
-        super().__init__(data_dir, port)
+        super().__init__(data_dir, port, listeners)
         self.version = version
         self._heap = heap
         self._options = short_lived(version) if options is None else options
@@ -71,14 +72,20 @@ class RealKafka(BrokerProcess):
         return self._command("kafka.Kafka", str(self._properties_path), heap=self._heap)
 
     def _settings(self) -> dict[str, str]:
+        ports = {"PLAINTEXT": self.port} | {name: port for name, (_, port) in self.listeners.items()}
+        clients = ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items())
+        protocols = {"CONTROLLER": "PLAINTEXT", "PLAINTEXT": "PLAINTEXT"}
+        protocols |= {name: protocol for name, (protocol, _) in self.listeners.items()}
         settings = {
             "process.roles": "broker,controller",
             "node.id": "1",
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self._controller_port}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+            "listeners": f"{clients},CONTROLLER://127.0.0.1:{self._controller_port}",
+            "advertised.listeners": clients,
             "controller.listener.names": "CONTROLLER",
             "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "listener.security.protocol.map": ",".join(
+                f"{name}:{protocol}" for name, protocol in protocols.items()
+            ),
             "log.dirs": str(self._logs),
             "offsets.topic.replication.factor": "1",
             "transaction.state.log.replication.factor": "1",

@@ -24,7 +24,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
 if TYPE_CHECKING:
-    from kcompat.api.context import RequestContext
+    from kcompat.api.context import RequestContext, Services
     from kcompat.api.registry import Served
 
 FIRST_WITH_SOFTWARE = 3
@@ -38,14 +38,19 @@ _Finalized = ApiVersionsResponse.FinalizedFeatureKey
 
 def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
     """List the served versions of every API, and the features."""
-    if context.api_version >= FIRST_WITH_SOFTWARE:
+    return list_versions(context.services, context.api_version, request)
+
+
+def list_versions(services: Services, version: int, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    """Return the response to a request, which a client may send before it has authenticated."""
+    if version >= FIRST_WITH_SOFTWARE:
         for text in (request.client_software_name, request.client_software_version):
             if len(text) > MAX_SOFTWARE_LENGTH or not _SOFTWARE.fullmatch(text):
                 return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    features = context.services.cluster.features
+    features = services.cluster.features
     return ApiVersionsResponse(
-        api_keys=_rows(served_at(BROKER_LISTENERS, context.services.server.served)),
-        supported_features=_supported(context.api_version),
+        api_keys=_rows(served_at(BROKER_LISTENERS, services.server.served)),
+        supported_features=_supported(version),
         finalized_features_epoch=features.epoch,
         finalized_features=[_Finalized(name, level, level) for name, level in features.levels.items()],
     )

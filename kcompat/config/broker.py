@@ -13,7 +13,13 @@ from kcompat.config.java_text import trim
 from kcompat.config.keys import ConfigKey, Effect
 from kcompat.config.known import is_known
 from kcompat.config.listeners import check_inter_broker_name, read_listeners
-from kcompat.config.table import BROKER_KEYS, DYNAMIC_ONLY_KEYS, broker_key, broker_synonyms
+from kcompat.config.table import (
+    BROKER_KEYS,
+    DYNAMIC_ONLY_KEYS,
+    broker_key,
+    broker_synonyms,
+    mechanism_key,
+)
 from kcompat.config.unenforced import refusal_of, refuse_unenforced
 
 if TYPE_CHECKING:
@@ -134,6 +140,15 @@ class BrokerConfig(BrokerKeys):
         """
         prefixed = f"listener.name.{listener.lower()}.{name}"
         return self._values[prefixed] if prefixed in self._values else self.get(name)
+
+    def get_of(self, listener: str, mechanism: str, name: str) -> Value:
+        """Return the typed value of a key for one SASL mechanism of one listener: that of
+        `listener.name.<listener>.<mechanism>.<name>` if it is set, else that of `get_at`.
+
+        Raises:
+            KeyError: the table has no such key, which is a fault of the caller.
+        """
+        return self._values.get(mechanism_key(listener, mechanism, name), self.get_at(listener, name))
 
     @property
     def socket_buffers(self) -> tuple[int, int]:

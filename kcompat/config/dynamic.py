@@ -235,10 +235,33 @@ def _check_broker_values(config: BrokerConfig, configs: Mapping[str, str], *, cl
     else:
         changed = config.with_dynamic(configs, config.dynamic_default)
     _check_thread_counts(config, changed)
+    _check_logins_unchanged(config, configs)
     if (changed.listeners, changed.advertised) != (config.listeners, config.advertised):
         raise ConfigError(
             "Listeners cannot be changed while this broker runs; change its properties and start it again"
         )
+
+
+_LOGIN_KEYS = frozenset(
+    {
+        "connection.failed.authentication.delay.ms",
+        "connections.max.reauth.ms",
+        "sasl.enabled.mechanisms",
+        "sasl.jaas.config",
+        "sasl.server.max.receive.size",
+    }
+)
+"""Keys of logins: a running listener keeps the values that it has started with, in Kafka too."""
+
+
+def _check_logins_unchanged(config: BrokerConfig, configs: Mapping[str, str]) -> None:
+    """Raise ConfigError if a key of logins gets another value."""
+    for name, text in configs.items():
+        present = config.given.get(name, BROKER_KEYS[name].default if name in BROKER_KEYS else None)
+        if (without_listener_prefix(name) or name) in _LOGIN_KEYS and present != text:
+            raise ConfigError(
+                f"{name} cannot be changed while this broker runs; change its properties and start it again"
+            )
 
 
 def _is_per_broker(name: str) -> bool:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-SUPPORTED_PROTOCOL = "PLAINTEXT"
-"""The only security protocol of listeners that kcompat supports."""
+SUPPORTED_PROTOCOLS = ("PLAINTEXT", "SASL_PLAINTEXT")
+"""The security protocols of listeners that kcompat supports."""
 MAX_PORT = 65535
 
 _HOST = r"[0-9a-zA-Z\-%._:]"
@@ -32,6 +32,11 @@ class Endpoint(Struct, frozen=True):
     host: str
     port: int
     protocol: str
+
+    @property
+    def uses_sasl(self) -> bool:
+        """Whether clients log in by SASL."""
+        return self.protocol.startswith("SASL_")
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -153,11 +158,11 @@ def check_supported(endpoints: Sequence[Endpoint]) -> None:
     protocol.
     """
     for endpoint in endpoints:
-        if endpoint.protocol != SUPPORTED_PROTOCOL:
+        if endpoint.protocol not in SUPPORTED_PROTOCOLS:
+            supported = " and ".join(SUPPORTED_PROTOCOLS)
             raise ConfigError(
-                f"Listener {endpoint.name} asks for {endpoint.protocol}, and kcompat has "
-                f"{SUPPORTED_PROTOCOL} listeners only: take it out of listeners, or put one that is "
-                f"{SUPPORTED_PROTOCOL} in its place"
+                f"Listener {endpoint.name} asks for {endpoint.protocol}, and kcompat has {supported} "
+                "listeners only: take it out of listeners, or put one of these in its place"
             )
 
 

@@ -168,6 +168,11 @@ def without_listener_prefix(name: str) -> str | None:
     return next((key for key in _MECHANISM_KEYS if rest.endswith(key)), rest)
 
 
+def mechanism_key(listener: str, mechanism: str, name: str) -> str:
+    """Return the name under which a key is set for one SASL mechanism of one listener."""
+    return f"listener.name.{listener.lower()}.{mechanism.lower()}.{name}"
+
+
 def broker_synonyms(name: str) -> tuple[str, ...]:
     """Return the keys that may set a broker key's value, strongest first (Kafka's `brokerConfigSynonyms`)."""
     base = without_listener_prefix(name)

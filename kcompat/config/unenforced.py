@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kcompat.config.types import Value
 
 _NO_AUTHORIZER: Final = "no authorizer is supported yet, and without one everything is allowed to everybody"
-_NO_SASL: Final = "no listener authenticates clients yet"
+_NO_OAUTHBEARER: Final = "the mechanism OAUTHBEARER is not supported yet"
 _JWT: Final = "org.apache.kafka.common.security.oauthbearer.DefaultJwt"
 
 _DEFAULTS: Final[Mapping[str, str]] = {
@@ -61,7 +61,7 @@ def refusal_of(name: str, text: str) -> str | None:
     if key is None:
         if base not in _DEFAULTS or trim(text) == _DEFAULTS[base]:
             return None
-        return f"{name} is not supported: {_NO_AUTHORIZER if base == 'super.users' else _NO_SASL}"
+        return f"{name} is not supported: {_NO_AUTHORIZER if base == 'super.users' else _NO_OAUTHBEARER}"
     if key.effect is not Effect.REFUSED or _plain(key.parse(text)) == _plain(key.default_value):
         return None
     shown = name if key.type.is_sensitive else f"{name}={text}"

@@ -13,19 +13,18 @@ from kcompat.cluster.feature_levels import HIGHEST_LEVELS
 from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.config.fixed_size import fit_to_size
 from kcompat.config.kraft import insist_on_one_node
-from kcompat.config.listeners import check_supported
 from kcompat.controller import loading
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.cleaner.watch import compact_now
 from kcompat.log.identity import stored_identity
 from kcompat.migration.adoption import adopt
-from kcompat.net.server import Server
 from kcompat.node.broker_id import with_broker_id
 from kcompat.node.housekeeping import Housekeeping, chores_of
 from kcompat.node.late_imports import LateImports
 from kcompat.node.layout import insist_on_one
 from kcompat.node.lifetime import Lifetime
-from kcompat.node.listeners import address_of, advertise, insist_on_free_ports, keep_open, limits_of
+from kcompat.node.listeners import address_of, advertise, insist_on_free_ports, keep_open, server_of
+from kcompat.node.logins import check_listeners
 from kcompat.node.parts import Parts
 from kcompat.node.storage_parts import StorageParts
 from kcompat.protocol.uuids import random_uuid, uuid_to_text
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from kcompat.log.cleaner.watch import Progress
+    from kcompat.net.server import Server
     from kcompat.node.environment import Environment
     from kcompat.node.listeners import ServedListener
     from kcompat.security.authorizer import Authorizer
@@ -53,7 +53,7 @@ class BrokerNode:
         """Prepare a broker. `authorizer` decides what clients may do; None allows everything. Raises
         ConfigError, LogDirectoryError.
         """
-        check_supported(config.listeners)
+        check_listeners(config)
         insist_on_one_node(config.given)
         insist_on_one(config.log_dirs, environment.files)
         self._environment = environment
@@ -114,8 +114,7 @@ class BrokerNode:
         parts = self.parts = Parts(
             storage, session, self._authorizer, self._lifetime, keeps_metadata=store.is_own
         )
-        self.server = Server(listeners, parts.dispatcher, limits_of(config), environment.iteration)
-        feed.subscribe(lambda changed: setattr(self.server.hub, "limits", limits_of(changed)))
+        self.server = server_of(parts, listeners)
         told, self.served = await advertise(config, listeners, environment.host_name, is_alone=store.is_own)
         await parts.cluster.join(told)
         parts.coordinators.start()

@@ -10,6 +10,7 @@ from kcompat.cluster.feature_levels import SUPPORTED
 from kcompat.cluster.znodes import BrokerRegistration
 from kcompat.config.listeners import THIS_MACHINE, is_wildcard
 from kcompat.net.limits import Limits
+from kcompat.net.server import Server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kcompat.net.listener import Bind, Listener
     from kcompat.node.environment import HostName
     from kcompat.node.lifetime import Lifetime
+    from kcompat.node.parts import Parts
 
 
 class ServedListener(Struct, frozen=True):
@@ -102,6 +104,14 @@ async def advertise(
 
 def _told_of(config: BrokerConfig, listener: Endpoint) -> Endpoint:
     return config.advertised.get(listener.name, listener)
+
+
+def server_of(parts: Parts, listeners: Sequence[Listener]) -> Server:
+    """Return the server of a broker's listeners. Its limits follow the configuration."""
+    config, iteration = parts.config, parts.environment.iteration
+    server = Server(listeners, parts.dispatcher, limits_of(config.current), iteration, parts.gates)
+    config.subscribe(lambda changed: setattr(server.hub, "limits", limits_of(changed)))
+    return server
 
 
 def limits_of(config: BrokerConfig) -> Limits:

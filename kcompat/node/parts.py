@@ -16,6 +16,7 @@ from kcompat.cluster.config_entities import DEFAULT_ENTITY
 from kcompat.net.helpers import Helpers
 from kcompat.node.cluster_parts import ClusterParts
 from kcompat.node.coordinator_parts import CoordinatorParts
+from kcompat.node.logins import login_gates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +61,7 @@ class Parts:
             Server(SERVED, config, environment.clock, helpers, authorizer),
         )
         self.dispatcher = Dispatcher(self.services)
+        self.gates = login_gates(config.current, self.services, self.dispatcher)
         storage.metadata.subscribe_to_configs(self._configs_changed)
         storage.metadata.subscribe(self._image_changed)
 

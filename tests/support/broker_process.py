@@ -12,7 +12,8 @@ import tempfile
 import time
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Self
 
 from support.eventually import Patience, limit_s
 from support.places import REPOSITORY
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
+NO_LISTENERS: Final[Mapping[str, str]] = MappingProxyType({})
 _API_VERSIONS_V0 = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 
 
@@ -47,8 +49,16 @@ class BrokerProcess(ABC):
     left_in: Path | None = None
     """Where temporary data directories are made and left; None: with the system's others, and removed."""
 
-    def __init__(self, data_dir: Path | None = None, port: int | None = None) -> None:
+    def __init__(
+        self,
+        data_dir: Path | None = None,
+        port: int | None = None,
+        listeners: Mapping[str, str] = NO_LISTENERS,
+    ) -> None:
+        """Prepare the process. `listeners` are the security protocols of further listeners, by name."""
         self.port = free_port() if port is None else port
+        self.listeners = {name: (protocol, free_port()) for name, protocol in listeners.items()}
+        """Protocol and port of the further listeners, by name."""
         self._own_dir = None if data_dir else Path(tempfile.mkdtemp(prefix=f"{self.name}-", dir=self.left_in))
         self.home = data_dir or self._own_dir or Path()
         self.home.mkdir(parents=True, exist_ok=True)
@@ -70,6 +80,10 @@ class BrokerProcess(ABC):
     def bootstrap(self) -> str:
         """The address to give to clients as ``bootstrap.servers``."""
         return f"{self.host}:{self.port}"
+
+    def bootstrap_of(self, listener: str) -> str:
+        """The address of one of the further listeners."""
+        return f"{self.host}:{self.listeners[listener][1]}"
 
     @property
     def pid(self) -> int:

@@ -75,16 +75,11 @@ ROWS: tuple[ConfigKey, ...] = (
         ConfigKey("early.start.listeners", STRING, None,
                   "Listeners that open before the authorizer has finished loading.", HIGH),
     ),
-    *no_effect(
-        "no listener authenticates clients yet, so that none can fail",
-        ConfigKey("connection.failed.authentication.delay.ms", INT, "100",
-                  "Pause before a connection that failed to authenticate is closed.", LOW, Range(0)),
-    ),
-    *refused(
-        "no listener authenticates clients yet",
-        ConfigKey("connections.max.reauth.ms", LONG, "0",
-                  "Longest time between two authentications of one SASL connection; 0 never asks again."),
-    ),
+    ConfigKey("connection.failed.authentication.delay.ms", INT, "100",
+              "Time in milliseconds until a refused login is answered and its connection closed.", LOW,
+              Range(0)),
+    ConfigKey("connections.max.reauth.ms", LONG, "0",
+              "Longest time between two logins of one SASL connection; 0 never asks again."),
     *refused(
         "the rate of new connections is not limited yet",
         ConfigKey("max.connection.creation.rate", INT, "2147483647", "Connections accepted per second.",

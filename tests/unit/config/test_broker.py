@@ -211,17 +211,15 @@ def test_a_configuration_that_cannot_be_says_so_in_a_sentence(static: dict[str, 
         ("ssl.keystore.location", "/x"), ("ssl.truststore.certificates", "pem"),
         ("ssl.client.auth", "required"), ("ssl.enabled.protocols", "TLSv1.2"),
         ("ssl.engine.factory.class", "a.B"), ("ssl.protocol", "TLSv1.2"),
-        ("listener.name.internal.ssl.keystore.location", "/x"), ("sasl.jaas.config", "x"),
-        ("listener.name.internal.ssl.client.auth", "required"), ("sasl.enabled.mechanisms", "PLAIN"),
-        ("listener.name.internal.plain.sasl.jaas.config", "x"), ("sasl.server.max.receive.size", "1000"),
-        ("listener.name.internal.sasl.enabled.mechanisms", "SCRAM-SHA-256"),
+        ("listener.name.internal.ssl.keystore.location", "/x"), ("sasl.login.class", "a.B"),
+        ("listener.name.internal.ssl.client.auth", "required"), ("sasl.kerberos.service.name", "x"),
         ("listener.name.internal.plain.sasl.server.callback.handler.class", "a.B"),
         ("sasl.mechanism.inter.broker.protocol", "PLAIN"), ("sasl.mechanism.controller.protocol", "PLAIN"),
         ("sasl.oauthbearer.scope", "x"), ("sasl.oauthbearer.jwt.validator.class", "a.B"),
         ("principal.builder.class", "a.B"), ("authorizer.class.name", "a.B"), ("super.users", "User:a"),
         ("security.inter.broker.protocol", "SSL"), ("security.providers", "a.B"),
         ("max.connection.creation.rate", "5"), ("listener.name.a.max.connection.creation.rate", "5"),
-        ("connections.max.reauth.ms", "1000"), ("delegation.token.secret.key", "s"),
+        ("sasl.client.callback.handler.class", "a.B"), ("delegation.token.secret.key", "s"),
         ("delegation.token.master.key", "s"), ("delegation.token.max.lifetime.ms", "5"),
         ("create.topic.policy.class.name", "a.B"), ("alter.config.policy.class.name", "a.B"),
         ("client.quota.callback.class", "a.B"), ("zookeeper.ssl.ocsp.enable", "true"),
@@ -233,7 +231,7 @@ def test_a_setting_that_nothing_enforces_is_refused(name: str, text: str) -> Non
     assert str(caught.value).startswith((f"{name}={text} is not supported: ", f"{name} is not supported: "))
 
 
-@pytest.mark.parametrize("name", ["sasl.jaas.config", "ssl.keystore.password", "delegation.token.secret.key"])
+@pytest.mark.parametrize("name", ["ssl.keystore.key", "ssl.keystore.password", "delegation.token.secret.key"])
 def test_a_secret_that_is_refused_is_not_repeated(name: str) -> None:
     with pytest.raises(ConfigError) as caught:
         BrokerConfig({name: "opensesame"})
@@ -296,10 +294,11 @@ def test_no_connections_per_address_is_allowed_with_exceptions() -> None:
 
 def test_unsupported_protocols_are_refused() -> None:
     check_supported(BrokerConfig().listeners)
+    check_supported(BrokerConfig({"listeners": "SASL_PLAINTEXT://:1"}).listeners)
     with pytest.raises(
         ConfigError,
-        match=r"^Listener SSL asks for SSL, and kcompat has PLAINTEXT listeners only: "
-        r"take it out of listeners, or put one that is PLAINTEXT in its place$",
+        match=r"^Listener SSL asks for SSL, and kcompat has PLAINTEXT and SASL_PLAINTEXT listeners only: "
+        r"take it out of listeners, or put one of these in its place$",
     ):
         check_supported(BrokerConfig({"listeners": "SSL://:1"}).listeners)
 

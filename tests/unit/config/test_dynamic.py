@@ -211,11 +211,17 @@ NOT_FOR_ALL = "Cannot update these configs at default cluster level, broker id m
         ([("listener.name.out.ssl.keystore.password", SET, "secret")], False,
          "listener.name.out.ssl.keystore.password is not supported: no listener speaks TLS yet"),
         ([("listener.name.out.plain.sasl.jaas.config", SET, "secret")], False,
-         "listener.name.out.plain.sasl.jaas.config is not supported: no listener authenticates clients yet"),
+         "listener.name.out.plain.sasl.jaas.config cannot be changed while this broker runs; change its "
+         "properties and start it again"),
+        ([("listener.name.out.sasl.server.max.receive.size", SET, "1")], False,
+         "listener.name.out.sasl.server.max.receive.size cannot be changed while this broker runs; change "
+         "its properties and start it again"),
         ([("sasl.enabled.mechanisms", SET, "PLAIN")], False,
-         "sasl.enabled.mechanisms=PLAIN is not supported: no listener authenticates clients yet"),
+         "sasl.enabled.mechanisms cannot be changed while this broker runs; change its properties and start "
+         "it again"),
         ([("sasl.enabled.mechanisms", APPEND, "PLAIN")], False,
-         "sasl.enabled.mechanisms=GSSAPI,PLAIN is not supported: no listener authenticates clients yet"),
+         "sasl.enabled.mechanisms cannot be changed while this broker runs; change its properties and start "
+         "it again"),
         ([("max.connection.creation.rate", SET, "5")], True,
          "max.connection.creation.rate=5 is not supported: the rate of new connections is not limited yet"),
         ([("super.users", SET, "User:a")], False, "super.users is not supported: no authorizer is supported "

@@ -1,0 +1,151 @@
+"""Authentication of the clients of a SASL listener, before any of their requests reaches the dispatcher.
+
+A `LoginGate` is the frame handler of each connection to the listener until the client has logged in. Then
+the dispatcher is, or a `SessionGate` for a session that ends (KIP-368). So a connection whose session does
+not end costs nothing more per request than one without SASL.
+
+Failures (Kafka's `SaslServerAuthenticator` and `Selector`)
+- A refused login is answered after `connection.failed.authentication.delay.ms`, then the connection closes.
+- Garbage, an unexpected request and a frame that is too large close the connection at once.
+- Each is logged with its reason, at most one line a second for an address.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from kcompat.api import api_versions
+from kcompat.net.answers import CLOSE, Mode, Waiting
+from kcompat.promise import Promise
+from kcompat.protocol.api_keys import ApiKey
+from kcompat.protocol.schema import ProtocolViolation
+from kcompat.security.sasl.exchange import Exchange, LoginRefusedError, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.api.context import Services
+    from kcompat.net.answers import Answer, Connection, FrameHandler, Settled
+    from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+    from kcompat.security.sasl.exchange import OfferedMechanism
+
+REFUSED: Final = "refused login"
+"""Reason of closed connections whose client did not log in."""
+EXPIRED: Final = "expired session"
+"""Reason of closed connections whose session has ended."""
+
+_SASL_HANDSHAKE: Final = int(ApiKey.SASL_HANDSHAKE).to_bytes(2, "big")
+
+
+class LoginSettings(Struct, frozen=True):
+    """The settings of a SASL listener for clients that have not logged in."""
+
+    offered: Mapping[str, OfferedMechanism]
+    """The mechanisms of the listener, by name."""
+    max_frame: int
+    """`sasl.server.max.receive.size`: bytes of the largest frame."""
+    failure_delay_ms: int
+    """`connection.failed.authentication.delay.ms`: time until a refusal is answered."""
+
+
+class LoginGate:
+    """Frame handler of the connections to one listener while their clients log in. Each connection's
+    `context` is its exchange.
+    """
+
+    def __init__(self, settings: LoginSettings, services: Services, dispatcher: FrameHandler) -> None:
+        self.max_frame: int | None = settings.max_frame
+        self._settings = settings
+        self._services = services
+        self._dispatcher = dispatcher
+        self._session_gate = SessionGate(self, services, dispatcher)
+
+    def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
+        """Take the next frame of a login."""
+        if len(frame) > self._settings.max_frame:  # a frame that comes whole may be larger than announced
+            return _close(connection, f"a frame of {len(frame)} bytes before the login is complete")
+        exchange = connection.context
+        if not isinstance(exchange, Exchange):
+            exchange = connection.context = self._exchange()
+        try:
+            response = exchange.receive(frame, self._services.server.clock.now_ms())
+        except ProtocolViolation as violation:
+            return _close(connection, str(violation))
+        except LoginRefusedError as refusal:
+            return self._refuse(connection, refusal)
+        if exchange.session is not None:
+            self._admit(connection, exchange.session)
+        return response
+
+    def ends_wait(self, _frame: memoryview) -> bool:
+        """Return whether a frame ends the wait of the fetch before it; that which renews the session does."""
+        return True
+
+    def renew(self, connection: Connection, session: Session, now_ms: int) -> None:
+        """Let a client log in again; its next frame is the SaslHandshake."""
+        session.renewed_at_ms = now_ms
+        connection.context = self._exchange(session)
+        connection.serve_with(self)
+
+    def _exchange(self, previous: Session | None = None) -> Exchange:
+        return Exchange(self._settings.offered, self._list_versions, previous)
+
+    def _list_versions(self, version: int, request: ApiVersionsRequest | None) -> ApiVersionsResponse:
+        if request is None:
+            return api_versions.unsupported(self._services.server.served)
+        return api_versions.list_versions(self._services, version, request)
+
+    def _admit(self, connection: Connection, session: Session) -> None:
+        connection.principal = session.login.principal
+        if session.ends_at_ms is None:
+            connection.context = None
+            connection.serve_with(self._dispatcher)
+        else:
+            connection.context = session
+            connection.serve_with(self._session_gate)
+
+    def _refuse(self, connection: Connection, refusal: LoginRefusedError) -> Answer:
+        """Return the answer to a refused login, which comes after the delay; then the connection closes."""
+        connection.complain(f"login refused: {refusal}")
+        connection.close_behind(REFUSED)
+        answer: Settled = CLOSE if refusal.response is None else refusal.response
+        later: Promise[Answer] = Promise()
+        delay_ms = self._settings.failure_delay_ms
+        self._services.server.clock.call_later(delay_ms, lambda: later.complete(answer))
+        return Waiting(later, Mode.PIPELINED)
+
+
+class SessionGate:
+    """Frame handler of the connections whose session ends. Each connection's `context` is its session."""
+
+    max_frame: int | None = None
+
+    def __init__(self, login_gate: LoginGate, services: Services, dispatcher: FrameHandler) -> None:
+        self._login_gate = login_gate
+        self._dispatcher = dispatcher
+        self._now_ms = services.server.clock.now_ms
+
+    def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
+        """Serve a request, renew the session at a SaslHandshake, or close if the session has ended."""
+        session = connection.context
+        assert isinstance(session, Session)
+        now_ms = self._now_ms()
+        if frame[:2] == _SASL_HANDSHAKE and session.may_renew(now_ms):
+            self._login_gate.renew(connection, session, now_ms)
+            return self._login_gate.on_frame(connection, frame)
+        if session.has_ended(now_ms):
+            connection.close_behind(EXPIRED)
+            return CLOSE
+        return self._dispatcher.on_frame(connection, frame)
+
+    def ends_wait(self, frame: memoryview) -> bool:
+        """Return whether a frame ends the wait of the fetch before it."""
+        return self._dispatcher.ends_wait(frame)
+
+
+def _close(connection: Connection, reason: str) -> Answer:
+    connection.complain(f"connection closed: {reason}")
+    connection.close_behind(REFUSED)
+    return CLOSE

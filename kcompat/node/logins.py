@@ -1,0 +1,139 @@
+"""The SASL mechanisms that the listeners of a broker offer, and the gates at which clients log in.
+
+`MECHANISMS` is the table of the mechanisms: adding one is one line here and one file in `security.sasl`.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+from kcompat.config.listeners import check_supported
+from kcompat.config.table import mechanism_key
+from kcompat.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kcompat.api.context import Services
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.net.answers import FrameHandler
+    from kcompat.security.sasl.jaas import JaasLogin
+    from kcompat.security.sasl.mechanism import Mechanism
+
+    Make: TypeAlias = Callable[[Services], Mechanism]
+    """A function that makes a mechanism once the parts of the broker exist."""
+
+
+class Prepare(Protocol):
+    """A function that reads what the configuration says about a mechanism of a listener."""
+
+    def __call__(self, config: BrokerConfig, listener: str, /) -> Make:
+        """Return the function that makes the mechanism.
+
+        Raises:
+            ConfigError: the configuration does not say what the mechanism needs, with the setting to add.
+        """
+
+
+def _plain(config: BrokerConfig, listener: str) -> Make:
+    from kcompat.security.sasl.plain import LOGIN_MODULE, Plain  # late: it loads OpenSSL for its digests
+
+    example = 'user_alice="secret"'
+    login = jaas_login(config, listener, "PLAIN", f"{LOGIN_MODULE} required {example};")
+    if login.module != LOGIN_MODULE:
+        setting = mechanism_key(listener, "PLAIN", "sasl.jaas.config")
+        raise ConfigError(f"{setting} does not name the login module {LOGIN_MODULE}, which PLAIN needs")
+    mechanism = Plain.from_options(login.options)
+    return lambda _services: mechanism
+
+
+MECHANISMS: Final[Mapping[str, Prepare]] = MappingProxyType({"PLAIN": _plain})
+"""The mechanisms of this broker, by name."""
+
+
+def jaas_login(config: BrokerConfig, listener: str, mechanism: str, example: str) -> JaasLogin:
+    """Return the login of the JAAS line of a mechanism of a listener.
+
+    Raises:
+        ConfigError: there is no such line, or it is malformed. The message has the setting to add, with
+            `example` as its value.
+    """
+    from kcompat.security.sasl.jaas import parse_jaas  # late: most brokers have no such line
+
+    setting = mechanism_key(listener, mechanism, "sasl.jaas.config")
+    line = config.given.get(setting)
+    if line is None:
+        raise ConfigError(
+            f"Listener {listener} offers {mechanism} and has no JAAS line: set {setting}={example}"
+        )
+    try:
+        return parse_jaas(line)
+    except ConfigError as error:
+        raise ConfigError(f"{setting} {error}") from None
+
+
+def prepare_logins(config: BrokerConfig, listener: str) -> dict[str, Make]:
+    """Return the functions that make the mechanisms that a SASL listener offers, by name.
+
+    Raises:
+        ConfigError: a mechanism is unknown, none is enabled, or one misses a setting.
+    """
+    enabled = config.get_at(listener, "sasl.enabled.mechanisms")
+    assert isinstance(enabled, list)
+    unknown = [name for name in enabled if name not in MECHANISMS]
+    if unknown or not enabled:
+        reason = f"offers {unknown[0]}, which kcompat does not support" if unknown else "offers no mechanism"
+        raise ConfigError(
+            f"SASL listener {listener} {reason}: set "
+            f"listener.name.{listener.lower()}.sasl.enabled.mechanisms to some of {', '.join(MECHANISMS)}"
+        )
+    return {name: MECHANISMS[name](config, listener) for name in enabled}
+
+
+def check_listeners(config: BrokerConfig) -> None:
+    """Check that this broker can authenticate the clients of each listener as its protocol says.
+
+    Raises:
+        ConfigError: it cannot, with what to set.
+    """
+    check_supported(config.listeners)
+    for endpoint in config.listeners:
+        if endpoint.uses_sasl:
+            prepare_logins(config, endpoint.name)
+
+
+def login_gates(
+    config: BrokerConfig, services: Services, dispatcher: FrameHandler
+) -> dict[str, FrameHandler]:
+    """Return the gate of each SASL listener, by name of the listener. Raises ConfigError."""
+    names = [endpoint.name for endpoint in config.listeners if endpoint.uses_sasl]
+    if not names:
+        return {}
+    from kcompat.api.authentication import LoginGate, LoginSettings  # late: only SASL listeners need them
+    from kcompat.security.sasl.exchange import OfferedMechanism
+
+    gates: dict[str, FrameHandler] = {}
+    for listener in names:
+        offered = {
+            name: OfferedMechanism(
+                make(services), _number_of(config, listener, name, "connections.max.reauth.ms")
+            )
+            for name, make in prepare_logins(config, listener).items()
+        }
+        max_frame = _number_at(config, listener, "sasl.server.max.receive.size")
+        delay_ms = _number_at(config, listener, "connection.failed.authentication.delay.ms")
+        gates[listener] = LoginGate(LoginSettings(offered, max_frame, delay_ms), services, dispatcher)
+    return gates
+
+
+def _number_at(config: BrokerConfig, listener: str, name: str) -> int:
+    value = config.get_at(listener, name)
+    assert isinstance(value, int)
+    return value
+
+
+def _number_of(config: BrokerConfig, listener: str, mechanism: str, name: str) -> int:
+    value = config.get_of(listener, mechanism, name)
+    assert isinstance(value, int)
+    return value
