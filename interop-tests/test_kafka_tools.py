@@ -169,6 +169,16 @@ configs --describe --entity-type ips
 configs --describe --user alice
 configs --describe --client-defaults
 configs --alter --user alice --delete-config SCRAM-SHA-256
+configs --alter --user alice --add-config SCRAM-SHA-256=[iterations=8192,password=secret]
+configs --alter --user alice --add-config SCRAM-SHA-512=[password=secret]
+configs --alter --user bob --add-config SCRAM-SHA-256=[iterations=4095,password=secret]
+configs --alter --user bob --add-config SCRAM-SHA-256=[password=a],SCRAM-SHA-512=[password=b]
+configs --alter --user a/b --add-config SCRAM-SHA-256=[password=c]
+configs --describe --user alice
+configs --describe --entity-type users
+configs --alter --user alice --delete-config SCRAM-SHA-256
+configs --alter --user alice --delete-config SCRAM-SHA-256
+configs --describe --user alice
 delegation-tokens --describe --command-config FILES/client.properties
 delegation-tokens --create --max-life-time-period -1 --command-config FILES/client.properties
 delegation-tokens --renew --renew-time-period -1 --hmac aG1hYw== --command-config FILES/client.properties
@@ -178,9 +188,6 @@ delegation-tokens --expire --expiry-time-period -1 --hmac aG1hYw== --command-con
 REFUSED = {
     "configs --alter --ip 10.0.0.1 --add-config connection_creation_rate=100": (
         "This broker does not enforce client quotas, so it does not store any."
-    ),
-    "configs --alter --user a --add-config SCRAM-SHA-256=[password=b]": (
-        "No listener of this broker offers SASL, so it does not store SCRAM credentials."
     ),
     "metadata-quorum remove-controller --controller-id 1 --controller-directory-id QUFBQUFBQUFBQUFBQUFBQQ": (
         "The node does not support REMOVE_RAFT_VOTER"

@@ -57,11 +57,11 @@ ACCEPTED: tuple[Accepted, ...] = (
     Accepted("alter_one_resource_twice", "^0 ", "Requests that stump Kafka"),
     Accepted("share_fetches_that_are_refused", "^6 ", "Requests that stump Kafka"),
     Accepted("streams_heartbeats_that_stump_kafka", "", "Requests that stump Kafka"),
+    Accepted("alter_scram_users_with_odd_secrets", "^2 ", "Requests that stump Kafka"),
     Accepted("offsets_of_the_empty_group_id", "^2 ", "Requests that stump Kafka"),
     Accepted("committed_offsets_of_no_group", "^0 ", "Requests that stump Kafka"),
     Accepted(r"produce_.*|idempotent_.*|transactional_.*", r"\.error_message$", "Error messages", since=8),
     Accepted("alter_client_quotas", r"1 .*\.(error_code|error_message)$", "Quotas and credentials"),
-    Accepted("alter_scram_users_for_good", r"\.(error_code|error_message)$", "Quotas and credentials"),
     Accepted("find_coordinator", r"\.error_message$", "Error messages", since=4, until=5),
     Accepted(
         "transactional_records(_after_the_end)?", r"[489] .*\.log_start_offset$", "Refused batches", since=5

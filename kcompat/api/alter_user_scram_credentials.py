@@ -1,64 +1,131 @@
 """AlterUserScramCredentials (key 51), version 0: SCRAM credentials are set and deleted (KIP-554).
 
 Behaviour
-- Each user has one result: the first error of the user's deletions and upsertions.
-- No user has credentials, so each deletion gets RESOURCE_NOT_FOUND.
-- An upsertion is checked as on a Kafka broker (`ScramControlManager`). If Kafka would store it, it is refused
-  with SECURITY_DISABLED: no listener offers SASL, so the credential would be useless.
+- Each user has one result: the first error of the user's deletions and upsertions. As with Kafka in KRaft
+  mode, a request may change one credential of a user (`ScramControlManager`).
+- Any broker stores the changes; the credentials are in force on it when it responds.
+- A client sends the salted password, of which the broker stores the keys. An empty one is refused.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
+from kcompat.api.stored_configs import store_change
+from kcompat.cluster.config_entities import USERS, sanitized_entity
+from kcompat.config.dynamic import Change
+from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
 )
 from kcompat.security.authorizer import CLUSTER
+from kcompat.security.credentials import MAX_ITERATIONS, MIN_ITERATIONS, SCRAM_MECHANISMS
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
-    from kcompat.api.context import RequestContext
+    from collections.abc import Iterable, Sequence
 
-MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
-MIN_ITERATIONS, MAX_ITERATIONS = 4096, 16384
+    from kcompat.api.context import Cluster, RequestContext
+    from kcompat.cluster.config_entities import Entity
 
 _Deletion = AlterUserScramCredentialsRequest.ScramCredentialDeletion
 _Upsertion = AlterUserScramCredentialsRequest.ScramCredentialUpsertion
 _Result = AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult
 
+_MECHANISMS: Final = {mechanism.type: mechanism for mechanism in SCRAM_MECHANISMS}
+_TWICE: Final = Change(
+    ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
+)
+
 
 def handle(
     context: RequestContext, request: AlterUserScramCredentialsRequest
-) -> AlterUserScramCredentialsResponse:
-    """Refuse the changes of each user."""
+) -> AlterUserScramCredentialsResponse | Promise[AlterUserScramCredentialsResponse]:
+    """Check and store the changes of each user; promise the response once they are stored."""
     changes: list[_Deletion | _Upsertion] = [*request.deletions, *request.upsertions]
-    denied = None
+    users = list(dict.fromkeys(change.name for change in changes))
     if not context.may(Operation.ALTER, CLUSTER):
-        denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED.message
-    refusals: dict[str, tuple[ErrorCode, str]] = {}
-    for change in changes:
-        refusals.setdefault(change.name, denied or _refusal(change))
+        denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        return _response(users, [Change(denied, denied.message)] * len(users))
+    cluster = context.services.cluster
+
+    def alter(_: None) -> Promise[list[Change]]:
+        return gather([_stored(cluster, decision) for decision in _decide(cluster, changes).values()])
+
+    refreshed = cluster.configs.refresh([_entity(user) for user in users if user])
+    return refreshed.flat_map(alter).map(partial(_response, users))
+
+
+def _response(users: Sequence[str], outcomes: Sequence[Change]) -> AlterUserScramCredentialsResponse:
     return AlterUserScramCredentialsResponse(
-        results=[_Result(user, error, message) for user, (error, message) in refusals.items()]
+        results=[
+            _Result(user, outcome.error, outcome.message)
+            for user, outcome in zip(users, outcomes, strict=True)
+        ]
     )
 
 
-def _refusal(change: _Deletion | _Upsertion) -> tuple[ErrorCode, str]:
-    """Return the error of one change, and its reason."""
-    if not change.name:
-        return ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty"
-    if change.mechanism not in MECHANISMS:
-        return ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism"
+def _decide(
+    cluster: Cluster, changes: Iterable[_Deletion | _Upsertion]
+) -> dict[str, _Deletion | _Upsertion | Change]:
+    """Return the one change of each user, in the order of `changes`, or its refusal."""
+    decisions: dict[str, _Deletion | _Upsertion | Change] = {}
+    for change in changes:
+        former = decisions.get(change.name)
+        if former is None:
+            decisions[change.name] = _refusal(cluster, change) or change
+        elif not isinstance(former, Change):
+            decisions[change.name] = _TWICE
+    return decisions
+
+
+def _stored(cluster: Cluster, decision: _Deletion | _Upsertion | Change) -> Promise[Change]:
+    if isinstance(decision, Change):
+        return Promise.resolved(decision)
+    judge = partial(_judge, cluster, decision)
+    return store_change(cluster, _entity(decision.name), judge(), judge)
+
+
+def _judge(cluster: Cluster, change: _Deletion | _Upsertion) -> Change:
+    """Return all configs of the user after the change, or a refusal."""
+    refusal = _refusal(cluster, change)
+    if refusal is not None:
+        return refusal
+    configs = dict(cluster.metadata.image.configs(*_entity(change.name)))
+    mechanism = _MECHANISMS[change.mechanism]
     if isinstance(change, _Deletion):
-        return ErrorCode.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist"
+        del configs[mechanism.name]
+    else:
+        from kcompat.security.scram_keys import credential_of  # loads OpenSSL
+
+        credential = credential_of(mechanism, change.salt, change.salted_password, change.iterations)
+        configs[mechanism.name] = credential.format()
+    return Change(configs=configs)
+
+
+def _refusal(cluster: Cluster, change: _Deletion | _Upsertion) -> Change | None:
+    """Return the error of one change with its reason; None if it is allowed."""
+    if not change.name:
+        return Change(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
+    mechanism = _MECHANISMS.get(change.mechanism)
+    if mechanism is None:
+        return Change(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
+    if isinstance(change, _Deletion):
+        if mechanism.name in cluster.metadata.image.configs(*_entity(change.name)):
+            return None
+        reason = "Attempt to delete a user credential that does not exist"
+        return Change(ErrorCode.RESOURCE_NOT_FOUND, reason)
     if change.iterations < MIN_ITERATIONS:
-        return ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations"
+        return Change(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
     if change.iterations > MAX_ITERATIONS:
-        return ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations"
-    return (
-        ErrorCode.SECURITY_DISABLED,
-        "No listener of this broker offers SASL, so it does not store SCRAM credentials.",
-    )
+        return Change(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+    if not change.salted_password:
+        return Change(ErrorCode.UNACCEPTABLE_CREDENTIAL, "The salted password must not be empty")
+    return None
+
+
+def _entity(user: str) -> Entity:
+    return sanitized_entity((USERS, user))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.control_requests import BrokerPort
     from kcompat.cluster.image import ImageHolder
     from kcompat.cluster.quorum import MetadataQuorum
+    from kcompat.cluster.scram_users import ScramUsers
     from kcompat.config.broker import BrokerConfig, ConfigFeed
     from kcompat.controller.decisions import Decisions
     from kcompat.controller.producer_ids import ProducerIds
@@ -114,6 +115,7 @@ class Cluster(Struct):
     first_metadata_update: FirstMetadataUpdate
     decisions: Decisions
     configs: ConfigChanges
+    scram_users: ScramUsers
     features: Features
     quorum: MetadataQuorum
     """The metadata store as DescribeQuorum describes it."""

@@ -13,6 +13,7 @@ from kcompat.cluster.features import FinalizedFeatures
 from kcompat.cluster.missed_deletions import MissedDeletions
 from kcompat.cluster.quorum import MetadataQuorum
 from kcompat.cluster.registration import Forgetful, Registration
+from kcompat.cluster.scram_users import ScramUsers
 from kcompat.controller.controller import Controller
 from kcompat.controller.controller_election import ControllerElection
 from kcompat.controller.decisions import Decisions
@@ -75,6 +76,7 @@ class ClusterParts:
             first_metadata_update=FirstMetadataUpdate(storage.metadata, environment.clock),
             decisions=self.decisions,
             configs=self._configs,
+            scram_users=ScramUsers(storage.metadata),
             features=self.features,
             quorum=self._quorum,
             keeps_metadata=keeps_metadata,

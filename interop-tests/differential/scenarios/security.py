@@ -1,4 +1,4 @@
-"""SASL, delegation tokens, quotas and SCRAM credentials, on a broker without any of them."""
+"""SASL, delegation tokens, quotas and SCRAM credentials, on a broker without listeners that authenticate."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from differential.catalogue import scenario
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from differential.play import Play
 
 QUOTAS, SCRAM = ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.ALTER_USER_SCRAM_CREDENTIALS
@@ -151,7 +153,40 @@ def alter_scram_users(play: Play, version: int) -> None:
 
 @scenario(SCRAM)
 def alter_scram_users_for_good(play: Play, version: int) -> None:
-    name = play.name("user")
+    name = play.name("user ü,=/*")
     for iterations in (4096, 16384):
         play.call(SCRAM, version, upsertions=[upsertion(name, iterations=iterations)])
+    play.call(SCRAM, version, upsertions=[upsertion(name, 2), upsertion(name)])
+    play.call(SCRAM, version, upsertions=[upsertion(name, 2)])
+    describe_scram(play, name, 2)
+    play.call(SCRAM, version, deletions=[deletion(name)], upsertions=[upsertion(name)])
+    play.call(SCRAM, version, deletions=[deletion(name), deletion(name)])
+    play.call(SCRAM, version, deletions=[deletion(name), deletion(name, 2), deletion(name)])
+    play.call(SCRAM, version, deletions=[deletion(name)], upsertions=[{**upsertion("x", 9), "name": name}])
+    for mechanism in (1, 1, 2):
+        play.call(SCRAM, version, deletions=[deletion(name, mechanism)])
+    describe_scram(play, name, 0)
+
+
+@scenario(SCRAM)
+def alter_scram_users_with_odd_secrets(play: Play, version: int) -> None:
+    name = play.name("odd")
+    for secret in ({"salt": b""}, {"salted_password": b"x" * 200}, {"salted_password": b""}):
+        play.call(SCRAM, version, upsertions=[{**upsertion(name), **secret}])
     play.do(SCRAM, version, deletions=[deletion(name)])
+
+
+def describe_scram(play: Play, name: str, mechanisms: int) -> None:
+    """Describe a user as soon as the broker shows this number of mechanisms."""
+    key, users = ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, [{"name": name}]
+
+    def is_shown() -> bool:
+        (row,) = play.do(key, 0, users=users).results
+        return len(row.credential_infos) == mechanisms
+
+    def in_order(response: Any) -> None:
+        for row in response.results:
+            row.credential_infos.sort(key=lambda info: info.mechanism)
+
+    play.until(is_shown, f"{mechanisms} mechanisms of {name}")
+    play.call(key, 0, users=users, trim=in_order)
