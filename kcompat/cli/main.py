@@ -229,6 +229,13 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     where.add_argument("--memory", action="store_true", help="store in memory; everything is gone at the end")
     start.add_argument(
+        "--add-scram",
+        action="append",
+        default=[],
+        metavar="MECHANISM=[name=NAME,password=PASSWORD]",
+        help="a SCRAM user that a new cluster begins with, as for kafka-storage; may be repeated",
+    )
+    start.add_argument(
         "--zookeeper-port",
         type=address,
         metavar="[HOST:]PORT",

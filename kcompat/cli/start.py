@@ -26,17 +26,19 @@ from kcompat.config.properties import load_static
 from kcompat.config.providers import has_variable, resolve_variables
 from kcompat.descriptors import raise_limit
 from kcompat.net.spinning import spinning_loop
+from kcompat.security.added_users import added_user
 
 LOOPBACK_LISTENER = "PLAINTEXT://localhost:9092"
 """Default listener: the loopback address, for programs of this machine alone."""
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kcompat.node.broker import BrokerNode
     from kcompat.node.cluster import ClusterNodes
     from kcompat.node.environment import Environment
+    from kcompat.security.added_users import AddedUser
 
 logger = logging.getLogger(__name__)
 
@@ -72,12 +74,13 @@ def _run(options: argparse.Namespace) -> int:
     set_up_logging(os.environ, options.log_level)
     with _directory(options) as directory:
         config = read_config(options, os.environ, directory)
+        users = list(map(added_user, options.add_scram))
         log_oddities(config)
         if options.processes:
             from kcompat.cli.processes import command
 
-            return command.run(config, options.brokers, options.zookeeper_port, options.log_level)
-        return run_brokers(config, options.brokers, options.zookeeper_port)
+            return command.run(config, options.brokers, options.zookeeper_port, options.log_level, users)
+        return run_brokers(config, options.brokers, options.zookeeper_port, users=users)
 
 
 def run_brokers(
@@ -85,15 +88,17 @@ def run_brokers(
     brokers: int = 1,
     zookeeper: tuple[str, int] | None = None,
     started: Callable[[], None] = lambda: None,
+    users: Sequence[AddedUser] = (),
 ) -> int:
     """Run this number of brokers in this process until a signal ends them; return the exit code.
 
-    `started` is called when they serve clients. ZooKeeper clients are served at the address `zookeeper`.
+    `started` is called when they serve clients. ZooKeeper clients are served at the address `zookeeper`. A
+    new cluster begins with `users`.
     """
     raise_limit()
     keep_freed_memory()
     with asyncio.Runner(loop_factory=spinning_loop) as runner:
-        runner.run(_serve(config, brokers, zookeeper, started))
+        runner.run(_serve(config, brokers, zookeeper, started, users))
     return 0
 
 
@@ -193,6 +198,7 @@ async def _serve(
     brokers: int,
     zookeeper: tuple[str, int] | None,
     started: Callable[[], None],
+    users: Sequence[AddedUser],
 ) -> None:
     from kcompat.node.environment import real_environment
 
@@ -202,6 +208,10 @@ async def _serve(
 
         port = ZooKeeperPort(*zookeeper)
         environment = port.serving(environment)
+    if users:
+        from kcompat.node.first_users import with_first_users
+
+        environment = with_first_users(environment, users)
     over = asyncio.Event()
     async with AsyncExitStack() as undo:
         with ended_by_signals(over):

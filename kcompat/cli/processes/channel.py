@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import msgspec
 
 from kcompat.node.listeners import ServedListener  # noqa: TC001 - msgspec reads the annotation
+from kcompat.security.added_users import AddedUser  # noqa: TC001 - msgspec reads the annotation
 
 if TYPE_CHECKING:
     import socket
@@ -25,6 +26,8 @@ class OwnStore(msgspec.Struct, frozen=True):
     directory: str
     host: str
     port: int
+    users: tuple[AddedUser, ...]
+    """Users that a new cluster begins with."""
 
 
 class Job(msgspec.Struct, frozen=True, tag=True):

@@ -13,14 +13,23 @@ from kcompat.cli.processes.supervisor import BrokerFailedError, ProcessCluster
 from kcompat.config.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kcompat.config.broker import BrokerConfig
+    from kcompat.security.added_users import AddedUser
 
 
-def run(config: BrokerConfig, brokers: int, zookeeper: tuple[str, int] | None, log_level: str | None) -> int:
+def run(
+    config: BrokerConfig,
+    brokers: int,
+    zookeeper: tuple[str, int] | None,
+    log_level: str | None,
+    users: Sequence[AddedUser],
+) -> int:
     """Run each broker in a process of its own; return the exit code. Raises ConfigError, ListenerError."""
     if brokers == 1:
         raise ConfigError("--processes is for several brokers: say how many with --brokers")
-    cluster = ProcessCluster(config, brokers, zookeeper, log_level)
+    cluster = ProcessCluster(config, brokers, zookeeper, log_level, users)
     try:
         asyncio.run(_serve(cluster, config, shows_zookeeper=zookeeper is not None))
     except BrokerFailedError as error:

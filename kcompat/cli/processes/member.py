@@ -24,6 +24,7 @@ from kcompat.net.spinning import spinning_loop
 from kcompat.node.broker import BrokerNode
 from kcompat.node.cluster import BorrowedStore
 from kcompat.node.environment import real_environment
+from kcompat.node.first_users import with_first_users
 from kcompat.node.zookeeper_port import ZooKeeperPort
 from kcompat.store.interface import StoreError
 
@@ -92,7 +93,7 @@ async def _with_store(
     assert own is not None
     port = ZooKeeperPort(own.host, own.port)
     config = BrokerConfig({**job.config, "log.dirs": own.directory})
-    store = port.serving(environment).open_store(config, environment.clock)
+    store = with_first_users(port.serving(environment), own.users).open_store(config, environment.clock)
     undo.push_async_callback(store.close)
     return replace(environment, open_store=lambda _, clock: BorrowedStore(store, clock)), port
 

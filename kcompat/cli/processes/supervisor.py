@@ -29,9 +29,12 @@ from kcompat.node.listeners import insist_on_free_ports, reachable_host
 from kcompat.node.spread import spread
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kcompat.cli.processes.channel import Report
     from kcompat.config.broker import BrokerConfig
     from kcompat.node.listeners import ServedListener
+    from kcompat.security.added_users import AddedUser
 
 Kind = TypeVar("Kind", Started, SeesAll)
 
@@ -104,10 +107,15 @@ class ProcessCluster:
     """Brokers 0, 1, 2, ... with one configuration, each in a process of its own."""
 
     def __init__(
-        self, config: BrokerConfig, brokers: int, served_at: tuple[str, int] | None, log_level: str | None
+        self,
+        config: BrokerConfig,
+        brokers: int,
+        served_at: tuple[str, int] | None,
+        log_level: str | None,
+        users: Sequence[AddedUser],
     ) -> None:
         """Prepare the configurations. `served_at` is where ZooKeeper clients find the store; None stands for
-        a free port of this machine. Raises ConfigError.
+        a free port of this machine. A new cluster begins with `users`. Raises ConfigError.
         """
         if config.string("zookeeper.connect"):
             raise ConfigError(
@@ -118,6 +126,7 @@ class ProcessCluster:
         self._directory = config.log_dirs[0]
         self._log_level = log_level
         self._served_at = served_at or ANY_PORT
+        self._users = tuple(users)
         self._processes: list[_Process] = []
         self._watches: set[asyncio.Task[None]] = set()
         self.has_failed = False
@@ -143,7 +152,7 @@ class ProcessCluster:
         for broker_id in range(len(self._configs)):
             self._processes.append(await _Process.start(broker_id))
         first, *others = self._processes
-        self._give_job(first, {}, OwnStore(self._directory, *self._served_at))
+        self._give_job(first, {}, OwnStore(self._directory, *self._served_at, self._users))
         began = await first.receive(Started)
         host, port = self._served_at[0], began.zookeeper_port
         assert port is not None

@@ -19,8 +19,10 @@ from kcompat.cli.processes.channel import (
     StopAll,
 )
 from kcompat.node.listeners import ServedListener
+from kcompat.security.added_users import AddedUser
 
-JOB = Job(0, 3, {"num.partitions": "4", "x": "\u00e9\n"}, None, OwnStore("/d", "127.0.0.1", 0))
+USER = AddedUser("alice", "SCRAM-SHA-256", "salt=c2FsdA==")
+JOB = Job(0, 3, {"num.partitions": "4", "x": "\u00e9\n"}, None, OwnStore("/d", "127.0.0.1", 0, (USER,)))
 
 
 async def test_messages_arrive_as_they_are_in_order_until_the_end() -> None:
