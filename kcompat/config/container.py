@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from kcompat.config.errors import ConfigError
+from kcompat.config.jaas_file import OPTION, logins_of_listeners, read_jaas_file
 from kcompat.config.java_text import split_list, trim
 from kcompat.config.kraft import ROLES, insist_on_one_node
 from kcompat.config.properties import from_environment, read_properties
@@ -15,7 +17,6 @@ from kcompat.config.providers import resolve_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 DATA_DIRECTORY: Final = "/var/lib/kafka/data"
 """Default data directory of a container: a volume of the image."""
@@ -33,6 +34,7 @@ _CREDENTIALS: Final = {
     "ssl.truststore.credentials": "ssl.truststore.password",
 }
 _QUORUM: Final = "controller.quorum."
+_OF_QUORUM: Final = frozenset({ROLES, "sasl.mechanism.controller.protocol"})
 _HOST: Final = re.compile(r"://(?:\[[^]]*\]|[^:,]*):")
 _THIS_CONTAINER: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
@@ -55,7 +57,7 @@ def read_container(environment: Mapping[str, str], mounted: Path, secrets: Path)
 
     `KAFKA_SSL_KEYSTORE_FILENAME` and similar variables name files below `secrets`. By the rules of Kafka's
     image a variable overrides the file, and `listeners` follow `KAFKA_ADVERTISED_LISTENERS` if only those are
-    set.
+    set. A JAAS file that `KAFKA_OPTS` names stands for settings with the logins in it.
 
     Raises:
         ConfigError: a setting cannot be understood, or requires more than a single broker.
@@ -66,6 +68,8 @@ def read_container(environment: Mapping[str, str], mounted: Path, secrets: Path)
     values = read_properties(mounted) if mounted.is_file() else {}
     values = resolve_variables(values | ours, environment)
     _place_secrets(values, secrets)
+    if jaas_file := OPTION.search(environment.get("KAFKA_OPTS", "")):
+        values = logins_of_listeners(read_jaas_file(Path(jaas_file[1])), _names_of_listeners(values)) | values
     if not values.get("listeners") and not values.get("advertised.listeners"):
         # Outside clients cannot reach the container's own address, only a published port.
         values["advertised.listeners"] = "PLAINTEXT://localhost:9092"
@@ -75,6 +79,10 @@ def read_container(environment: Mapping[str, str], mounted: Path, secrets: Path)
     remarks = [*_without_own_zookeeper(values), *_without_quorum(values)]
     chosen = None if values.get("zookeeper.connect") else environment.get(CLUSTER_ID)
     return Asked(values, as_kraft, chosen or None, tuple(remarks))
+
+
+def _names_of_listeners(values: Mapping[str, str]) -> list[str]:
+    return [listener.partition("://")[0] for listener in split_list(values.get("listeners", ""))]
 
 
 def _place_secrets(values: dict[str, str], directory: Path) -> None:
@@ -103,7 +111,7 @@ def _without_quorum(values: dict[str, str]) -> Iterator[str]:
     The listeners of controllers stay: `BrokerConfig` does not open them.
     """
     insist_on_one_node(values)
-    named = sorted(key for key in values if key == ROLES or key.startswith(_QUORUM))
+    named = sorted(key for key in values if key in _OF_QUORUM or key.startswith(_QUORUM))
     if ROLES in named and not values.get("zookeeper.connect"):
         for key in named:
             del values[key]

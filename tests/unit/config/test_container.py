@@ -148,3 +148,40 @@ def test_a_secret_that_is_no_text_is_named(mounted: Path) -> None:
     (mounted.parent / "creds").write_bytes(b"\xff")
     with pytest.raises(ConfigError, match="it is not UTF-8"):
         asked(mounted, {"KAFKA_SSL_KEY_CREDENTIALS": "creds"})
+
+
+def test_a_jaas_file_stands_for_the_logins_in_it(mounted: Path) -> None:
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    file = mounted.parent / "jaas.conf"
+    file.write_text(f'KafkaServer {{ {module} required user_alice="secret"; }};\n')
+    environment = {
+        "KAFKA_OPTS": f"-Djava.security.auth.login.config={file}",
+        "KAFKA_ADVERTISED_LISTENERS": "SASL_PLAINTEXT://broker:9092,OWN://broker:9093",
+        "KAFKA_LISTENER_NAME_OWN_PLAIN_SASL_JAAS_CONFIG": f"{module} required;",
+    }
+    values = asked(mounted, environment).values
+    assert {key: value for key, value in values.items() if key.endswith("jaas.config")} == {
+        "listener.name.sasl_plaintext.plain.sasl.jaas.config": f'{module} required user_alice= "secret";',
+        "listener.name.own.plain.sasl.jaas.config": f"{module} required;",
+    }
+
+
+def test_variables_name_listeners_and_mechanisms_as_in_kafkas_images(mounted: Path) -> None:
+    environment = {
+        "KAFKA_LISTENER_NAME_SASL__SSL_SCRAM___SHA___512_SASL_JAAS_CONFIG": "x;",
+        "KAFKA_LISTENER_NAME_INTERNAL_SSL_CLIENT_AUTH": "required",
+    }
+    assert (
+        asked(mounted, environment).values.items()
+        >= {
+            "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config": "x;",
+            "listener.name.internal.ssl.client.auth": "required",
+        }.items()
+    )
+
+
+def test_the_mechanism_of_a_controller_that_is_the_broker_is_not_asked_for(mounted: Path) -> None:
+    found = asked(mounted, KRAFT | {"KAFKA_SASL_MECHANISM_CONTROLLER_PROTOCOL": "PLAIN"})
+    assert "sasl.mechanism.controller.protocol" not in found.values
+    (remark,) = found.remarks
+    assert "sasl.mechanism.controller.protocol" in remark

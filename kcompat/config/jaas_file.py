@@ -1,0 +1,99 @@
+"""JAAS files, which the Java option `java.security.auth.login.config` names: logins beside the settings."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from kcompat.config.errors import ConfigError
+from kcompat.config.table import mechanism_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+OPTION: Final = re.compile(r"-Djava\.security\.auth\.login\.config=(\S+)")
+"""Option of a Java virtual machine that names the file."""
+
+_MODULES: Final = "org.apache.kafka.common.security."
+_MECHANISMS: Final = {
+    f"{_MODULES}plain.PlainLoginModule": ("PLAIN",),
+    f"{_MODULES}scram.ScramLoginModule": ("SCRAM-SHA-256", "SCRAM-SHA-512"),
+    f"{_MODULES}oauthbearer.OAuthBearerLoginModule": ("OAUTHBEARER",),
+}
+"""SASL mechanisms by the class of their login module."""
+
+_TOKEN: Final = re.compile(
+    r"""
+    (?P<blank> \s+ | /\*.*?\*/ | //[^\n]* )
+    | (?P<mark> [{};] )
+    | (?P<text> "(?:\\.|[^"\\])*" | [^\s{};"]+ )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def read_jaas_file(path: Path) -> dict[str, list[str]]:
+    """Return the login lines of each section of a file, such as `KafkaServer`.
+
+    Raises:
+        ConfigError: the file cannot be read or understood. The message repeats none of it, as it has secrets.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigError(f"the JAAS file {path} cannot be read: {reason}") from None
+    try:
+        return _sections(_tokens(text))
+    except ValueError:
+        raise ConfigError(
+            f"the JAAS file {path} is not of the form NAME {{ CLASS FLAG OPTIONS; }};"
+        ) from None
+
+
+def _tokens(text: str) -> list[str]:
+    tokens, position = [], 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise ValueError
+        position = match.end()
+        if match["blank"] is None:
+            tokens.append(match[0])
+    return tokens
+
+
+def _sections(tokens: list[str]) -> dict[str, list[str]]:
+    sections: dict[str, list[str]] = {}
+    rest = iter(tokens)
+    for name in rest:
+        if next(rest, "") != "{":
+            raise ValueError
+        lines = sections[name.strip('"')] = []
+        line: list[str] = []
+        for word in rest:
+            if word == "}":
+                break
+            line.append(word)
+            if word == ";":
+                lines.append(" ".join(line[:-1]) + ";")
+                line = []
+        if line or next(rest, "") != ";":
+            raise ValueError
+    return sections
+
+
+def logins_of_listeners(sections: Mapping[str, list[str]], listeners: Iterable[str]) -> dict[str, str]:
+    """Return the settings that say the same as the sections for brokers: the login line of each mechanism of
+    each listener.
+
+    A section for one listener, such as `internal.KafkaServer`, takes the place of `KafkaServer`.
+    """
+    settings = {}
+    for listener in listeners:
+        lines = sections.get(f"{listener.lower()}.KafkaServer") or sections.get("KafkaServer", [])
+        for line in lines:
+            for mechanism in _MECHANISMS.get(line.partition(" ")[0], ()):
+                settings[mechanism_key(listener, mechanism, "sasl.jaas.config")] = line
+    return settings
