@@ -53,6 +53,11 @@ def is_wildcard(host: str) -> bool:
     return not host or host in _WILDCARDS
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether a host is the loopback interface, which no other machine reaches."""
+    return host in (THIS_MACHINE, "::1") or host.startswith("127.")
+
+
 def read_listeners(
     listeners: str, advertised: str, protocol_map: str, controller_names: str
 ) -> tuple[tuple[Endpoint, ...], tuple[Endpoint, ...]]:

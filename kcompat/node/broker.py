@@ -23,7 +23,14 @@ from kcompat.node.housekeeping import Housekeeping, chores_of
 from kcompat.node.late_imports import LateImports
 from kcompat.node.layout import insist_on_one
 from kcompat.node.lifetime import Lifetime
-from kcompat.node.listeners import address_of, advertise, insist_on_free_ports, keep_open, server_of
+from kcompat.node.listeners import (
+    address_of,
+    advertise,
+    insist_on_free_ports,
+    keep_open,
+    server_of,
+    warn_of_open_doors,
+)
 from kcompat.node.logins import check_listeners
 from kcompat.node.parts import Parts
 from kcompat.node.storage_parts import StorageParts
@@ -132,6 +139,8 @@ class BrokerNode:
         began(imports.stop, imports.stop)
         imports.start()
         self._is_serving = True
+        if self._authorizer.allows_everything:
+            warn_of_open_doors(config)
 
     @property
     def bootstrap_servers(self) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from kcompat.cluster.feature_levels import SUPPORTED
 from kcompat.cluster.znodes import BrokerRegistration
-from kcompat.config.listeners import THIS_MACHINE, is_wildcard
+from kcompat.config.listeners import THIS_MACHINE, is_loopback, is_wildcard
 from kcompat.net.limits import Limits
 from kcompat.net.server import Server
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from kcompat.node.environment import HostName
     from kcompat.node.lifetime import Lifetime
     from kcompat.node.parts import Parts
+
+logger = logging.getLogger(__name__)
 
 
 class ServedListener(Struct, frozen=True):
@@ -112,6 +115,23 @@ def server_of(parts: Parts, listeners: Sequence[Listener]) -> Server:
     server = Server(listeners, parts.dispatcher, limits_of(config.current), iteration, parts.gates)
     config.subscribe(lambda changed: setattr(server.hub, "limits", limits_of(changed)))
     return server
+
+
+def open_doors(config: BrokerConfig) -> list[Endpoint]:
+    """Return the listeners beyond the loopback interface at which clients need no login."""
+    return [
+        endpoint
+        for endpoint in config.listeners
+        if not is_loopback(endpoint.host)
+        and not endpoint.uses_sasl
+        and not (endpoint.protocol == "SSL" and config.get_at(endpoint.name, "ssl.client.auth") == "required")
+    ]
+
+
+def warn_of_open_doors(config: BrokerConfig) -> None:
+    """Log a warning for each of the `open_doors`."""
+    for endpoint in open_doors(config):
+        logger.warning("%s asks for no login: anyone who reaches it may do anything", endpoint)
 
 
 def limits_of(config: BrokerConfig) -> Limits:

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from kcompat.config.broker import BrokerConfig
 from kcompat.node.cluster import BorrowedStore
-from kcompat.node.listeners import host_for_all, open_listeners, registration_of
+from kcompat.node.listeners import host_for_all, open_doors, open_listeners, registration_of
 from kcompat.store.process_store import ProcessStore
 from support.disk import Disk
 from support.lone_broker import HOST_NAME, BrokerFixture, ListedTransactions
@@ -138,3 +138,25 @@ async def test_a_broker_is_registered_by_the_name_of_its_host_unless_it_is_alone
     await fixture.start()
     assert fixture.cluster.image.brokers[1].endpoints == {"PLAINTEXT": (host, 9092)}
     await fixture.stop()
+
+
+@pytest.mark.parametrize(
+    ("listener", "settings", "is_open"),
+    [
+        ("PLAINTEXT://:9092", {}, True),
+        ("PLAINTEXT://0.0.0.0:9092", {}, True),
+        ("PLAINTEXT://[::]:9092", {}, True),
+        ("PLAINTEXT://10.0.0.1:9092", {}, True),
+        ("PLAINTEXT://broker:9092", {}, True),
+        ("PLAINTEXT://localhost:9092", {}, False),
+        ("PLAINTEXT://127.0.0.2:9092", {}, False),
+        ("PLAINTEXT://[::1]:9092", {}, False),
+        ("SASL_PLAINTEXT://:9092", {}, False),
+        ("SASL_SSL://:9092", {}, False),
+    ],
+)
+def test_a_listener_that_others_reach_without_a_login_is_an_open_door(
+    listener: str, settings: dict[str, str], is_open: bool
+) -> None:
+    config = BrokerConfig({"listeners": listener, **settings})
+    assert [str(endpoint) for endpoint in open_doors(config)] == [listener] * is_open
