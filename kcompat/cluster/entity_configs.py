@@ -24,7 +24,6 @@ from kcompat.cluster.config_entities import (
 )
 from kcompat.cluster.control_requests import UpdateConfigs
 from kcompat.cluster.payloads import DamagedZnodeError
-from kcompat.cluster.promised import PromisedTasks
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import (
@@ -39,6 +38,7 @@ from kcompat.store.interface import (
     StoreError,
     UnknownOutcomeError,
 )
+from kcompat.store.promised import PromisedTasks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcompat.cluster import znodes
 from kcompat.cluster.payloads import DamagedZnodeError
-from kcompat.cluster.promised import PromisedTasks
 from kcompat.store.interface import StoreError
+from kcompat.store.promised import PromisedTasks
 
 if TYPE_CHECKING:
     from kcompat.promise import Promise

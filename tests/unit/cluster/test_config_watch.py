@@ -9,12 +9,13 @@ import pytest
 
 from kcompat.cluster import znodes
 from kcompat.cluster.config_entities import sanitized_entity
-from kcompat.cluster.config_watch import KEPT_MS, ConfigWatch
+from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.image import TopicImage
 from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import Create, Delete
+from kcompat.store.notifications import KEPT_MS
 from kcompat.store.process_store import ProcessStore
 from support.controllers import answer
 from support.payloads import json_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.promised import PromisedTasks
+from kcompat.store.promised import PromisedTasks
 from support.controllers import answer
 
 if TYPE_CHECKING:

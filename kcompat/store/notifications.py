@@ -1,0 +1,126 @@
+"""Numbered notifications below a node of the store, by which each broker hears of changes.
+
+Whoever changes something leaves a sequential node whose data names it. A broker reads everything when it
+starts and when it may have missed notifications, and else what new notifications name. A broker that reads
+notifications removes those older than 15 minutes. Kafka's counterpart: `ZkNodeChangeNotificationListener`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
+
+from kcompat.store.interface import EventType, NoNodeError, SessionExpiredError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kcompat.store.interface import MetadataStore, Stat, Watch, WatchEvent
+
+KEPT_MS = 15 * 60 * 1000
+"""Time in ms for which a notification is kept, for brokers that are slow to read it."""
+
+_log = logging.getLogger(__name__)
+
+
+class Reader(Protocol):
+    """Port that reads what has changed and puts it in force."""
+
+    async def read_all(self) -> None:
+        """Read everything that notifications can name. Raises the store's errors."""
+
+    async def read_changed(self, notifications: Sequence[tuple[str, bytes]]) -> None:
+        """Read what new notifications name; each is the name and the data of its node."""
+
+
+class NotificationWatch:
+    """One broker's watch on the notifications below one node, from `start` to `stop`."""
+
+    def __init__(self, store: MetadataStore, prefix: str, reader: Reader, now_ms: Callable[[], int]) -> None:
+        """Prepare the watch. `prefix` is the path of a notification up to its number; `now_ms` returns the
+        time in ms since the epoch.
+        """
+        self._store = store
+        self._parent, _, self._prefix = prefix.rpartition("/")
+        self._reader = reader
+        self._now_ms = now_ms
+        self._last_read = -1
+        self._has_missed = False
+        self._is_told = asyncio.Event()
+        self._watch: Watch | None = None
+        self._listening: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Have everything read, and from then on every change. Raises the store's errors."""
+        self._watch = self._store.watch(self._parent, self._told)
+        await self._read_everything()
+        self._listening = asyncio.create_task(self._listen(), name=f"watch of {self._parent}")
+
+    async def stop(self) -> None:
+        """Stop watching, and cancel the read under way."""
+        self.abandon()
+        if self._listening is not None:
+            with suppress(asyncio.CancelledError):
+                await self._listening
+
+    def abandon(self) -> None:
+        """Stop watching at once."""
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._listening is not None:
+            self._listening.cancel()
+
+    def _told(self, event: WatchEvent) -> None:
+        self._has_missed |= event.type is EventType.MISSED
+        self._is_told.set()
+
+    async def _listen(self) -> None:
+        while True:
+            await self._is_told.wait()
+            self._is_told.clear()
+            has_missed, self._has_missed = self._has_missed, False
+            try:
+                if has_missed:
+                    await self._read_everything()
+                else:
+                    await self._read_news()
+            except SessionExpiredError:
+                pass  # the next session reports missed changes
+            except Exception:
+                _log.exception(
+                    "changes below %s could not be read; the next notification brings them", self._parent
+                )
+                self._has_missed = True
+
+    async def _read_everything(self) -> None:
+        names = await self._names()
+        await self._reader.read_all()
+        self._last_read = max(map(self._number, names), default=-1)
+
+    async def _read_news(self) -> None:
+        names = await self._names()
+        nodes = await self._store.get_many([f"{self._parent}/{name}" for name in names])
+        present = {name: node for name, node in zip(names, nodes, strict=True) if node is not None}
+        await self._reader.read_changed(
+            [(name, data) for name, (data, _) in present.items() if self._number(name) > self._last_read]
+        )
+        self._last_read = max((self._last_read, *map(self._number, names)))
+        await self._remove_old(present)
+
+    async def _names(self) -> list[str]:
+        """Return the names of the present notifications, oldest first."""
+        return [name for name in await self._store.children(self._parent) if self._number(name) >= 0]
+
+    async def _remove_old(self, notifications: dict[str, tuple[bytes, Stat]]) -> None:
+        oldest_ms = self._now_ms() - KEPT_MS
+        for name, (_, stat) in notifications.items():
+            if stat.ctime_ms < oldest_ms:
+                with suppress(NoNodeError):  # another broker was faster
+                    await self._store.delete(f"{self._parent}/{name}")
+
+    def _number(self, name: str) -> int:
+        """Return the number in the name of a notification; -1 if the name is not that of a notification."""
+        digits = name.removeprefix(self._prefix)
+        return int(digits) if digits != name and digits.isdigit() else -1
