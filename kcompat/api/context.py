@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
+from kcompat.security.authorizer import Purpose
 from kcompat.security.operations import ALL_OPERATIONS, SUPPORTED_OPERATIONS, bit_field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from kcompat.api.coordinator_check import CoordinatorCheck
     from kcompat.api.first_metadata_update import FirstMetadataUpdate
@@ -29,10 +30,12 @@ if TYPE_CHECKING:
     from kcompat.net.answers import Close, Connection
     from kcompat.net.helpers import Helpers
     from kcompat.promise import Promise
+    from kcompat.protocol.api_keys import ApiKey
     from kcompat.protocol.errors import ErrorCode
     from kcompat.replication.moving.moves import Moves
     from kcompat.replication.replica_manager import ReplicaManager
     from kcompat.replication.waiting.fetch_session import FetchSessions
+    from kcompat.security.acls import Acl, AclFilter
     from kcompat.security.authorizer import Authorizer, Resource
     from kcompat.security.operations import Operation, ResourceType
     from kcompat.security.principals import Principal
@@ -60,6 +63,22 @@ class ConfigChanges(Protocol):
 
     def ensure(self, topics: Collection[str]) -> Promise[None]:
         """Read the configs of these topics from the store, unless this broker knows them already."""
+
+
+class AclChanges(Protocol):
+    """Port that stores and reads ACLs: `kcompat.security.acl_store.AclStore`."""
+
+    escapes: bool
+    """Whether ACLs for names with `/` can be stored."""
+
+    def find(self, wanted: AclFilter) -> list[Acl]:
+        """Return the ACLs in force on this broker that pass a filter, in order."""
+
+    def create(self, acls: Iterable[Acl]) -> Promise[ErrorCode]:
+        """Add ACLs; return NONE once they are in force on this broker."""
+
+    def delete(self, filters: Sequence[AclFilter]) -> Promise[ErrorCode | list[list[Acl]]]:
+        """Remove the ACLs that pass one of the filters; return those of each filter, in order."""
 
 
 class Features(Protocol):
@@ -131,6 +150,8 @@ class Server(Struct):
     clock: Clock
     helpers: Helpers
     authorizer: Authorizer
+    acls: AclChanges | None
+    """The stored ACLs; None if the authorizer decides by none."""
 
     @property
     def config(self) -> BrokerConfig:
@@ -155,17 +176,19 @@ class RequestContext(Struct):
     api_version: int
     client_id: str | None
     now_ms: int
+    key: ApiKey
+    """The API of the request."""
 
     @property
     def principal(self) -> Principal:
         """The principal that the client's connection is authenticated as."""
         return self.connection.principal
 
-    def may(self, operation: Operation, resource: Resource) -> bool:
+    def may(self, operation: Operation, resource: Resource, purpose: Purpose = Purpose.ACCESS) -> bool:
         """Return whether the client is allowed this operation on this resource."""
-        authorizer = self.services.server.authorizer
+        authorizer, connection = self.services.server.authorizer, self.connection
         return authorizer.allows_everything or authorizer.may(
-            self.principal, self.client_host, operation, resource
+            connection.principal, connection.peer_host, operation, resource, self.key, purpose
         )
 
     def may_on_any(self, operation: Operation, resource_type: ResourceType) -> bool:
@@ -179,7 +202,9 @@ class RequestContext(Struct):
         if self.services.server.authorizer.allows_everything:
             return ALL_OPERATIONS[resource.type]
         possible = SUPPORTED_OPERATIONS[resource.type]
-        return bit_field(operation for operation in possible if self.may(operation, resource))
+        return bit_field(
+            operation for operation in possible if self.may(operation, resource, Purpose.OPERATIONS)
+        )
 
     @property
     def client_host(self) -> str:

@@ -1,9 +1,12 @@
 """CreateAcls (key 30), versions 0-3: create ACLs.
 
 Behaviour
-- No authorizer stores ACLs, so each ACL gets SECURITY_DISABLED, as on a Kafka broker with an empty
-  `authorizer.class.name`. Tools handle this error; MirrorMaker 2, for example, then skips ACLs.
+- Each ACL is validated by itself; the valid ones are stored. The response follows once they are in force on
+  this broker; other brokers put them in force within a second.
+- An ACL that exists already is no error.
 - An ACL with an element of type UNKNOWN closes the connection.
+- A broker without an authorizer answers SECURITY_DISABLED for each ACL. Tools handle this error; MirrorMaker
+  2, for example, then skips ACLs.
 
 Version notes
 - 1: kinds of patterns (KIP-290). 2: flexible. 3: user resources (KIP-373).
@@ -13,24 +16,84 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.acl_validation import refuse_unknown_elements
+from kcompat.api.acl_validation import member, refuse_unknown_elements
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse
+from kcompat.security.acls import STORED_KINDS, Acl, Entry, Pattern, PatternType, Permission
 from kcompat.security.authorizer import CLUSTER
-from kcompat.security.operations import Operation
+from kcompat.security.operations import Operation, ResourceType
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
+
+Result = CreateAclsResponse.AclCreationResult
 
 
-def handle(context: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
-    """Refuse each ACL, as no authorizer stores ACLs."""
-    for acl in request.creations:
+def handle(
+    context: RequestContext, request: CreateAclsRequest
+) -> CreateAclsResponse | Promise[CreateAclsResponse]:
+    """Store the valid ACLs, and answer once they are in force."""
+    for asked in request.creations:
         refuse_unknown_elements(
-            acl.resource_type, acl.resource_pattern_type, acl.operation, acl.permission_type
+            asked.resource_type, asked.resource_pattern_type, asked.operation, asked.permission_type
         )
-    error = ErrorCode.SECURITY_DISABLED
+    store = context.services.server.acls
     if not context.may(Operation.ALTER, CLUSTER):
-        error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-    refusal = CreateAclsResponse.AclCreationResult(error_code=error, error_message=error.message)
-    return CreateAclsResponse(results=[refusal] * len(request.creations))
+        return _refuse_all(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    if store is None:
+        return _refuse_all(request, ErrorCode.SECURITY_DISABLED)
+    acls = [_acl_of(asked) for asked in request.creations]
+    results = [_validate(acl, escapes=store.escapes) for acl in acls]
+    valid = [acl for acl, result in zip(acls, results, strict=True) if not result.error_code]
+
+    def stored(error: ErrorCode) -> CreateAclsResponse:
+        failed = Result(error, error.message)
+        return CreateAclsResponse(
+            results=[failed if error and not each.error_code else each for each in results]
+        )
+
+    return store.create(valid).map(stored)
+
+
+def _refuse_all(request: CreateAclsRequest, error: ErrorCode) -> CreateAclsResponse:
+    return CreateAclsResponse(results=[Result(error, error.message)] * len(request.creations))
+
+
+def _acl_of(asked: CreateAclsRequest.AclCreation) -> Acl:
+    return Acl(
+        Pattern(
+            member(ResourceType, asked.resource_type),
+            asked.resource_name,
+            member(PatternType, asked.resource_pattern_type),
+        ),
+        Entry(
+            member(Operation, asked.operation),
+            asked.principal,
+            asked.host,
+            member(Permission, asked.permission_type),
+        ),
+    )
+
+
+def _validate(acl: Acl, *, escapes: bool) -> Result:
+    """Return the result of an ACL before it is stored: an error with Kafka's text (`AclControlManager`), or
+    no error.
+    """
+    pattern, entry = acl.pattern, acl.entry
+    problem = None
+    if pattern.type is ResourceType.CLUSTER and pattern.name != CLUSTER.name:
+        problem = f"The only valid name for the CLUSTER resource is {CLUSTER.name}"
+    elif not pattern.name:
+        problem = "Invalid empty resource name"
+    elif pattern.type in (ResourceType.UNKNOWN, ResourceType.ANY):
+        problem = f"Invalid resourceType {pattern.type.name}"
+    elif pattern.kind not in STORED_KINDS:
+        problem = f"Invalid patternType {pattern.kind.name}"
+    elif entry.operation in (Operation.UNKNOWN, Operation.ANY):
+        problem = f"Invalid operation {entry.operation.name}"
+    elif entry.permission not in (Permission.ALLOW, Permission.DENY):
+        problem = f"Invalid permissionType {entry.permission.name}"
+    elif "/" in pattern.name and not escapes:
+        problem = "Failed to create ACL"
+    return Result() if problem is None else Result(ErrorCode.INVALID_REQUEST, problem)

@@ -24,7 +24,7 @@ from kcompat.config.describe import describe_topic
 from kcompat.controller.values import TopicSpec
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
-from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.authorizer import CLUSTER, Purpose, Resource
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
@@ -78,7 +78,10 @@ def _refusal(context: RequestContext, name: str, times: int, request: CreateTopi
     if name == _KRAFT_LOG:
         message = f"Creation of internal topic {_KRAFT_LOG} is prohibited."
         return _failed(name, ErrorCode.INVALID_REQUEST, message)
-    if not (context.may(Operation.CREATE, CLUSTER) or context.may(Operation.CREATE, Resource.topic(name))):
+    if not (
+        context.may(Operation.CREATE, CLUSTER, Purpose.FILTER)
+        or context.may(Operation.CREATE, Resource.topic(name))
+    ):
         return _failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
     if request.timeout_ms <= 0:
         return _failed(name, ErrorCode.REQUEST_TIMED_OUT, None)
@@ -93,7 +96,7 @@ def _answer(context: RequestContext, result: TopicResult) -> Answer:
     if result.error is not ErrorCode.NONE:
         return _failed(result.name, result.error, result.message)
     answer = Answer(name=result.name, topic_id=result.topic_id, error_message=None)
-    if not context.may(Operation.DESCRIBE_CONFIGS, Resource.topic(result.name)):
+    if not context.may(Operation.DESCRIBE_CONFIGS, Resource.topic(result.name), Purpose.FILTER):
         answer.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     elif context.api_version >= FIRST_WITH_CONFIGS:
         answer.num_partitions = result.num_partitions

@@ -21,7 +21,7 @@ from kcompat.cluster.image import ClusterImage
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from kcompat.protocol.uuids import ZERO_UUID
-from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.authorizer import CLUSTER, Purpose, Resource
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def handle(
         return _all(requested, _deletion_disabled(context.api_version))
     if request.timeout_ms <= 0:
         return DeleteTopicsResponse(responses=_too_late(requested))
-    may_all = context.may(Operation.DELETE, CLUSTER)
+    may_all = context.may(Operation.DELETE, CLUSTER, Purpose.FILTER)
     rows = _resolve(requested, context.services.cluster.metadata.image, None if may_all else context)
     names = [row.name for row in rows if row.error_code == ErrorCode.NONE and row.name is not None]
     if not names:

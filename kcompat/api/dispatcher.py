@@ -131,7 +131,9 @@ class Dispatcher:
             request, _ = route.decode(frame, body, route.max_values)
         except (ProtocolViolation, struct.error) as damage:
             return _close(connection, damage)
-        context = RequestContext(connection, self._services, route.version, client_id, self._now_ms())
+        context = RequestContext(
+            connection, self._services, route.version, client_id, self._now_ms(), route.key
+        )
         try:
             response = route.handle(context, request)
             if type(response) is route.response_type:

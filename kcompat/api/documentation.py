@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.protocol.api_keys import API_FACTS, ApiKey
+from kcompat.protocol.api_keys import API_FACTS
+from kcompat.security.operations import camel_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,11 +22,6 @@ What the broker serves; ApiVersions is answered from the same list. `kcompat api
 """
 
 
-def name_of(key: ApiKey) -> str:
-    """Return the name of an API as in Kafka's documentation, such as "CreateTopics"."""
-    return "".join(word.capitalize() for word in key.name.split("_"))
-
-
 def versions_of(served: Served) -> str:
     """Return the range of served versions, such as "0-9"."""
     return f"{served.min_version}-{served.max_version}"
@@ -34,7 +30,7 @@ def versions_of(served: Served) -> str:
 def coverage_page(served: Iterable[Served]) -> str:
     """Return the whole page in Markdown."""
     rows = [
-        f"| {int(api.key)} | {name_of(api.key)} | {versions_of(api)} | 0-{API_FACTS[api.key].last} |"
+        f"| {int(api.key)} | {camel_case(api.key)} | {versions_of(api)} | 0-{API_FACTS[api.key].last} |"
         for api in sorted(served, key=lambda api: api.key)
     ]
     return _HEAD + "\n".join(rows) + "\n"

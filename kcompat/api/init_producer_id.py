@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.authorizer import CLUSTER, Purpose, Resource
 from kcompat.security.operations import Operation, ResourceType
 from kcompat.transaction.requests import InitRequest, Producer, ProducerAnswer, known_to
 from kcompat.transaction.transaction import NO_PRODUCER_ID
@@ -73,7 +73,7 @@ def _denial(context: RequestContext, request: InitProducerIdRequest) -> ErrorCod
         if not context.may(Operation.WRITE, resource):
             return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     elif not (
-        context.may(Operation.IDEMPOTENT_WRITE, CLUSTER)
+        context.may(Operation.IDEMPOTENT_WRITE, CLUSTER, Purpose.FILTER)
         or context.may_on_any(Operation.WRITE, ResourceType.TOPIC)
     ):
         return ErrorCode.CLUSTER_AUTHORIZATION_FAILED

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
-from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.authorizer import CLUSTER, Purpose, Resource
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
@@ -26,8 +26,12 @@ def handle(context: RequestContext, request: ListGroupsRequest) -> ListGroupsRes
     states = {state.lower() for state in request.states_filter}
     types = {group_type.lower() for group_type in request.types_filter}
     error, groups = context.services.coordinators.groups.list_groups(states, types)
-    if not context.may(Operation.DESCRIBE, CLUSTER):
-        groups = [row for row in groups if context.may(Operation.DESCRIBE, Resource.group(row.group_id))]
+    if not context.may(Operation.DESCRIBE, CLUSTER, Purpose.FILTER):
+        groups = [
+            row
+            for row in groups
+            if context.may(Operation.DESCRIBE, Resource.group(row.group_id), Purpose.FILTER)
+        ]
     return ListGroupsResponse(
         error_code=error,
         groups=[

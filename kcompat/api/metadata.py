@@ -42,7 +42,7 @@ from kcompat.api.cluster_view import (
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcompat.protocol.uuids import ZERO_UUID
-from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.authorizer import CLUSTER, Purpose, Resource
 from kcompat.security.operations import NOT_REQUESTED, Operation
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ def _answer(
     image = context.services.cluster.metadata.image
     requested = request.topics
     if requested is None or (not requested and context.api_version < FIRST_WITH_NULL_FOR_ALL):
-        shown = [topic for topic in image.topics.values() if _may_describe(context, topic.name)]
+        shown = [
+            topic for topic in image.topics.values() if _may_describe(context, topic.name, Purpose.FILTER)
+        ]
         return _response(context, request, shown, [])
     if any(_is_malformed(topic, context.api_version) for topic in requested):
         return _refusal(requested, context.api_version)
@@ -88,7 +90,7 @@ def _answer(
     )
     if not missing or not may_create or not image.is_from_controller:
         return _by_name(context, request, names, denied, {})
-    if not context.may(Operation.CREATE, CLUSTER):
+    if not context.may(Operation.CREATE, CLUSTER, Purpose.FILTER):
         denied.update(name for name in missing if not context.may(Operation.CREATE, Resource.topic(name)))
     creating = context.services.cluster.decisions.ensure_topics(
         [name for name in missing if name not in denied]
@@ -96,8 +98,8 @@ def _answer(
     return creating.map(lambda errors: _by_name(context, request, names, denied, errors))
 
 
-def _may_describe(context: RequestContext, name: str) -> bool:
-    return context.may(Operation.DESCRIBE, Resource.topic(name))
+def _may_describe(context: RequestContext, name: str, purpose: Purpose = Purpose.ACCESS) -> bool:
+    return context.may(Operation.DESCRIBE, Resource.topic(name), purpose)
 
 
 def _is_malformed(topic: Question, version: int) -> bool:

@@ -18,7 +18,7 @@ from kcompat.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
-from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.authorizer import CLUSTER, Purpose, Resource
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ PartitionAnswer = OffsetForLeaderEpochResponse.EpochEndOffset
 def handle(context: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
     """Return the end offset of each epoch, from the epoch cache of the partition's leader."""
     response = OffsetForLeaderEpochResponse()
-    may_all = context.may(Operation.CLUSTER_ACTION, CLUSTER)
+    may_all = context.may(Operation.CLUSTER_ACTION, CLUSTER, Purpose.FILTER)
     for topic in request.topics:
         topic_answer = TopicAnswer(topic=topic.topic)
         is_allowed = may_all or context.may(Operation.DESCRIBE, Resource.topic(topic.topic))

@@ -25,7 +25,7 @@ from kcompat.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
-from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.authorizer import CLUSTER, Purpose, Resource
 from kcompat.security.operations import Operation
 from kcompat.topics import is_internal, name_problem
 
@@ -108,7 +108,7 @@ def _make_topics(context: RequestContext, answer: StreamsHeartbeatAnswer) -> tup
     names = answer.missing
     if not names:
         return answer.statuses
-    if not context.may(Operation.CREATE, CLUSTER):
+    if not context.may(Operation.CREATE, CLUSTER, Purpose.FILTER):
         denied = [name for name in names if not context.may(Operation.CREATE, Resource.topic(name))]
         if denied:
             return _with_detail(answer.statuses, f"; Unauthorized to CREATE on topics {', '.join(denied)}.")

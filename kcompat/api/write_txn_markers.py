@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from kcompat.promise import gather
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
-from kcompat.security.authorizer import CLUSTER
+from kcompat.security.authorizer import CLUSTER, Purpose
 from kcompat.security.operations import Operation
 from kcompat.transaction.markers import Marker
 from kcompat.transaction.requests import Errors, Producer
@@ -37,7 +37,10 @@ def handle(
     context: RequestContext, request: WriteTxnMarkersRequest
 ) -> WriteTxnMarkersResponse | Promise[WriteTxnMarkersResponse]:
     """Write the marker of each transaction to its partitions."""
-    if not (context.may(Operation.ALTER, CLUSTER) or context.may(Operation.CLUSTER_ACTION, CLUSTER)):
+    if not (
+        context.may(Operation.ALTER, CLUSTER, Purpose.FILTER)
+        or context.may(Operation.CLUSTER_ACTION, CLUSTER)
+    ):
         denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         return _response(request, [dict.fromkeys(_marker(row).partitions, denied) for row in request.markers])
     written = [context.services.coordinators.markers.write(_marker(row)) for row in request.markers]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.documentation import coverage_page, name_of, versions_of
+from kcompat.api.documentation import coverage_page, versions_of
 from kcompat.api.registry import SERVED
+from kcompat.security.operations import camel_case
 
 if TYPE_CHECKING:
     import argparse
@@ -18,5 +19,5 @@ def run(options: argparse.Namespace) -> int:
         return 0
     print(f"{'KEY':>3}  {'API':<28}  VERSIONS")
     for served in sorted(SERVED, key=lambda served: served.key):
-        print(f"{int(served.key):>3}  {name_of(served.key):<28}  {versions_of(served)}")
+        print(f"{int(served.key):>3}  {camel_case(served.key):<28}  {versions_of(served)}")
     return 0

@@ -54,8 +54,9 @@ refused: at the start, with a listener's prefix too, and as a dynamic config.
 - `kcompat start` stores in `./kcompat-data` where neither `log.dirs` nor `log.dir` is given.
 - `listeners` and `advertised.listeners` cannot be changed while the broker runs. Other keys with a
   listener's prefix than those that are refused are kept and shown, without effect.
-- `super.users`, which is a key of Kafka's authorizers, and the `sasl.oauthbearer` keys of Kafka 4.3 are
-  refused unless they are empty or have their defaults.
+- `super.users` and `allow.everyone.if.no.acl.found`, which are keys of Kafka's authorizers, are obeyed but
+  have no row below. The `sasl.oauthbearer` keys of Kafka 4.3 are refused unless they are empty or have
+  their defaults.
 - DescribeConfigs version 0 says truly which values are defaults; Kafka 3.9 always answers no.
 - The loggers that can be described and changed are this broker's, below `kcompat`; `root` stands for all
   of them.

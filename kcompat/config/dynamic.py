@@ -235,30 +235,32 @@ def _check_broker_values(config: BrokerConfig, configs: Mapping[str, str], *, cl
     else:
         changed = config.with_dynamic(configs, config.dynamic_default)
     _check_thread_counts(config, changed)
-    _check_logins_unchanged(config, configs)
+    _check_unchanged(config, configs)
     if (changed.listeners, changed.advertised) != (config.listeners, config.advertised):
         raise ConfigError(
             "Listeners cannot be changed while this broker runs; change its properties and start it again"
         )
 
 
-_LOGIN_KEYS = frozenset(
+_READ_AT_THE_START = frozenset(
     {
+        "allow.everyone.if.no.acl.found",
         "connection.failed.authentication.delay.ms",
         "connections.max.reauth.ms",
         "sasl.enabled.mechanisms",
         "sasl.jaas.config",
         "sasl.server.max.receive.size",
+        "super.users",
     }
 )
-"""Keys of logins: a running listener keeps the values that it has started with, in Kafka too."""
+"""Keys of logins and of the authorizer, which keep the values of the start, in Kafka too."""
 
 
-def _check_logins_unchanged(config: BrokerConfig, configs: Mapping[str, str]) -> None:
-    """Raise ConfigError if a key of logins gets another value."""
+def _check_unchanged(config: BrokerConfig, configs: Mapping[str, str]) -> None:
+    """Raise ConfigError if a key that is read at the start gets another value."""
     for name, text in configs.items():
         present = config.given.get(name, BROKER_KEYS[name].default if name in BROKER_KEYS else None)
-        if (without_listener_prefix(name) or name) in _LOGIN_KEYS and present != text:
+        if (without_listener_prefix(name) or name) in _READ_AT_THE_START and present != text:
             raise ConfigError(
                 f"{name} cannot be changed while this broker runs; change its properties and start it again"
             )

@@ -36,7 +36,7 @@ NEWER_KEYS: Final = frozenset(
 )
 """Keys of Kafka 4.3 that have no row in the table: they are accepted and have no effect."""
 
-_PLUGIN_KEYS: Final = frozenset({"allow.everyone.if.no.acl.found", "config.providers"})
+_PLUGIN_KEYS: Final = frozenset({"allow.everyone.if.no.acl.found", "config.providers", "super.users"})
 _PLUGIN_PREFIXES: Final = (
     "authorizer.",
     "client.quota.callback.",

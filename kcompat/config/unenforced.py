@@ -1,7 +1,7 @@
 """Settings that kcompat cannot honour: a value other than Kafka's default is refused.
 
 Most are rows of the table with the effect `Effect.REFUSED`. This module adds keys that have no row for Kafka
-3.9: those of its authorizers, and the SASL keys of Kafka 4.3.
+3.9: the SASL keys of Kafka 4.3.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from kcompat.config.types import Value
 
-_NO_AUTHORIZER: Final = "no authorizer is supported yet, and without one everything is allowed to everybody"
 _NO_OAUTHBEARER: Final = "the mechanism OAUTHBEARER is not supported yet"
 _JWT: Final = "org.apache.kafka.common.security.oauthbearer.DefaultJwt"
 
@@ -39,7 +38,6 @@ _DEFAULTS: Final[Mapping[str, str]] = {
     "sasl.oauthbearer.jwt.retriever.class": f"{_JWT}Retriever",
     "sasl.oauthbearer.jwt.validator.class": f"{_JWT}Validator",
     "sasl.oauthbearer.scope": "",
-    "super.users": "",
 }
 """Kafka's defaults of refused keys that have no row; empty for keys without default."""
 
@@ -61,7 +59,7 @@ def refusal_of(name: str, text: str) -> str | None:
     if key is None:
         if base not in _DEFAULTS or trim(text) == _DEFAULTS[base]:
             return None
-        return f"{name} is not supported: {_NO_AUTHORIZER if base == 'super.users' else _NO_OAUTHBEARER}"
+        return f"{name} is not supported: {_NO_OAUTHBEARER}"
     if key.effect is not Effect.REFUSED or _plain(key.parse(text)) == _plain(key.default_value):
         return None
     shown = name if key.type.is_sensitive else f"{name}={text}"

@@ -18,6 +18,7 @@ from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.cleaner.watch import compact_now
 from kcompat.log.identity import stored_identity
 from kcompat.migration.adoption import adopt
+from kcompat.node.authorization import authorizer_of
 from kcompat.node.broker_id import with_broker_id
 from kcompat.node.housekeeping import Housekeeping, chores_of
 from kcompat.node.late_imports import LateImports
@@ -35,7 +36,6 @@ from kcompat.node.logins import check_listeners
 from kcompat.node.parts import Parts
 from kcompat.node.storage_parts import StorageParts
 from kcompat.protocol.uuids import random_uuid, uuid_to_text
-from kcompat.security.authorizer import AllowEverything
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -57,14 +57,14 @@ class BrokerNode:
     def __init__(
         self, config: BrokerConfig, environment: Environment, authorizer: Authorizer | None = None
     ) -> None:
-        """Prepare a broker. `authorizer` decides what clients may do; None allows everything. Raises
+        """Prepare a broker. `authorizer` decides what clients may do, in place of the configured one. Raises
         ConfigError, LogDirectoryError.
         """
         check_listeners(config)
         insist_on_one_node(config.given)
         insist_on_one(config.log_dirs, environment.files)
         self._environment = environment
-        self._authorizer = authorizer or AllowEverything()
+        self._authorizer = authorizer or authorizer_of(config)
         self._identity = stored_identity(config.log_dirs, environment.files)
         self._config = config
         self._lifetime = Lifetime()
@@ -123,6 +123,8 @@ class BrokerNode:
         )
         self.server = server_of(parts, listeners)
         told, self.served = await advertise(config, listeners, environment.host_name, is_alone=store.is_own)
+        if parts.acls is not None:
+            await parts.acls.start()
         await parts.cluster.join(told)
         parts.coordinators.start()
         began(storage.cleaner.stop, storage.cleaner.stop)

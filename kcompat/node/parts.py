@@ -17,6 +17,8 @@ from kcompat.net.helpers import Helpers
 from kcompat.node.cluster_parts import ClusterParts
 from kcompat.node.coordinator_parts import CoordinatorParts
 from kcompat.node.logins import login_gates
+from kcompat.security.acl_authorizer import AclAuthorizer
+from kcompat.security.acl_store import AclStore
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,11 +56,16 @@ class Parts:
         self.coordinators = CoordinatorParts(storage, self.cluster, lifetime)
         helpers = Helpers(environment.clock, environment.start_worker)
         lifetime.began(helpers.close, helpers.close)
+        self.acls: AclStore | None = None
+        """The stored ACLs; None if the authorizer decides by none."""
+        if isinstance(authorizer, AclAuthorizer):
+            self.acls = AclStore(session, authorizer, environment.clock.now_ms, escapes=keeps_metadata)
+            lifetime.began(self.acls.stop, self.acls.abandon)
         self.services = Services(
             storage.services,
             self.coordinators.services,
             self.cluster.services,
-            Server(SERVED, config, environment.clock, helpers, authorizer),
+            Server(SERVED, config, environment.clock, helpers, authorizer, self.acls),
         )
         self.dispatcher = Dispatcher(self.services)
         self.gates = login_gates(config.current, self.services, self.dispatcher)

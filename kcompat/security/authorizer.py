@@ -4,6 +4,7 @@ allows all.
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Protocol, Self
 
 from msgspec import Struct
@@ -11,6 +12,7 @@ from msgspec import Struct
 from kcompat.security.operations import ResourceType
 
 if TYPE_CHECKING:
+    from kcompat.protocol.api_keys import ApiKey
     from kcompat.security.operations import Operation
     from kcompat.security.principals import Principal
 
@@ -41,6 +43,17 @@ CLUSTER = Resource(ResourceType.CLUSTER, "kafka-cluster")
 """The cluster as a resource, the only one of its type, under the name that Kafka gives it."""
 
 
+class Purpose(Enum):
+    """Why an authorizer is asked, which decides at what level it logs its decision."""
+
+    ACCESS = "access"
+    """The client names the resource and wants to use it."""
+    FILTER = "filter"
+    """The resource is left out of the response, or another one is asked about, if it is denied."""
+    OPERATIONS = "operations"
+    """The client is told which operations are allowed."""
+
+
 class Authorizer(Protocol):
     """The port to an authorizer (Kafka's `Authorizer`, KIP-504)."""
 
@@ -48,8 +61,19 @@ class Authorizer(Protocol):
     def allows_everything(self) -> bool:
         """Whether `may` is always true, so that a caller on a hot path need not call it."""
 
-    def may(self, principal: Principal, host: str, operation: Operation, resource: Resource, /) -> bool:
-        """Return whether a principal that connects from a host may do this operation on a resource."""
+    def may(
+        self,
+        principal: Principal,
+        host: str,
+        operation: Operation,
+        resource: Resource,
+        request: ApiKey,
+        purpose: Purpose = Purpose.ACCESS,
+        /,
+    ) -> bool:
+        """Return whether a principal that connects from a host may do this operation on a resource. `request`
+        and `purpose` are for the log.
+        """
 
     def may_on_any(
         self, principal: Principal, host: str, operation: Operation, resource_type: ResourceType, /

@@ -79,6 +79,11 @@ SUPPORTED_OPERATIONS = {
 """Operations that a resource type supports."""
 
 
+def camel_case(member: IntEnum) -> str:
+    """Return the name of a member as Kafka writes it in texts, such as "TransactionalId"."""
+    return member.name.title().replace("_", "")
+
+
 def bit_field(operations: Iterable[Operation]) -> int:
     """Return operations as a bit field for responses: the bit at the position of each operation's code is
     set.

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from kcompat.api.context import Cluster, Coordinators, RequestContext, Server, Services, Storage
 from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.promise import Promise
-from kcompat.security.authorizer import AllowEverything
+from kcompat.protocol.api_keys import ApiKey
+from kcompat.security.authorizer import AllowEverything, Purpose
 from kcompat.security.principals import ANONYMOUS
 
 if TYPE_CHECKING:
@@ -105,7 +106,16 @@ class Denying:
     def __init__(self, *denied: tuple[Operation, Resource | ResourceType]) -> None:
         self._denied = denied
 
-    def may(self, _principal: Principal, _host: str, operation: Operation, resource: Resource, /) -> bool:
+    def may(
+        self,
+        _principal: Principal,
+        _host: str,
+        operation: Operation,
+        resource: Resource,
+        _request: ApiKey,
+        _purpose: Purpose = Purpose.ACCESS,
+        /,
+    ) -> bool:
         return not any((operation, of) in self._denied for of in (resource, resource.type))
 
     def may_on_any(
@@ -136,6 +146,7 @@ def services_of(*, config: BrokerConfig | None = None, **parts: Any) -> Services
     if config is not None:
         parts["config_feed"] = ConfigFeed(config)
     parts.setdefault("authorizer", AllowEverything())
+    parts.setdefault("acls", None)
 
     def group(kind: type[T]) -> T:
         return kind(*(parts.pop(name, _ABSENT) for name in kind.__struct_fields__))
@@ -152,9 +163,10 @@ def context_of(
     client_id: str | None = "app",
     client: Client | None = None,
     now_ms: int = NOW_MS,
+    key: ApiKey = ApiKey.METADATA,
 ) -> RequestContext:
-    """The surroundings of a request of this version."""
-    return RequestContext(client or Client(), services, version, client_id, now_ms)
+    """The surroundings of a request of this version; `key` is for the log of an authorizer."""
+    return RequestContext(client or Client(), services, version, client_id, now_ms, key)
 
 
 def ask(module: Any, version: int, request: Message, services: Services, **surroundings: Any) -> Any:

@@ -23,11 +23,14 @@ from kcompat.api.produce.production import (
 )
 from kcompat.api.produce.refusals import PartitionAnswer, TopicAnswer
 from kcompat.log.append import AppendResult
+from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.compiling import find_single_batch
 from kcompat.protocol.constants import ACKS_NONE
 from kcompat.protocol.errors import NO_ERROR
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.replication.partition import Partition
+from kcompat.security.authorizer import Purpose, Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import Services
@@ -49,6 +52,8 @@ class _Known(Struct):
     request: ProduceRequest
     """The request without its batch."""
     topic: str
+    resource: Resource
+    """The topic as the authorizer knows it."""
     row: PartitionAnswer
     response: ProduceResponse
 
@@ -75,7 +80,7 @@ class RepeatedProduces:
         """Serve a request that matches a remembered one; return None for any other."""
         version = self._version
         found = find_single_batch(frame, version)
-        if found is None or not self._server.authorizer.allows_everything:
+        if found is None:
             return None
         head, start, end = found
         known = self._known.get(head)
@@ -83,6 +88,16 @@ class RepeatedProduces:
             self._learn(connection, frame, head)
             return None
         topic, row, request = known.topic, known.row, known.request
+        authorizer = self._server.authorizer
+        if not authorizer.allows_everything and not authorizer.may(
+            connection.principal,
+            connection.peer_host,
+            Operation.WRITE,
+            known.resource,
+            ApiKey.PRODUCE,
+            Purpose.FILTER,  # a denial is logged by `production.py`
+        ):
+            return None
         if version >= FIRST_WITH_IDS and (
             self._metadata.image.topic_names.get(request.topic_data[0].topic_id) != topic
         ):
@@ -102,7 +117,7 @@ class RepeatedProduces:
                 row.log_append_time_ms = result.append_time_ms
                 row.log_start_offset = result.log_start_offset
                 return known.response
-        context = RequestContext(connection, self._services, version, known.client_id, now_ms)
+        context = RequestContext(connection, self._services, version, known.client_id, now_ms, ApiKey.PRODUCE)
         return Production(context, request, [], [], {}, []).answer(partition, result)
 
     def _learn(self, connection: Connection, frame: memoryview, head: bytes) -> None:
@@ -113,7 +128,9 @@ class RepeatedProduces:
         topic = request.topic_data[0]
         index = topic.partition_data[0].index
         topic.partition_data[0].records = None
-        context = RequestContext(connection, self._services, self._version, client_id, self._now_ms())
+        context = RequestContext(
+            connection, self._services, self._version, client_id, self._now_ms(), ApiKey.PRODUCE
+        )
         name = resolve(context, topic)
         if (
             request.acks == ACKS_NONE
@@ -125,4 +142,4 @@ class RepeatedProduces:
         response = ProduceResponse([TopicAnswer(topic.name, topic.topic_id, [row])])
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
-        self._known[head] = _Known(client_id, request, name, row, response)
+        self._known[head] = _Known(client_id, request, name, Resource.topic(name), row, response)

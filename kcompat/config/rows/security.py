@@ -22,10 +22,10 @@ PER_LISTENER = Scope.PER_LISTENER
 
 # fmt: off
 ROWS: tuple[ConfigKey, ...] = (
-    *refused(
-        "no authorizer is supported yet, and without one everything would be allowed",
-        ConfigKey("authorizer.class.name", STRING, "", "Class that decides what a principal may do.", LOW),
-    ),
+    ConfigKey("authorizer.class.name", STRING, "",
+              "Class that decides what a principal may do, by ACLs; without one everything is allowed.", LOW,
+              OneOf(("org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+                     "kafka.security.authorizer.AclAuthorizer", ""))),
     *refused(
         "there is no Java virtual machine to load classes into",
         ConfigKey("principal.builder.class", CLASS,

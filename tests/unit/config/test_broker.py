@@ -192,9 +192,10 @@ def test_properties_written_for_kraft_are_accepted() -> None:
         ({"offsets.commit.required.acks": "4"},
          "offsets.commit.required.acks must be greater or equal -1 and less or equal to "
          "offsets.topic.replication.factor"),
-        ({"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer"},
-         "authorizer.class.name=kafka.security.authorizer.AclAuthorizer is not supported: "
-         "no authorizer is supported yet, and without one everything would be allowed"),
+        ({"authorizer.class.name": "example.OfMyOwn"},
+         "Invalid value example.OfMyOwn for configuration authorizer.class.name: String must be one of: "
+         "org.apache.kafka.metadata.authorizer.StandardAuthorizer, "
+         "kafka.security.authorizer.AclAuthorizer, "),
         ({"remote.log.storage.system.enable": "true"},
          "remote.log.storage.system.enable=true is not supported: tiered storage is not supported"),
     ],
@@ -216,7 +217,7 @@ def test_a_configuration_that_cannot_be_says_so_in_a_sentence(static: dict[str, 
         ("listener.name.internal.plain.sasl.server.callback.handler.class", "a.B"),
         ("sasl.mechanism.inter.broker.protocol", "PLAIN"), ("sasl.mechanism.controller.protocol", "PLAIN"),
         ("sasl.oauthbearer.scope", "x"), ("sasl.oauthbearer.jwt.validator.class", "a.B"),
-        ("principal.builder.class", "a.B"), ("authorizer.class.name", "a.B"), ("super.users", "User:a"),
+        ("principal.builder.class", "a.B"),
         ("security.inter.broker.protocol", "SSL"), ("security.providers", "a.B"),
         ("max.connection.creation.rate", "5"), ("listener.name.a.max.connection.creation.rate", "5"),
         ("sasl.client.callback.handler.class", "a.B"), ("delegation.token.secret.key", "s"),
@@ -264,7 +265,7 @@ def test_settings_that_containers_carry_do_not_matter() -> None:
             "sasl.enabled.mechanisms": "GSSAPI",
             "sasl.oauthbearer.assertion.algorithm": "RS256",
             "ssl.endpoint.identification.algorithm": "HTTPS",
-            "super.users": "",
+            "super.users": "User:a",
             "allow.everyone.if.no.acl.found": "true",
         }
     )

@@ -224,8 +224,8 @@ NOT_FOR_ALL = "Cannot update these configs at default cluster level, broker id m
          "it again"),
         ([("max.connection.creation.rate", SET, "5")], True,
          "max.connection.creation.rate=5 is not supported: the rate of new connections is not limited yet"),
-        ([("super.users", SET, "User:a")], False, "super.users is not supported: no authorizer is supported "
-         "yet, and without one everything is allowed to everybody"),
+        ([("super.users", SET, "User:a")], False,
+         "super.users cannot be changed while this broker runs; change its properties and start it again"),
         ([("log.retention.ms", 9, "1")], False, "Unknown operations type 9"),
         ([("log.retention.ms", SET, None)], False, "Null value not supported for : log.retention.ms"),
         ([("log.retention.ms", SET, "1"), ("log.retention.ms", SET, "1")], False,

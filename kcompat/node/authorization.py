@@ -1,0 +1,37 @@
+"""The authorizer of a broker, as its configuration names it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kcompat.config.java_text import trim
+from kcompat.errors import ConfigError
+from kcompat.security.acl_authorizer import AclAuthorizer
+from kcompat.security.authorizer import AllowEverything
+
+if TYPE_CHECKING:
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.security.authorizer import Authorizer
+
+SUPER_USERS: Final = "super.users"
+WITHOUT_ACLS: Final = "allow.everyone.if.no.acl.found"
+
+
+def authorizer_of(config: BrokerConfig) -> Authorizer:
+    """Return the authorizer that `authorizer.class.name` names; one that allows everything if it is empty.
+
+    Raises:
+        ConfigError: a super user is not of the form `User:name`.
+    """
+    if not config.string("authorizer.class.name"):
+        return AllowEverything()
+    super_users = [user for user in map(trim, config.static.get(SUPER_USERS, "").split(";")) if user]
+    for user in super_users:
+        kind, colon, _ = user.partition(":")
+        if not colon or not kind:
+            raise ConfigError(
+                f"{SUPER_USERS} has {user!r}, which is not a principal such as User:admin; "
+                "several are separated by semicolons"
+            )
+    allows = trim(config.static.get(WITHOUT_ACLS, "")).lower() == "true"
+    return AclAuthorizer(super_users, allows_without_acls=allows)

@@ -1,0 +1,330 @@
+"""Access control lists (ACLs): patterns of resources, their entries, filters, and the decision of Kafka's
+`StandardAuthorizer`.
+
+A pattern is a literal name, the literal name `*` for all names, or a prefix of names. Each pattern has
+entries, which allow or deny an operation to a principal from a host.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation, ResourceType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from kcompat.security.principals import Principal
+
+WILDCARD: Final = "*"
+"""Literal name of the pattern that matches all names, and host of the entries that match all hosts."""
+EVERYONE: Final = "User:*"
+"""Principal of the entries that match all principals, of all types."""
+
+
+class PatternType(IntEnum):
+    """Ways in which a pattern or a filter matches names (Kafka's `PatternType`); ANY and MATCH are for
+    filters.
+    """
+
+    UNKNOWN = 0
+    ANY = 1
+    MATCH = 2
+    LITERAL = 3
+    PREFIXED = 4
+
+
+class Permission(IntEnum):
+    """Whether an entry allows or denies (Kafka's `AclPermissionType`); ANY is for filters."""
+
+    UNKNOWN = 0
+    ANY = 1
+    DENY = 2
+    ALLOW = 3
+
+
+class Pattern(Struct, frozen=True, order=True, gc=False):
+    """A pattern of resources of one type."""
+
+    type: ResourceType
+    name: str
+    kind: PatternType = PatternType.LITERAL
+
+
+class Entry(Struct, frozen=True, order=True, gc=False):
+    """A permission for one operation, which belongs to a pattern; entries sort as in Kafka's
+    `StandardAcl`.
+    """
+
+    operation: Operation
+    principal: str
+    host: str
+    permission: Permission
+
+
+class Acl(Struct, frozen=True, order=True, gc=False):
+    """A pattern and one of its entries (Kafka's `AclBinding`)."""
+
+    pattern: Pattern
+    entry: Entry
+
+
+class AclFilter(Struct, frozen=True, gc=False):
+    """A filter of ACLs; None and ANY match everything (Kafka's `AclBindingFilter`)."""
+
+    type: ResourceType
+    name: str | None
+    kind: PatternType
+    principal: str | None
+    host: str | None
+    operation: Operation
+    permission: Permission
+
+    def matches_pattern(self, pattern: Pattern) -> bool:
+        """Return whether a pattern passes; with MATCH, patterns that match the filter's name pass."""
+        if self.type not in (ResourceType.ANY, pattern.type):
+            return False
+        if self.kind not in (PatternType.ANY, PatternType.MATCH, pattern.kind):
+            return False
+        if self.name is None or self.name == pattern.name:
+            return True
+        if self.kind is not PatternType.MATCH:
+            return False
+        if pattern.kind is PatternType.PREFIXED:
+            return self.name.startswith(pattern.name)
+        return pattern.name == WILDCARD
+
+    def matches_entry(self, entry: Entry) -> bool:
+        """Return whether an entry of a matching pattern passes."""
+        return (
+            self.principal in (None, entry.principal)
+            and self.host in (None, entry.host)
+            and self.operation in (Operation.ANY, entry.operation)
+            and self.permission in (Permission.ANY, entry.permission)
+        )
+
+    def named_patterns(self) -> tuple[Pattern, ...]:
+        """Return the patterns that the filter names itself; none if it can match any others."""
+        if self.type in (ResourceType.ANY, ResourceType.UNKNOWN) or not self.name:
+            return ()
+        match self.kind:
+            case PatternType.LITERAL | PatternType.PREFIXED:
+                return (Pattern(self.type, self.name, self.kind),)
+            case PatternType.ANY:
+                return tuple(Pattern(self.type, self.name, kind) for kind in STORED_KINDS)
+        return ()
+
+
+STORED_KINDS: Final = (PatternType.LITERAL, PatternType.PREFIXED)
+"""Kinds of patterns that ACLs are stored for."""
+
+_ALLOWED_BY: Final[Mapping[Operation, frozenset[Operation]]] = {
+    operation: frozenset({operation, Operation.ALL}) for operation in Operation
+} | {
+    Operation.DESCRIBE: frozenset(
+        {
+            Operation.ALL,
+            Operation.DESCRIBE,
+            Operation.READ,
+            Operation.WRITE,
+            Operation.DELETE,
+            Operation.ALTER,
+        }
+    ),
+    Operation.DESCRIBE_CONFIGS: frozenset(
+        {Operation.ALL, Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS}
+    ),
+}
+"""Operations of entries that allow an operation. Entries that deny imply no other operation."""
+
+_ANY_NAME: Final = "hardcode"
+"""Resource name that Kafka's `Authorizer.authorizeByResourceType` asks about first."""
+
+
+class Decision(Struct, frozen=True):
+    """Whether an operation is allowed, and the rule or the ACL that decides it."""
+
+    is_allowed: bool
+    by: str | Acl
+
+    @property
+    def rule(self) -> str:
+        """The rule as Kafka's audit log names it (`StandardAuthorizerData.MatchingRule`)."""
+        if isinstance(self.by, str):
+            return self.by
+        pattern, entry = self.by.pattern, self.by.entry
+        return (
+            f"MatchingAcl(acl=StandardAcl(resourceType={pattern.type.name}, resourceName={pattern.name}, "
+            f"patternType={pattern.kind.name}, principal={entry.principal}, host={entry.host}, "
+            f"operation={entry.operation.name}, permissionType={entry.permission.name}))"
+        )
+
+
+DEFAULT_ALLOW: Final = Decision(is_allowed=True, by="DefaultAllow")
+DEFAULT_DENY: Final = Decision(is_allowed=False, by="DefaultDeny")
+SUPER_USER: Final = Decision(is_allowed=True, by="SuperUser")
+
+
+class _Patterns:
+    """The patterns of one resource type, with their entries by principal."""
+
+    __slots__ = ("_counts", "_lengths", "literal", "prefixed")
+
+    def __init__(self) -> None:
+        self.literal: dict[str, dict[str, tuple[Entry, ...]]] = {}
+        self.prefixed: dict[str, dict[str, tuple[Entry, ...]]] = {}
+        self._counts: dict[int, int] = {}
+        """Number of prefixes by length."""
+        self._lengths: list[int] = []
+        """Lengths that prefixes have, longest first."""
+
+    def of(self, kind: PatternType) -> dict[str, dict[str, tuple[Entry, ...]]]:
+        """Return the entries of literal or of prefixed patterns, by name."""
+        return self.literal if kind is PatternType.LITERAL else self.prefixed
+
+    def replace(self, pattern: Pattern, entries: frozenset[Entry]) -> None:
+        """Replace the entries of a pattern; without entries the pattern is removed."""
+        by_name = self.of(pattern.kind)
+        before = len(by_name)
+        if entries:
+            by_name[pattern.name] = _by_principal(entries)
+        else:
+            by_name.pop(pattern.name, None)
+        if pattern.kind is PatternType.PREFIXED and len(by_name) != before:
+            length = len(pattern.name)
+            self._counts[length] = self._counts.get(length, 0) + len(by_name) - before
+            self._lengths = sorted((each for each, count in self._counts.items() if count), reverse=True)
+
+    def matching(self, name: str) -> Iterator[tuple[PatternType, str, dict[str, tuple[Entry, ...]]]]:
+        """Yield the patterns that match a name, in the order in which Kafka examines them."""
+        if (entries := self.literal.get(name)) is not None:
+            yield PatternType.LITERAL, name, entries
+        for length in self._lengths:
+            if length <= len(name) and (entries := self.prefixed.get(name[:length])) is not None:
+                yield PatternType.PREFIXED, name[:length], entries
+        if name != WILDCARD and (entries := self.literal.get(WILDCARD)) is not None:
+            yield PatternType.LITERAL, WILDCARD, entries
+
+
+class AclTable:
+    """All ACLs of a cluster, arranged so that a decision costs some look-ups whatever their number."""
+
+    def __init__(self, *, allows_without_acls: bool = False) -> None:
+        """Make an empty table. `allows_without_acls` is Kafka's `allow.everyone.if.no.acl.found`: what is
+        allowed on resources that no pattern matches.
+        """
+        self._default = DEFAULT_ALLOW if allows_without_acls else DEFAULT_DENY
+        self._types: dict[ResourceType, _Patterns] = {}
+        self._entries: dict[Pattern, frozenset[Entry]] = {}
+
+    def entries_of(self, pattern: Pattern) -> frozenset[Entry]:
+        """Return the entries of a pattern; none if it is unknown."""
+        return self._entries.get(pattern, frozenset())
+
+    def patterns(self) -> list[Pattern]:
+        """Return all patterns that have entries, in order."""
+        return sorted(self._entries)
+
+    def find(self, wanted: AclFilter) -> list[Acl]:
+        """Return the ACLs that pass a filter, in order."""
+        return [
+            Acl(pattern, entry)
+            for pattern in self.patterns()
+            if wanted.matches_pattern(pattern)
+            for entry in sorted(self._entries[pattern])
+            if wanted.matches_entry(entry)
+        ]
+
+    def replace(self, pattern: Pattern, entries: frozenset[Entry]) -> bool:
+        """Replace all entries of a pattern; return whether that changes any."""
+        if entries == self.entries_of(pattern):
+            return False
+        self._types.setdefault(pattern.type, _Patterns()).replace(pattern, entries)
+        if entries:
+            self._entries[pattern] = entries
+        else:
+            del self._entries[pattern]
+        return True
+
+    def decide(self, principal: Principal, host: str, operation: Operation, resource: Resource) -> Decision:
+        """Decide whether a principal at a host may do an operation on a resource.
+
+        An entry that denies wins over all that allow. The rule is the first such entry, or the last that
+        allows.
+        """
+        patterns, own_name = self._types.get(resource.type), str(principal)
+        if patterns is None:
+            return self._default
+        allowed_by, has_acls = _ALLOWED_BY[operation], False
+        allowing: tuple[PatternType, str, Entry] | None = None
+        for kind, name, entries in patterns.matching(resource.name):
+            has_acls = True
+            for entry in _of_principal(entries, own_name):
+                if entry.host not in (WILDCARD, host):
+                    continue
+                if entry.permission is not Permission.ALLOW:
+                    if entry.operation in (operation, Operation.ALL):
+                        return Decision(is_allowed=False, by=Acl(Pattern(resource.type, name, kind), entry))
+                elif entry.operation in allowed_by:
+                    allowing = (kind, name, entry)
+        if allowing is not None:
+            kind, name, entry = allowing
+            return Decision(is_allowed=True, by=Acl(Pattern(resource.type, name, kind), entry))
+        return DEFAULT_DENY if has_acls else self._default
+
+    def decide_on_any(
+        self, principal: Principal, host: str, operation: Operation, resource_type: ResourceType
+    ) -> bool:
+        """Return whether a principal at a host may do an operation on at least one possible resource of a
+        type (Kafka's `Authorizer.authorizeByResourceType`). Implied operations do not count, unless they are
+        allowed for all names.
+        """
+        if self.decide(principal, host, operation, Resource(resource_type, _ANY_NAME)).is_allowed:
+            return True
+        patterns = self._types.get(resource_type)
+        if patterns is None:
+            return False
+        found = {
+            (kind, entry.permission, name)
+            for kind in STORED_KINDS
+            for name, entries in patterns.of(kind).items()
+            for entry in _of_principal(entries, str(principal))
+            if entry.host in (WILDCARD, host) and entry.operation in (operation, Operation.ALL)
+        }
+        return _leaves_any(found)
+
+
+def _leaves_any(found: set[tuple[PatternType, Permission, str]]) -> bool:
+    """Return whether any of the patterns that allow is not covered by one that denies."""
+
+    def names(kind: PatternType, permission: Permission) -> set[str]:
+        return {
+            name for of_kind, of_permission, name in found if (of_kind, of_permission) == (kind, permission)
+        }
+
+    denied = names(PatternType.LITERAL, Permission.DENY)
+    denied_prefixes = names(PatternType.PREFIXED, Permission.DENY)
+    allowed = names(PatternType.LITERAL, Permission.ALLOW)
+    if WILDCARD in denied or WILDCARD in allowed:
+        return WILDCARD not in denied
+    left = (allowed - denied) | names(PatternType.PREFIXED, Permission.ALLOW)
+    return any(
+        not any(name[:length] in denied_prefixes for length in range(1, len(name) + 1)) for name in left
+    )
+
+
+def _by_principal(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
+    found: dict[str, list[Entry]] = {}
+    for entry in sorted(entries):
+        found.setdefault(entry.principal, []).append(entry)
+    return {principal: tuple(each) for principal, each in found.items()}
+
+
+def _of_principal(entries: Mapping[str, tuple[Entry, ...]], principal: str) -> Iterable[Entry]:
+    """Return the entries of a pattern that are about a principal, in order."""
+    own, everyone = entries.get(principal, ()), entries.get(EVERYONE, ())
+    return sorted({*own, *everyone}) if own and everyone else own or everyone
