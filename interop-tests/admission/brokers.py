@@ -1,4 +1,4 @@
-"""The two brokers that the personas ask: a real Kafka with access rules, and ours with the same denials."""
+"""The two brokers that the personas ask: a real Kafka and ours, with the same ACLs made by CreateAcls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from admission.personas import PERSONAS, DenyingAuthorizer, kafka_rules
+from admission.personas import PERSONAS, rules
 from admission.stage import Asker, share
 from differential.catalogue import needs_zookeeper, release_of
 from kcompat.config.broker import BrokerConfig
@@ -20,7 +20,7 @@ from real_kafka import RealKafka
 from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 PROPERTIES = {
     "group.min.session.timeout.ms": "50",
@@ -68,17 +68,25 @@ def _without_rules(reference: Reference) -> Iterator[RealKafka]:
 def kafka(reference: Reference) -> Iterator[int]:
     """The port of a Kafka of this kind in which all rules are in force."""
     with _without_rules(reference) as broker:
-        maker = Asker(broker.port, "rules")
-        made = maker.do(ApiKey.CREATE_ACLS, 3, creations=kafka_rules())
-        assert {row.error_code for row in made.results} == {0}, made
         last = Asker(broker.port, "rules", PERSONAS[-1].host)
-        last.until(
-            lambda: _is_denied_by_controller(last) and _is_denied_by_broker(last), "rules are in force"
+        _prepare(
+            broker.port,
+            lambda: last.until(
+                lambda: _is_denied_by_controller(last) and _is_denied_by_broker(last), "rules are in force"
+            ),
         )
-        share(maker)
-        maker.close()
         last.close()
         yield broker.port
+
+
+def _prepare(port: int, in_force: Callable[[], object]) -> None:
+    """Make the ACLs, await them, and make what the scenes have in common."""
+    maker = Asker(port, "rules")
+    made = maker.do(ApiKey.CREATE_ACLS, 3, creations=rules())
+    assert {row.error_code for row in made.results} == {0}, made
+    in_force()
+    share(maker)
+    maker.close()
 
 
 def _is_denied_by_controller(asker: Asker) -> bool:
@@ -96,18 +104,17 @@ def _is_denied_by_broker(asker: Asker) -> bool:
 
 @contextmanager
 def ours() -> Iterator[int]:
-    """The port of a broker of ours in this process, whose authorizer denies the same."""
+    """The port of a broker of ours in this process, in which all rules are in force."""
     with tempfile.TemporaryDirectory() as home:
-        config = {"broker.id": "1", "listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": home, **PROPERTIES}
+        place = {"broker.id": "1", "listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": home}
+        config = place | PROPERTIES | AUTHORIZER
         loop = asyncio.new_event_loop()
         thread = threading.Thread(target=loop.run_forever)
         thread.start()
         try:
             node = asyncio.run_coroutine_threadsafe(_start(BrokerConfig(config)), loop).result(30)
             port = int(node.bootstrap_servers.rpartition(":")[2])
-            maker = Asker(port, "shared")
-            share(maker)
-            maker.close()
+            _prepare(port, lambda: None)  # ACLs are in force once they are answered
             yield port
             asyncio.run_coroutine_threadsafe(node.stop(), loop).result(30)
         finally:
@@ -117,6 +124,6 @@ def ours() -> Iterator[int]:
 
 
 async def _start(config: BrokerConfig) -> BrokerNode:
-    node = BrokerNode(config, real_environment(), DenyingAuthorizer())
+    node = BrokerNode(config, real_environment())
     await node.start()
     return node

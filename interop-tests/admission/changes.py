@@ -1,4 +1,4 @@
-"""The changes that a denial makes in the answers, and the file that has those of a real Kafka."""
+"""The changes that ACLs of personas make in the answers, and the file that has those of a real Kafka."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from admission.personas import PERSONAS
+from admission.personas import DENIED
 from admission.stage import Asker
 from differential.compare import differences
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from admission.personas import Persona
     from admission.stage import Played
     from differential.play import Step
 
@@ -20,12 +23,13 @@ Changes: TypeAlias = "dict[str, dict[str, Any]]"
 """By persona, for those that get other answers than one who may do everything: the fields that differ."""
 
 
-def changes(port: int, played: Played, version: int) -> Changes:
-    """Play a scene for every persona."""
+def changes(port: int, played: Played, version: int, personas: Sequence[Persona]) -> Changes:
+    """Play a scene for some personas, and before for the one that may do everything."""
     free: list[Step] = []
     found: Changes = {}
-    for persona in PERSONAS:
-        stage = Asker(port, f"{played.name}-{version}-{persona.name}", persona.host)
+    family = "" if personas == DENIED else "a-"
+    for persona in dict.fromkeys((DENIED[0], *personas)):
+        stage = Asker(port, f"{played.name}-{version}-{family}{persona.name}", persona.host)
         try:
             played.scene(stage, version)
         finally:

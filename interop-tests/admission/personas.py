@@ -1,130 +1,142 @@
-"""The clients in the tests of admission: they connect from different addresses, and each is denied
-something.
+"""Clients from different addresses, whose access is ruled by ACLs of their own.
 
-A plaintext listener knows nobody by name, but an access rule can name a host. So the rules of all personas
-stand from the start, and a connection chooses its persona by the address it comes from.
+A plaintext listener authenticates nobody, but an ACL can name a host. So the ACLs of all personas stand from
+the start, and a connection chooses its persona by the address that it comes from. There are two families:
+
+- `DENIED` personas may do everything, except one operation or a few.
+- `ALLOWED` personas may do everything to resources whose names begin with `OPEN`, and one operation more:
+  on secret resources by an ACL of a prefix, of a literal name or of all names, or on the cluster.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcompat.security.acls import PatternType, Permission
 from kcompat.security.operations import SUPPORTED_OPERATIONS, Operation, ResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcompat.security.authorizer import Resource
-    from kcompat.security.principals import Principal
-
 PRINCIPAL = "User:ANONYMOUS"
-SECRET = "secret"
+OPEN, SECRET = "open", "secret"
 ANY_NAME = "*"
 CLUSTER_NAME = "kafka-cluster"
-LITERAL, PREFIXED = 3, 4
-DENY, ALLOW = 2, 3
+LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
+ALLOW, DENY = Permission.ALLOW, Permission.DENY
 TYPES = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER, ResourceType.TRANSACTIONAL_ID)
+NAMED_TYPES = tuple(kind for kind in TYPES if kind is not ResourceType.CLUSTER)
+MAKER_HOST = "127.0.0.1"
+"""The address of the client that makes what the personas ask about: it may do everything."""
+NEVER_HOST = "127.0.6.1"
+"""An address that no client comes from."""
 
 
-class Denial(NamedTuple):
-    """One operation that is denied, on the resources of this type whose names begin with `SECRET`, on all
-    of them, or on the cluster.
-    """
+class Rule(NamedTuple):
+    """One ACL of a persona, for its own host unless another is given."""
 
     operation: Operation
     type: ResourceType
     name: str
-
-    def covers(self, operation: Operation, resource: Resource) -> bool:
-        """Whether this is one of the things denied."""
-        if self.operation not in (operation, Operation.ALL) or self.type != resource.type:
-            return False
-        return resource.name.startswith(SECRET) if self.name == SECRET else True
-
-
-NO_CLUSTER = Denial(Operation.ALL, ResourceType.CLUSTER, CLUSTER_NAME)
-"""A client that is authorized for the cluster is often authorized for each topic and group by that."""
+    kind: PatternType = LITERAL
+    permission: Permission = DENY
+    host: str | None = None
+    principal: str = PRINCIPAL
 
 
 class Persona(NamedTuple):
-    """A client that may do everything but this."""
+    """A client and its ACLs."""
 
     name: str
     host: str
-    denials: tuple[Denial, ...]
+    rules: tuple[Rule, ...]
 
 
-def _name_of(kind: ResourceType) -> str:
-    return CLUSTER_NAME if kind is ResourceType.CLUSTER else SECRET
+def _denied(operation: Operation, kind: ResourceType) -> Rule:
+    """The denial of an operation on secret resources, or on the cluster."""
+    if kind is ResourceType.CLUSTER:
+        return Rule(operation, kind, CLUSTER_NAME)
+    return Rule(operation, kind, SECRET, PREFIXED)
 
 
-def _denials() -> Iterator[tuple[str, tuple[Denial, ...]]]:
+NO_CLUSTER = _denied(Operation.ALL, ResourceType.CLUSTER)
+"""A client that may do something to the cluster may often do it to each topic and group."""
+
+ALL_ALLOWED = tuple(
+    Rule(Operation.ALL, kind, CLUSTER_NAME if kind is ResourceType.CLUSTER else ANY_NAME, LITERAL, ALLOW)
+    for kind in TYPES
+)
+OPEN_ALLOWED = tuple(Rule(Operation.ALL, kind, OPEN, PREFIXED, ALLOW) for kind in NAMED_TYPES)
+
+
+def _denying() -> Iterator[tuple[str, tuple[Rule, ...]]]:
     yield "free", ()
     for kind in TYPES:
         for operation in sorted(SUPPORTED_OPERATIONS[kind]):
-            denial = Denial(operation, kind, _name_of(kind))
+            denial = _denied(operation, kind)
             yield f"{kind.name}-{operation.name}", (denial,)
             if kind in (ResourceType.TOPIC, ResourceType.GROUP):
                 yield f"{kind.name}-{operation.name}-and-cluster", (denial, NO_CLUSTER)
     yield "cluster", (NO_CLUSTER,)
-    yield "writes-nothing", (NO_CLUSTER, Denial(Operation.WRITE, ResourceType.TOPIC, ANY_NAME))
-    yield "knows-no-secret", tuple(Denial(Operation.ALL, kind, _name_of(kind)) for kind in TYPES)
+    yield "writes-nothing", (NO_CLUSTER, Rule(Operation.WRITE, ResourceType.TOPIC, ANY_NAME))
+    yield "knows-no-secret", tuple(_denied(Operation.ALL, kind) for kind in TYPES)
     names = {ResourceType.CLUSTER: CLUSTER_NAME}
-    yield "nobody", tuple(Denial(Operation.ALL, kind, names.get(kind, ANY_NAME)) for kind in TYPES)
+    yield "nobody", tuple(Rule(Operation.ALL, kind, names.get(kind, ANY_NAME)) for kind in TYPES)
 
 
-PERSONAS = tuple(
-    Persona(name.lower().replace("_", "-"), f"127.0.7.{number}", denials)
-    for number, (name, denials) in enumerate(_denials(), 1)
-)
-
-
-def kafka_rules() -> list[dict[str, object]]:
-    """The personas as rows of CreateAcls: everyone may do everything, except what a persona is denied."""
-    rows = []
+def _allowing() -> Iterator[tuple[str, tuple[Rule, ...]]]:
+    yield "only-open", ()
     for kind in TYPES:
-        name = CLUSTER_NAME if kind is ResourceType.CLUSTER else ANY_NAME
-        rows.append(_rule(kind, name, "*", Operation.ALL, ALLOW))
-    for persona in PERSONAS:
-        rows += [_rule(each.type, each.name, persona.host, each.operation, DENY) for each in persona.denials]
-    return rows
+        for operation in (*sorted(SUPPORTED_OPERATIONS[kind]), Operation.ALL):
+            rule = _denied(operation, kind)._replace(permission=ALLOW)
+            yield f"only-{kind.name}-{operation.name}", (rule,)
+    read, write = (
+        Rule(each, ResourceType.TOPIC, ANY_NAME, LITERAL, ALLOW) for each in (Operation.READ, Operation.WRITE)
+    )
+    read_group = Rule(Operation.READ, ResourceType.GROUP, ANY_NAME, LITERAL, ALLOW)
+    yield "reads-all", (read, read_group)
+    yield (
+        "reads-all-by-everyone",
+        (read._replace(principal="User:*"), read_group._replace(principal="User:*")),
+    )
+    yield "reads-the-shared", (read._replace(name="secret-shared"), read_group._replace(name="secret-group"))
+    yield "reads-but-does-not-describe", (read, read_group, _denied(Operation.DESCRIBE, ResourceType.TOPIC))
+    yield "reads-all-but-secrets", (read, read_group, _denied(Operation.READ, ResourceType.TOPIC))
+    yield "writes-all-elsewhere", (write._replace(host=NEVER_HOST), read._replace(host=NEVER_HOST))
+    yield (
+        "reads-as-another",
+        (read._replace(principal="User:alice"), read_group._replace(principal="User:alice")),
+    )
 
 
-def _rule(
-    kind: ResourceType, name: str, host: str, operation: Operation, permission: int
-) -> dict[str, object]:
-    return {
-        "resource_type": kind,
-        "resource_name": name,
-        "resource_pattern_type": PREFIXED if name == SECRET else LITERAL,
-        "principal": PRINCIPAL,
-        "host": host,
-        "operation": operation,
-        "permission_type": permission,
-    }
+def _number(
+    first: int, named: Iterator[tuple[str, tuple[Rule, ...]]], common: tuple[Rule, ...]
+) -> tuple[Persona, ...]:
+    return tuple(
+        Persona(name.lower().replace("_", "-"), f"127.0.7.{number}", (*common, *rules))
+        for number, (name, rules) in enumerate(named, first)
+    )
 
 
-class DenyingAuthorizer:
-    """The personas as an authorizer of ours."""
+DENIED = _number(1, _denying(), ALL_ALLOWED)
+"""The first is the one that may do everything, with which all others are compared."""
+ALLOWED = _number(1 + len(DENIED), _allowing(), OPEN_ALLOWED)
+PERSONAS = DENIED + ALLOWED
 
-    allows_everything = False
 
-    def __init__(self) -> None:
-        self._denials = {persona.host: persona.denials for persona in PERSONAS}
-
-    def may(self, principal: Principal, host: str, operation: Operation, resource: Resource) -> bool:
-        """Return True unless a denial of the host covers the operation."""
-        assert str(principal) == PRINCIPAL, principal
-        return not any(denial.covers(operation, resource) for denial in self._denials.get(host, ()))
-
-    def may_on_any(
-        self, principal: Principal, host: str, operation: Operation, resource_type: ResourceType
-    ) -> bool:
-        """Return True unless a denial covers every resource of the type."""
-        assert str(principal) == PRINCIPAL, principal
-        return not any(
-            denial.type == resource_type
-            and denial.name != SECRET
-            and denial.operation in (operation, Operation.ALL)
-            for denial in self._denials.get(host, ())
-        )
+def rules() -> list[dict[str, object]]:
+    """The ACLs of all personas, and of the client that makes things, as rows of CreateAcls."""
+    makers = Persona("maker", MAKER_HOST, ALL_ALLOWED)
+    return [
+        {
+            "resource_type": rule.type,
+            "resource_name": rule.name,
+            "resource_pattern_type": rule.kind,
+            "principal": rule.principal,
+            "host": rule.host or persona.host,
+            "operation": rule.operation,
+            "permission_type": rule.permission,
+        }
+        for persona in (*PERSONAS, makers)
+        for rule in persona.rules
+    ]

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from admission.brokers import REFERENCES, kafka, reference_of
 from admission.changes import changes, load, store
+from admission.personas import ALLOWED, DENIED
 from admission.scenes import load_all
 from admission.stage import SCENES
 
@@ -31,7 +32,10 @@ def main() -> None:
         if its:
             with kafka(reference) as port:
                 for played, version in its:
-                    found[played.name, version] = changes(port, played, version)
+                    found[played.name, version] = {
+                        **changes(port, played, version, DENIED),
+                        **changes(port, played, version, ALLOWED),
+                    }
     store({(played.name, version): found[played.name, version] for played, version in cases})
 
 

@@ -1,4 +1,4 @@
-"""Every API asked by clients that are denied something: what a denial changes is what it changes in a Kafka.
+"""Every API asked by clients with different ACLs: these change the answers as they change those of a Kafka.
 
 `expected.json` says what that is; `record.py` has written it from a real Kafka 3.9.2, and 4.3.0 for the
 versions that 3.9.2 does not have; with ZooKeeper where a Kafka without it answers otherwise or not at all.
@@ -15,13 +15,16 @@ import pytest
 
 from admission.brokers import Reference, kafka, ours, reference_of
 from admission.changes import changes, load
+from admission.personas import ALLOWED, DENIED
 from admission.scenes import load_all
 from admission.stage import SCENES
 from kcompat.api.registry import SERVED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    from admission.changes import Changes
+    from admission.personas import Persona
     from admission.stage import Played
     from kcompat.protocol.api_keys import ApiKey
 
@@ -55,7 +58,23 @@ def port_of(request: pytest.FixtureRequest) -> Iterator[Callable[[ApiKey, int], 
 def test_a_denial_changes_what_it_changes_in_kafka(
     port_of: Callable[[ApiKey, int], int], played: Played, version: int
 ) -> None:
-    assert changes(port_of(played.key, version), played, version) == EXPECTED[played.name, version]
+    assert changes(port_of(played.key, version), played, version, DENIED) == expected(played, version, DENIED)
+
+
+@pytest.mark.thorough("denials of the same operations show it, and one scene of each family of APIs")
+@pytest.mark.parametrize(("played", "version"), CASES)
+def test_a_permission_changes_what_it_changes_in_kafka(
+    port_of: Callable[[ApiKey, int], int], played: Played, version: int
+) -> None:
+    assert changes(port_of(played.key, version), played, version, ALLOWED) == expected(
+        played, version, ALLOWED
+    )
+
+
+def expected(played: Played, version: int, personas: Sequence[Persona]) -> Changes:
+    """What the file says of these personas."""
+    names = {persona.name for persona in personas}
+    return {who: sees for who, sees in EXPECTED[played.name, version].items() if who in names}
 
 
 def test_every_api_is_asked() -> None:
