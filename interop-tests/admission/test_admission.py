@@ -72,7 +72,7 @@ def test_a_permission_changes_what_it_changes_in_kafka(
 
 
 def expected(played: Played, version: int, personas: Sequence[Persona]) -> Changes:
-    """What the file says of these personas."""
+    """Return the changes that the file has for these personas."""
     names = {persona.name for persona in personas}
     return {who: sees for who, sees in EXPECTED[played.name, version].items() if who in names}
 
