@@ -123,8 +123,7 @@ class BrokerNode:
         )
         self.server = server_of(parts, listeners)
         told, self.served = await advertise(config, listeners, environment.host_name, is_alone=store.is_own)
-        if parts.acls is not None:
-            await parts.acls.start()
+        await parts.load_acls()
         await parts.cluster.join(told)
         parts.coordinators.start()
         began(storage.cleaner.stop, storage.cleaner.stop)

@@ -72,6 +72,11 @@ class Parts:
         storage.metadata.subscribe_to_configs(self._configs_changed)
         storage.metadata.subscribe(self._image_changed)
 
+    async def load_acls(self) -> None:
+        """Put the stored ACLs in force, if the authorizer decides by ACLs."""
+        if self.acls is not None:
+            await self.acls.start()
+
     def _configs_changed(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
         """Put changed dynamic configs of this broker, of all brokers, or of topics into effect."""
         mine = ("brokers", str(self.cluster.broker_id))
