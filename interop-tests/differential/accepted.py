@@ -61,7 +61,6 @@ ACCEPTED: tuple[Accepted, ...] = (
     Accepted("offsets_of_the_empty_group_id", "^2 ", "Requests that stump Kafka"),
     Accepted("committed_offsets_of_no_group", "^0 ", "Requests that stump Kafka"),
     Accepted(r"produce_.*|idempotent_.*|transactional_.*", r"\.error_message$", "Error messages", since=8),
-    Accepted("alter_client_quotas", r"1 .*\.(error_code|error_message)$", "Quotas and credentials"),
     Accepted("find_coordinator", r"\.error_message$", "Error messages", since=4, until=5),
     Accepted(
         "transactional_records(_after_the_end)?", r"[489] .*\.log_start_offset$", "Refused batches", since=5

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kcompat.api.coordinator_check import CoordinatorCheck
     from kcompat.api.first_metadata_update import FirstMetadataUpdate
     from kcompat.api.registry import Served
+    from kcompat.api.throttling import Charges
     from kcompat.clock import Clock
     from kcompat.cluster.config_entities import Entity
     from kcompat.cluster.control_requests import BrokerPort
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from kcompat.security.authorizer import Authorizer, Resource
     from kcompat.security.operations import Operation, ResourceType
     from kcompat.security.principals import Principal
+    from kcompat.security.quotas.clients import ClientQuotas
     from kcompat.share.partition_manager import SharePartitions
     from kcompat.share.persister import Persister
     from kcompat.share.sessions import ShareSessions
@@ -143,7 +145,7 @@ class Cluster(Struct):
 
 
 class Server(Struct):
-    """The parts that serve any request: APIs, configuration, clock, helper threads, authorizer."""
+    """The parts that serve any request: APIs, configuration, clock, helper threads, authorizer, quotas."""
 
     served: tuple[Served, ...]
     config_feed: ConfigFeed
@@ -152,6 +154,7 @@ class Server(Struct):
     authorizer: Authorizer
     acls: AclChanges | None
     """The stored ACLs; None if the authorizer decides by none."""
+    quotas: ClientQuotas
 
     @property
     def config(self) -> BrokerConfig:
@@ -178,6 +181,8 @@ class RequestContext(Struct):
     now_ms: int
     key: ApiKey
     """The API of the request."""
+    charges: Charges | None = None
+    """The costs of the request for its client's quotas; None if the client has none."""
 
     @property
     def principal(self) -> Principal:

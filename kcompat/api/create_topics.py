@@ -8,11 +8,12 @@ Behaviour
 - The client needs CREATE on the cluster or on the topic. The response hides the topic's configs from a client
   that may not describe them.
 - A request may create at most 10,000 partitions; a larger one gets POLICY_VIOLATION.
+- The partitions count against the client's `controller_mutation_rate` (KIP-599).
 
 Version notes
 - 1: `validate_only`, error messages. 4: -1 for the broker's default number of partitions or replication
   factor (KIP-464; older versions accept it too). 5: the response has the number of partitions, the
-  replication factor and the configs (KIP-525). 7: topic ids (KIP-516).
+  replication factor and the configs (KIP-525). 6: THROTTLING_QUOTA_EXCEEDED. 7: topic ids (KIP-516).
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from kcompat.api.mutations import Mutations
 from kcompat.config.describe import describe_topic
-from kcompat.controller.values import TopicSpec
+from kcompat.controller.values import USE_DEFAULT, TopicSpec
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from kcompat.security.authorizer import CLUSTER, Purpose, Resource
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from kcompat.promise import Promise
 
 FIRST_WITH_CONFIGS = 5
+FIRST_WITH_STRICT_QUOTA = 6
 _KRAFT_LOG = "__cluster_metadata"
 
 Answer = CreateTopicsResponse.CreatableTopicResult
@@ -48,6 +51,9 @@ def handle(
     names = Counter(topic.name for topic in request.topics)
     refusals = {name: _refusal(context, name, times, request) for name, times in names.items()}
     refused = {name: refusal for name, refusal in refusals.items() if refusal is not None}
+    mutations = Mutations(context, strict_since=FIRST_WITH_STRICT_QUOTA)
+    if not request.validate_only:
+        _count(context, request, mutations, refused)
     specs = [
         TopicSpec(
             topic.name,
@@ -63,12 +69,27 @@ def handle(
         return _response(names, refused)
 
     def created(results: list[TopicResult]) -> CreateTopicsResponse:
+        mutations.uncount(result.name for result in results if result.error)
         made = {result.name: _answer(context, result) for result in results}
         return _response(names, {**refused, **made})
 
     return context.services.cluster.decisions.create_topics(specs, validate_only=request.validate_only).map(
         created
     )
+
+
+def _count(
+    context: RequestContext, request: CreateTopicsRequest, mutations: Mutations, refused: dict[str, Answer]
+) -> None:
+    """Count the partitions of the topics to create; add topics that the quota refuses to `refused`."""
+    default = context.services.server.config.num_partitions
+    for topic in request.topics:
+        if topic.name in refused or topic.name in context.services.cluster.metadata.image.topics:
+            continue
+        partitions = len(topic.assignments) or topic.num_partitions
+        if not mutations.count(topic.name, default if partitions == USE_DEFAULT else max(partitions, 0)):
+            error = ErrorCode.THROTTLING_QUOTA_EXCEEDED
+            refused[topic.name] = _failed(topic.name, error, error.message)
 
 
 def _refusal(context: RequestContext, name: str, times: int, request: CreateTopicsRequest) -> Answer | None:

@@ -6,10 +6,11 @@ Behaviour
   be deleted get REQUEST_TIMED_OUT. A timeout of 0 or less deletes nothing and gets REQUEST_TIMED_OUT at once,
   as in Kafka 3.9.
 - With `delete.topic.enable=false` every topic gets TOPIC_DELETION_DISABLED.
+- The partitions count against the client's `controller_mutation_rate` (KIP-599).
 
 Version notes
-- 0-2: INVALID_REQUEST replaces TOPIC_DELETION_DISABLED. 5: error messages. 6: topics by name or by id, not
-  both (KIP-516).
+- 0-2: INVALID_REQUEST replaces TOPIC_DELETION_DISABLED. 5: error messages, THROTTLING_QUOTA_EXCEEDED.
+- 6: topics by name or by id, not both (KIP-516).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from kcompat.api.mutations import Mutations
 from kcompat.cluster.image import ClusterImage
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from kcompat.promise import Promise
 
 FIRST_WITH_DELETION_DISABLED = 3
+FIRST_WITH_STRICT_QUOTA = 5
 FIRST_WITH_TOPIC_IDS = 6
 
 Question = DeleteTopicsRequest.DeleteTopicState
@@ -54,17 +57,30 @@ def handle(
         return DeleteTopicsResponse(responses=_too_late(requested))
     may_all = context.may(Operation.DELETE, CLUSTER, Purpose.FILTER)
     rows = _resolve(requested, context.services.cluster.metadata.image, None if may_all else context)
+    mutations = Mutations(context, strict_since=FIRST_WITH_STRICT_QUOTA)
+    _count(context, rows, mutations)
     names = [row.name for row in rows if row.error_code == ErrorCode.NONE and row.name is not None]
     if not names:
         return DeleteTopicsResponse(responses=rows)
 
     def deleted(outcomes: Mapping[str, TopicOutcome]) -> DeleteTopicsResponse:
+        mutations.uncount(name for name in names if outcomes[name].error)
         for row in rows:
             if row.error_code == ErrorCode.NONE and row.name is not None:
                 row.error_code, row.error_message = outcomes[row.name].error, outcomes[row.name].message
         return DeleteTopicsResponse(responses=rows)
 
     return context.services.cluster.decisions.delete_topics(names).map(deleted)
+
+
+def _count(context: RequestContext, rows: Sequence[Answer], mutations: Mutations) -> None:
+    """Count the partitions of the topics to delete; set the error of the topics that the quota refuses."""
+    topics = context.services.cluster.metadata.image.topics
+    for row in rows:
+        topic = None if row.error_code or row.name is None else topics.get(row.name)
+        if topic is not None and not mutations.count(topic.name, len(topic.partitions)):
+            error = ErrorCode.THROTTLING_QUOTA_EXCEEDED
+            row.error_code, row.error_message = error, error.message
 
 
 def _deletion_disabled(version: int) -> ErrorCode:

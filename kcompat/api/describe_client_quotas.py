@@ -1,7 +1,9 @@
 """DescribeClientQuotas (key 48), versions 0-1: the quotas that match a filter (KIP-546).
 
 Behaviour
-- The broker stores no quotas, so each valid filter gets an empty list.
+- A component of a filter matches entities with one name, with the default name, or with any name of its type.
+  Entities with other types besides match too, unless the filter is strict. A filter without components
+  matches every entity, or none if it is strict.
 - An inconsistent filter gets INVALID_REQUEST, and one with an entity type other than user, client-id and ip
   UNSUPPORTED_VERSION, with the messages of a Kafka broker (`ClientQuotasImage.describe`).
 
@@ -20,27 +22,52 @@ from kcompat.protocol.messages.describe_client_quotas import (
 )
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
+from kcompat.security.quotas.changes import TYPES
+from kcompat.security.quotas.limits import CLIENT_ID, IP, USER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.api.context import RequestContext
+    from kcompat.security.quotas.limits import QuotaEntity
 
-USER, CLIENT_ID, IP = ENTITY_TYPES = ("user", "client-id", "ip")
-EXACT = 0
-"""Match type of a filter component that names its entity."""
-_NAMELESS = {1: "MATCH_TYPE_DEFAULT", 2: "MATCH_TYPE_SPECIFIED"}
-"""Match types of components without a name: the default entity, or any entity with a name."""
+EXACT, DEFAULT, SPECIFIED = range(3)
+"""Match types of components: an entity with this name, the default entity, any entity of the type."""
+_NAMELESS = {DEFAULT: "MATCH_TYPE_DEFAULT", SPECIFIED: "MATCH_TYPE_SPECIFIED"}
 
 _Component = DescribeClientQuotasRequest.ComponentData
+_Entry = DescribeClientQuotasResponse.EntryData
+_Part = DescribeClientQuotasResponse.EntityData
+_Value = DescribeClientQuotasResponse.ValueData
 
 
 def handle(context: RequestContext, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:
-    """Check the filter, and return no quotas."""
+    """Check the filter, and return the quotas of the entities that it matches."""
     if not context.may(Operation.DESCRIBE_CONFIGS, CLUSTER):
         return _refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None)
     fault = _fault_of_filter(request.components)
-    return DescribeClientQuotasResponse() if fault is None else _refused(*fault)
+    if fault is not None:
+        return _refused(*fault)
+    return DescribeClientQuotasResponse(
+        error_message=None,
+        entries=[
+            _Entry([_Part(*part) for part in entity], [_Value(*quota) for quota in quotas.items()])
+            for entity, quotas in context.services.server.quotas.limits.items()
+            if _matches(entity, request.components, strict=request.strict)
+        ],
+    )
+
+
+def _matches(entity: QuotaEntity, components: Sequence[_Component], *, strict: bool) -> bool:
+    """Return whether a valid filter matches an entity."""
+    if strict and len(entity) != len(components):
+        return False
+    names = dict(entity)
+    return all(
+        component.entity_type in names
+        and (component.match_type == SPECIFIED or names[component.entity_type] == component.match)
+        for component in components
+    )
 
 
 def _refused(error: ErrorCode, message: str | None) -> DescribeClientQuotasResponse:
@@ -61,7 +88,7 @@ def _fault_of_filter(components: Sequence[_Component]) -> tuple[ErrorCode, str] 
                 ErrorCode.INVALID_REQUEST,
                 f"Entity type {kind} cannot appear more than once in the filter.",
             )
-        if kind not in ENTITY_TYPES:
+        if kind not in TYPES:
             return ErrorCode.UNSUPPORTED_VERSION, f"Unsupported entity type {kind}"
         reason = _fault_of_match(component)
         if reason is not None:

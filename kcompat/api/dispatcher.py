@@ -17,34 +17,22 @@ from typing import TYPE_CHECKING, Any
 from kcompat.api import api_versions
 from kcompat.api.context import Busy, Interruptible, RequestContext
 from kcompat.api.registry import BROKER_LISTENERS, served_at
+from kcompat.api.route import MAX_VALUES, Route
+from kcompat.api.throttling import limited
 from kcompat.net.answers import CLOSE, Mode, Waiting
 from kcompat.promise import Promise
-from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
+from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.compiling import compile_framer, read_request_header
-from kcompat.protocol.errors import ErrorCode
-from kcompat.protocol.message import decoder
 from kcompat.protocol.messages.api_versions import ApiVersionsResponse
 from kcompat.protocol.schema import ProtocolViolation
 from kcompat.replication.waiting.fetch_session import FINAL_EPOCH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcompat.api.context import Services
-    from kcompat.api.registry import Served, Shortcut
+    from kcompat.api.registry import Shortcut
     from kcompat.net.answers import Answer, Connection, Settled
 
 logger = logging.getLogger(__name__)
-
-MAX_VALUES = 250_000
-"""Largest number of array elements and fields of one request. A handler takes some microseconds for each and
-blocks the event loop meanwhile: more would block it for seconds.
-"""
-MAX_CONTROL_VALUES = 16 * MAX_VALUES
-"""Largest number of array elements and fields of one request between brokers. A controller names all
-partitions at once, with some twenty values each, and would repeat a request that is refused for its size
-forever.
-"""
 
 _FETCH = int(ApiKey.FETCH).to_bytes(2, "big")
 _LARGEST_CLOSING_FETCH = 1024
@@ -52,58 +40,6 @@ _LARGEST_CLOSING_FETCH = 1024
 
 _KEY_AND_VERSION = struct.Struct(">hh").unpack_from
 _CORRELATION_ID = struct.Struct(">i").unpack_from
-
-
-class Route:
-    """The decoder, handler and encoder of one version of one API."""
-
-    __slots__ = (
-        "decode",
-        "frame",
-        "handle",
-        "header_version",
-        "key",
-        "max_values",
-        "mode",
-        "response_header_version",
-        "response_type",
-        "shortcut",
-        "version",
-    )
-
-    def __init__(self, served: Served, version: int, services: Services) -> None:
-        key = served.key
-        self.key = key
-        self.version = version
-        self.handle = served.handler()
-        self.mode = served.mode
-        self.decode: Callable[[memoryview, int, int], tuple[Any, int]] = decoder(request_class(key), version)
-        self.frame = compile_framer(response_class(key), version)
-        self.response_type = response_class(key)
-        facts = API_FACTS[key]
-        self.max_values = MAX_CONTROL_VALUES if facts.cluster_action else MAX_VALUES
-        self.header_version = facts.request_header_version(version)
-        self.response_header_version = facts.response_header_version(version)
-        make = served.shortcut
-        self.shortcut = None if make is None else make(services, version, self.read)
-
-    def read(self, frame: memoryview) -> tuple[str | None, Any]:
-        _, client_id, body = read_request_header(frame, self.header_version)
-        return client_id, self.decode(frame, body, self.max_values)[0]
-
-    def settled(self, correlation_id: int, response: Any) -> Settled:
-        """Return the bytes of a final response; None stays None (acks=0)."""
-        if response is None or response is CLOSE:
-            return response
-        return self.frame(response, correlation_id, self.response_header_version)
-
-    def failure(self, correlation_id: int) -> Settled:
-        """Return the bytes of the response after an exception of the handler, or CLOSE."""
-        response: Any = self.response_type()
-        if not hasattr(response, "error_code"):
-            return CLOSE
-        response.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
-        return self.frame(response, correlation_id, self.response_header_version)
 
 
 class Dispatcher:
@@ -114,6 +50,7 @@ class Dispatcher:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._now_ms = services.server.clock.now_ms
+        self._quotas = services.server.quotas
         self._routes: dict[tuple[int, int], Route] = {}
         self._served = {served.key: served for served in served_at(BROKER_LISTENERS, services.server.served)}
 
@@ -123,6 +60,8 @@ class Dispatcher:
             route = self._routes.get(_KEY_AND_VERSION(frame)) or self._find_route(frame)
             if route is None:
                 return _refuse_version(frame, self._services)
+            if self._quotas.are_set:
+                route = limited(route, self._quotas, connection, frame, self._now_ms)
             if route.shortcut is not None:
                 answer = _serve_unread(route, route.shortcut, connection, frame)
                 if answer is not None:

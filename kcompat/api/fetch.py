@@ -10,6 +10,8 @@ Behaviour
 - A read_committed fetch stops at the last stable offset, and lists the aborted transactions of the range.
 - A follower (a replica id of 0 or more, which needs CLUSTER_ACTION) reads up to the log end. It has all
   records below its fetch offset: this moves the high watermark, and lets the follower join the ISR.
+- A client over its quota gets an empty response at the same time, and none of the records count against the
+  quota (KIP-219). Followers have no quota.
 
 Version notes
 - 0, 1: messages of magic 0. 2, 3: messages of magic 1. The messages are converted while they are sent. 3:
@@ -76,6 +78,9 @@ records are empty.
 SERVED_ELSEWHERE = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 """Errors beside which a response names the current leader."""
 
+_ENVELOPE_SIZE, _ROW_SIZE = 16, 57
+"""Bytes of a response without partitions, and of each partition with its topic and without its records."""
+
 TopicAnswer = FetchResponse.FetchableTopicResponse
 PartitionAnswer = FetchResponse.PartitionData
 
@@ -90,11 +95,16 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | In
         return FetchResponse(error_code=session)
     services = context.services
     replicas = services.storage.replicas
+    max_bytes = min(request.max_bytes, services.server.config.fetch_max_bytes)
+    charges = context.charges
+    if charges is not None:
+        charges.is_exempt = reader.is_replica
+        max_bytes = min(max_bytes, charges.most_fetched)
     fetch = DelayedFetch(
         _resolve(context, session.targets, reader, replicas),
         reader,
-        min_bytes=request.min_bytes,
-        max_bytes=min(request.max_bytes, services.server.config.fetch_max_bytes),
+        min_bytes=request.min_bytes if charges is None else min(request.min_bytes, max_bytes),
+        max_bytes=max_bytes,
         hard_limit=context.api_version < FIRST_WITH_MAX_BYTES,
     )
     results = fetch.read()
@@ -229,6 +239,9 @@ def _not_zstd(partition: Partition | ErrorCode) -> Partition | ErrorCode:
 def _respond(context: RequestContext, session: FetchContext, results: Results) -> FetchResponse:
     if context.api_version < FIRST_WITH_BATCHES:
         results = in_old_format(results, context.api_version, context.services.storage.replicas)
+    charges = context.charges
+    if charges is not None and not charges.charge_fetched(_size(results, session)):
+        return FetchResponse(session_id=session.session_id)
     session_id, included = session.answer(results, context.now_ms)
     response = FetchResponse(session_id=session_id if context.api_version >= FIRST_WITH_SESSIONS else 0)
     leaders: list[int] = []
@@ -270,6 +283,13 @@ def _respond(context: RequestContext, session: FetchContext, results: Results) -
     if leaders:
         response.node_endpoints = [FetchResponse.NodeEndpoint(*each) for each in endpoints(context, leaders)]
     return response
+
+
+def _size(results: Results, session: FetchContext) -> int:
+    """Return the bytes of a response, exact but for the lengths of names and of varints."""
+    sizes = [len(fetched.records) for _, fetched in results]
+    rows = sum(1 for size in sizes if size) if session.is_incremental else len(sizes)
+    return _ENVELOPE_SIZE + rows * _ROW_SIZE + sum(sizes)
 
 
 def _say_who_leads(context: RequestContext, target: FetchTarget, answer: PartitionAnswer) -> int:

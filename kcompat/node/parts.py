@@ -13,17 +13,21 @@ from kcompat.api.context import Server, Services
 from kcompat.api.dispatcher import Dispatcher
 from kcompat.api.registry import SERVED
 from kcompat.cluster.config_entities import DEFAULT_ENTITY
+from kcompat.cluster.quota_entities import put_in_force
 from kcompat.net.helpers import Helpers
 from kcompat.node.cluster_parts import ClusterParts
 from kcompat.node.coordinator_parts import CoordinatorParts
 from kcompat.node.logins import login_gates
 from kcompat.security.acl_authorizer import AclAuthorizer
 from kcompat.security.acl_store import AclStore
+from kcompat.security.quotas.clients import ClientQuotas
+from kcompat.security.quotas.rates import Window
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kcompat.cluster.image import ClusterImage
+    from kcompat.config.broker import BrokerConfig
     from kcompat.node.lifetime import Lifetime
     from kcompat.node.storage_parts import StorageParts
     from kcompat.security.authorizer import Authorizer
@@ -54,6 +58,9 @@ class Parts:
         self.storage = storage
         self.cluster = ClusterParts(storage, session, lifetime, keeps_metadata=keeps_metadata)
         self.coordinators = CoordinatorParts(storage, self.cluster, lifetime)
+        self.quotas = ClientQuotas(
+            _window(config.current, "quota.window"), _window(config.current, "controller.quota.window")
+        )
         helpers = Helpers(environment.clock, environment.start_worker)
         lifetime.began(helpers.close, helpers.close)
         self.acls: AclStore | None = None
@@ -65,7 +72,7 @@ class Parts:
             storage.services,
             self.coordinators.services,
             self.cluster.services,
-            Server(SERVED, config, environment.clock, helpers, authorizer, self.acls),
+            Server(SERVED, config, environment.clock, helpers, authorizer, self.acls, self.quotas),
         )
         self.dispatcher = Dispatcher(self.services)
         self.gates = login_gates(config.current, self.services, self.dispatcher)
@@ -78,7 +85,8 @@ class Parts:
             await self.acls.start()
 
     def _configs_changed(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
-        """Put changed dynamic configs of this broker, of all brokers, or of topics into effect."""
+        """Put changed quotas, and configs of this broker, of all brokers, or of topics, into effect."""
+        put_in_force(self.quotas, changed)
         mine = ("brokers", str(self.cluster.broker_id))
         everyone = ("brokers", DEFAULT_ENTITY)
         local = self.storage.local
@@ -96,3 +104,7 @@ class Parts:
         """Try again to create internal topics for which too few brokers were live."""
         if len(new.brokers) > len(old.brokers):
             self.cluster.decisions.brokers_joined()
+
+
+def _window(config: BrokerConfig, prefix: str) -> Window:
+    return Window(config.integer(f"{prefix}.num"), config.integer(f"{prefix}.size.seconds") * 1000)

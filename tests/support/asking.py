@@ -10,10 +10,13 @@ from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.security.authorizer import AllowEverything, Purpose
 from kcompat.security.principals import ANONYMOUS
+from kcompat.security.quotas.clients import ClientQuotas
+from kcompat.security.quotas.rates import Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from kcompat.api.throttling import Charges
     from kcompat.net.answers import FrameHandler
     from kcompat.protocol.message import Message
     from kcompat.security.authorizer import Resource
@@ -141,12 +144,14 @@ class Finalized:
 
 def services_of(*, config: BrokerConfig | None = None, **parts: Any) -> Services:
     """Return a broker's services, sorted into their groups by name. A handler that uses a part which is not
-    given fails the test. Everything is allowed unless `authorizer` is given.
+    given fails the test. Everything is allowed unless `authorizer` is given, and nobody has a quota unless
+    `quotas` are.
     """
     if config is not None:
         parts["config_feed"] = ConfigFeed(config)
     parts.setdefault("authorizer", AllowEverything())
     parts.setdefault("acls", None)
+    parts.setdefault("quotas", ClientQuotas(Window(), Window()))
 
     def group(kind: type[T]) -> T:
         return kind(*(parts.pop(name, _ABSENT) for name in kind.__struct_fields__))
@@ -164,9 +169,10 @@ def context_of(
     client: Client | None = None,
     now_ms: int = NOW_MS,
     key: ApiKey = ApiKey.METADATA,
+    charges: Charges | None = None,
 ) -> RequestContext:
     """The surroundings of a request of this version; `key` is for the log of an authorizer."""
-    return RequestContext(client or Client(), services, version, client_id, now_ms, key)
+    return RequestContext(client or Client(), services, version, client_id, now_ms, key, charges)
 
 
 def ask(module: Any, version: int, request: Message, services: Services, **surroundings: Any) -> Any:

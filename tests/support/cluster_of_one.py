@@ -42,6 +42,7 @@ from support.virtual_clock import VirtualClock
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
+    from kcompat.api.throttling import Charges
     from kcompat.cluster.feature_levels import Levels
     from kcompat.security.authorizer import Authorizer
 
@@ -71,10 +72,12 @@ class Ports:
 class ClusterFixture(ControllingBroker):
     """Broker 1 and its cluster; `ask` sends a request to a handler as a client of the PLAINTEXT listener.
 
-    `authorizer` decides what that client may do. `keeps_metadata` says whether the store is the broker's own.
+    `authorizer` decides what that client may do; `charges` are what its next request costs its quotas.
+    `keeps_metadata` says whether the store is the broker's own.
     """
 
     authorizer: Authorizer = AllowEverything()
+    charges: Charges | None = None
     keeps_metadata = True
 
     def __init__(self, broker: type[FakeBroker] = FakeBroker, /, **settings: str) -> None:
@@ -184,7 +187,8 @@ class ClusterFixture(ControllingBroker):
             groups=self.asked_groups,
             features=self.features,
         )
-        response = module.handle(context_of(services, version), travelled(request, version))
+        context = context_of(services, version, charges=self.charges)
+        response = module.handle(context, travelled(request, version))
         if isinstance(response, Promise):
             response = await answer(response)
         return travelled(response, version)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -10,12 +11,15 @@ from kcompat.api import alter_configs, describe_configs, incremental_alter_confi
 from kcompat.cluster.control_requests import UpdateConfigs
 from kcompat.cluster.image import BrokerInfo, TopicImage
 from kcompat.cluster.metadata_cache import MetadataCache
+from kcompat.cluster.quota_entities import put_in_force
 from kcompat.config.broker import BrokerConfig
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_configs import AlterConfigsRequest
 from kcompat.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from kcompat.security.quotas.clients import ClientQuotas
+from kcompat.security.quotas.rates import Window
 from support.asking import context_of, services_of
 
 if TYPE_CHECKING:
@@ -63,12 +67,15 @@ class ConfigFixture:
         brokers = {number: BrokerInfo(number, None, {}) for number in (1, 2)}
         self.cluster.update(replace(self.cluster.image.with_topics(topics), brokers=brokers))
         self.configs = Configs(self.cluster)
+        self.quotas = ClientQuotas(Window(), Window())
+        self.cluster.subscribe_to_configs(partial(put_in_force, self.quotas))
         config = BrokerConfig({"broker.id": "1", "foo.bar": "x"})
         self.services = services_of(
             broker_id=1,
             config=config,
             metadata=self.cluster,
             configs=self.configs,
+            quotas=self.quotas,
         )
 
     @property

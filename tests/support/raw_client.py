@@ -41,11 +41,18 @@ class RawClient:
     `source` is the address of this machine that it comes from; None for any.
     """
 
-    def __init__(self, address: tuple[str, int], timeout_s: float = 10.0, source: str | None = None) -> None:
+    def __init__(
+        self,
+        address: tuple[str, int],
+        timeout_s: float = 10.0,
+        source: str | None = None,
+        client_id: str = "raw",
+    ) -> None:
         bound = None if source is None else (source, 0)
         self._socket = socket.create_connection(address, timeout=limit_s(timeout_s), source_address=bound)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._correlation_id = 0
+        self._client_id = client_id
 
     def call(self, request: Message, version: int) -> Any:
         """Send one request and wait for its response."""
@@ -55,7 +62,7 @@ class RawClient:
     def send(self, request: Message, version: int) -> None:
         """Send one request; `receive` takes its response later, in order."""
         self._correlation_id += 1
-        self._socket.sendall(request_frame(request, version, self._correlation_id))
+        self._socket.sendall(request_frame(request, version, self._correlation_id, self._client_id))
 
     def receive(self, request_type: type[Message], version: int) -> Any:
         """The next response, which answers a request of this type and version."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kcompat.api.context import RequestContext
+    from kcompat.api.throttling import Charges
     from kcompat.net.helpers import Lane
     from kcompat.protocol.message import Message
     from kcompat.replication.partition import Partition
@@ -76,6 +77,8 @@ class TopicsFixture:
         self.helpers = Helpers()
         self.verifier = Trusting()
         self.peer = Client()
+        self.charges: Charges | None = None
+        """Costs of the next request for its client's quotas."""
         self.cluster = MetadataCache("cluster")
         self.replicas = ReplicaManager(ME, self.clock, self.cluster)
         self.services = services_of(
@@ -105,7 +108,12 @@ class TopicsFixture:
     def context(self, version: int) -> RequestContext:
         """The surroundings of a request."""
         return context_of(
-            self.services, version, client_id="me", client=self.peer, now_ms=self.clock.now_ms()
+            self.services,
+            version,
+            client_id="me",
+            client=self.peer,
+            now_ms=self.clock.now_ms(),
+            charges=self.charges,
         )
 
     def ask(self, module: Any, version: int, request: Message) -> Any:

@@ -68,15 +68,11 @@ ROWS: tuple[ConfigKey, ...] = (
               "Samples kept for the quota on moves between directories.", LOW, Range(1)),
     ConfigKey("alter.log.dirs.replication.quota.window.size.seconds", INT, "1",
               "Length of a sample of the quota on moves between directories.", LOW, Range(1)),
-    *no_effect(
-        "quotas are not enforced yet",
-        ConfigKey("controller.quota.window.num", INT, "11", "Samples kept for quotas on topic changes.", LOW,
-                  Range(1)),
-        ConfigKey("controller.quota.window.size.seconds", INT, "1",
-                  "Length of a sample of quotas on topic changes.", LOW, Range(1)),
-        ConfigKey("quota.window.num", INT, "11", "Samples kept for client quotas.", LOW, Range(1)),
-        ConfigKey("quota.window.size.seconds", INT, "1", "Length of a sample of client quotas.", LOW,
-                  Range(1)),
-    ),
+    ConfigKey("controller.quota.window.num", INT, "11", "Samples kept for quotas on topic changes.", LOW,
+              Range(1)),
+    ConfigKey("controller.quota.window.size.seconds", INT, "1",
+              "Length of a sample of quotas on topic changes.", LOW, Range(1)),
+    ConfigKey("quota.window.num", INT, "11", "Samples kept for client quotas.", LOW, Range(1)),
+    ConfigKey("quota.window.size.seconds", INT, "1", "Length of a sample of client quotas.", LOW, Range(1)),
 )
 # fmt: on

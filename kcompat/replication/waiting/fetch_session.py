@@ -139,6 +139,11 @@ class FetchContext:
         self._sessions = sessions
         self._uses_topic_ids = uses_topic_ids
 
+    @property
+    def session_id(self) -> int:
+        """Id of the session that the fetch continues; NO_SESSION if it continues none."""
+        return NO_SESSION if self._session is None else self._session.id
+
     def answer(
         self, results: list[tuple[FetchTarget, Fetched]], now_ms: int
     ) -> tuple[int, list[tuple[FetchTarget, Fetched]]]:

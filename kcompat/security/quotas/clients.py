@@ -40,7 +40,7 @@ U = TypeVar("U", bound=_Usage)
 
 
 class ClientQuota(Struct, frozen=True):
-    """What one client has used of each quota; None where it has no limit."""
+    """Use that one client has made of each quota; None where it has no limit."""
 
     produce: LimitedRate | None
     """Bytes of Produce requests per second."""
@@ -82,8 +82,8 @@ class ClientQuotas:
         client = user, client_id
         if client in self._clients:
             return self._clients[client]
-        for remembered in (self._rates, self._buckets):
-            self._make_room(remembered, now_ms)
+        self._make_room(self._rates, now_ms)
+        self._make_room(self._buckets, now_ms)
         if len(self._clients) >= MOST_CLIENTS:
             self._clients.clear()
         quota = self._clients[client] = self._find(user, client_id or "")

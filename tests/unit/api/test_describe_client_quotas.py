@@ -1,6 +1,8 @@
-"""DescribeClientQuotas of a broker without quotas."""
+"""DescribeClientQuotas: the entities that a filter matches, and filters that make no sense."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -9,7 +11,13 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
+from kcompat.security.quotas.clients import ClientQuotas
+from kcompat.security.quotas.rates import Window
 from support.asking import Denying, ask, services_of
+
+if TYPE_CHECKING:
+    from kcompat.api.context import Services
+    from kcompat.security.quotas.limits import QuotaEntity
 
 Component = DescribeClientQuotasRequest.ComponentData
 EXACT, DEFAULT, SPECIFIED = 0, 1, 2
@@ -17,15 +25,56 @@ USER, CLIENT, IP = (Component(kind, SPECIFIED, None) for kind in ("user", "clien
 ONE_USER = Component("user", EXACT, "alice")
 
 
+ENTITIES: list[QuotaEntity] = [
+    (("user", "alice"),),
+    (("user", None),),
+    (("user", "alice"), ("client-id", "app")),
+    (("user", "alice"), ("client-id", None)),
+    (("client-id", "app"),),
+    (("ip", "10.0.0.1"),),
+]
+ALICE, ANY_USER, ALICE_APP, ALICE_ANY, APP, HOST = ENTITIES
+
+
+def services() -> Services:
+    """A broker with one quota for each entity."""
+    quotas = ClientQuotas(Window(), Window())
+    for number, entity in enumerate(ENTITIES):
+        quotas.set(entity, {"some_rate": float(number)})
+    return services_of(quotas=quotas)
+
+
 @pytest.mark.parametrize("version", range(2))
-@pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize(
-    "components", [[], [USER], [USER, CLIENT], [IP], [ONE_USER], [Component("user", DEFAULT, None)]]
+    ("components", "strict", "matched"),
+    [
+        ([], False, ENTITIES),
+        ([], True, []),
+        ([USER], False, [ALICE, ANY_USER, ALICE_APP, ALICE_ANY]),
+        ([USER], True, [ALICE, ANY_USER]),
+        ([CLIENT], False, [ALICE_APP, ALICE_ANY, APP]),
+        ([CLIENT, USER], True, [ALICE_APP, ALICE_ANY]),
+        ([ONE_USER], False, [ALICE, ALICE_APP, ALICE_ANY]),
+        ([ONE_USER], True, [ALICE]),
+        ([Component("user", DEFAULT, None)], False, [ANY_USER]),
+        ([ONE_USER, Component("client-id", DEFAULT, None)], True, [ALICE_ANY]),
+        ([Component("user", EXACT, "bob")], False, []),
+        ([IP], False, [HOST]),
+    ],
 )
-def test_no_filter_matches_a_quota(version: int, strict: bool, components: list[Component]) -> None:
+def test_a_filter_matches_entities_by_type_and_name(
+    version: int, components: list[Component], strict: bool, matched: list[QuotaEntity]
+) -> None:
     request = DescribeClientQuotasRequest(components, strict)
-    answer = ask(describe_client_quotas, version, request, services_of())
-    assert (answer.error_code, answer.entries) == (0, [])
+    answer = ask(describe_client_quotas, version, request, services())
+    assert (answer.error_code, answer.error_message) == (0, None)
+    assert [
+        (
+            tuple((part.entity_type, part.entity_name) for part in entry.entity),
+            [(value.key, value.value) for value in entry.values],
+        )
+        for entry in answer.entries
+    ] == [(entity, [("some_rate", float(ENTITIES.index(entity)))]) for entity in matched]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from kcompat.api import api_versions
 from kcompat.api.context import Busy, Interruptible
-from kcompat.api.dispatcher import MAX_CONTROL_VALUES, MAX_VALUES, Dispatcher
+from kcompat.api.dispatcher import Dispatcher
 from kcompat.api.registry import Served
+from kcompat.api.route import MAX_CONTROL_VALUES, MAX_VALUES
 from kcompat.net.answers import CLOSE, Mode, Waiting
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import API_FACTS, ApiKey

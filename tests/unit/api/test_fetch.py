@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kcompat.api import fetch
 from kcompat.api.context import Interruptible
+from kcompat.api.throttling import Charges
 from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import BrokerInfo
 from kcompat.config.broker import BrokerConfig
@@ -17,6 +18,8 @@ from kcompat.replication.leading.leader import Leader
 from kcompat.replication.preferred_replica import RACK_AWARE_SELECTOR
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
+from kcompat.security.quotas.clients import ClientQuota
+from kcompat.security.quotas.rates import LimitedRate, Window
 from support.asking import Denying
 from support.topics_on_disk import ME, ONE, TWO, TopicsFixture, batch, rows
 
@@ -297,3 +300,75 @@ def test_who_leads_instead_is_said_with_the_way_there(
     nodes = [(node.node_id, node.host, node.port, node.rack) for node in answer.node_endpoints]
     assert (row.error_code, leader) == (74, (FOLLOWER, 2) if is_said else (-1, -1))
     assert nodes == ([(FOLLOWER, "other", 9093, "there")] if is_said else [])
+
+
+def charge(fixture: TopicsFixture, rate: LimitedRate) -> Charges:
+    """Charge the next fetch to a client that has used this much of its `consumer_byte_rate`."""
+    fixture.charges = Charges(ClientQuota(None, rate, None, None), fixture.clock.now_ms)
+    return fixture.charges
+
+
+def test_a_throttled_fetch_is_empty_and_its_bytes_do_not_count(fixture: TopicsFixture) -> None:
+    rate = LimitedRate(10, Window())
+    for _ in range(3):
+        charges = charge(fixture, rate)
+        answer = ask(fixture, 11, asking(("t", 0)))
+        assert (answer.session_id, answer.responses) == (0, [])
+        assert charges.throttle_ms == pytest.approx(4000, rel=0.2)
+
+
+def test_a_fetch_within_the_quota_counts(fixture: TopicsFixture) -> None:
+    size = fixture.partition("t").log.size
+    rate = LimitedRate(size / 4, Window())
+    charges = charge(fixture, rate)
+    assert found(ask(fixture, 11, asking(("t", 0)))) == [(0, 1, size)]
+    assert charges.throttle_ms == 0
+    charges = charge(fixture, rate)
+    assert ask(fixture, 11, asking(("t", 0))).responses == []
+    assert charges.throttle_ms > 0
+
+
+def test_a_throttled_fetch_opens_no_session(fixture: TopicsFixture) -> None:
+    charge(fixture, LimitedRate(1, Window()))
+    assert ask(fixture, 11, asking(("t", 0), session_epoch=0)).session_id == 0
+    assert len(fixture.services.storage.fetch_sessions) == 0
+
+
+def test_a_session_tells_after_the_throttling_what_it_did_not_tell(fixture: TopicsFixture) -> None:
+    opened = ask(fixture, 11, asking(("t", 0), ("u", 0), session_epoch=0))
+    fixture.produce((0, batch(b"v")), topic="u")
+    charge(fixture, LimitedRate(1, Window()))
+    throttled = ask(fixture, 11, asking(session_id=opened.session_id, session_epoch=1))
+    assert (throttled.session_id, throttled.responses) == (opened.session_id, [])
+    fixture.charges = None
+    again = ask(fixture, 11, asking(session_id=opened.session_id, session_epoch=2))
+    assert sorted(topic.topic for topic in again.responses) == ["t", "u"]
+
+
+def test_a_fetch_asks_for_no_more_than_the_quota_allows_at_once(fixture: TopicsFixture) -> None:
+    for _ in range(40):
+        fixture.produce((0, batch(b"v" * 1000)))
+    rate = LimitedRate(600, Window())
+    charges = charge(fixture, rate)
+    assert ask(fixture, 11, asking(("t", 0))).responses == []
+    assert 0 < charges.throttle_ms < 200, "its records fit, but not what carries them"
+    fixture.clock.advance(charges.throttle_ms)
+    charges = charge(fixture, rate)
+    (row,) = ask(fixture, 11, asking(("t", 0))).responses[0].partitions
+    assert 5000 < len(row.records) <= 6000
+    assert charges.throttle_ms == 0
+
+
+def test_a_fetch_that_waits_for_more_than_the_quota_allows_waits_for_that(fixture: TopicsFixture) -> None:
+    charge(fixture, LimitedRate(20, Window()))
+    waiting = ask(fixture, 11, asking(("u", 0), max_wait_ms=500, min_bytes=1 << 20))
+    fixture.produce((0, batch(b"v" * 300)), topic="u")
+    fixture.clock.advance()
+    assert waiting.promise.done
+
+
+def test_a_follower_has_no_quota(fixture: TopicsFixture) -> None:
+    charges = charge(fixture, LimitedRate(1, Window()))
+    answer = ask(fixture, 11, asking(("t", 0), replica_id=FOLLOWER))
+    assert len(answer.responses) == 1
+    assert charges.settle() == 0

@@ -20,7 +20,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.compression import Codec
 from kcompat.security.operations import Operation, ResourceType
-from support.asking import Denying
+from support.asking import Client, Denying
 from support.raw_client import request_frame, response_in
 from support.topics_on_disk import ME, ONE, TWO, TopicsFixture, batch, rows, topic_data
 
@@ -320,3 +320,29 @@ def test_clients_cannot_have_much_remembered(pair: Pair) -> None:
     for _ in range(2):
         short.send(batch(b"v"), version=9, client_id="x" * LONGEST_HEAD)
     assert short.handled == MOST_KNOWN + 4
+
+
+class Muted(Client):
+    """A connection that notes for how long it is muted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.muted: list[float] = []
+
+    def mute(self, ms: float) -> None:
+        self.muted.append(ms)
+
+
+def test_a_client_with_a_quota_is_throttled_as_without_the_shortcut(pair: Pair) -> None:
+    peers = [Muted(), Muted()]
+    limits = {"producer_byte_rate": 15.0}
+    pair.short.fixture.peer, pair.long.fixture.peer = peers
+    pair.send(batch(b"v"))
+    pair.each(lambda fixture: fixture.services.server.quotas.set((("user", None),), limits))
+    times = [pair.send(batch(b"v")).throttle_time_ms for _ in range(3)]
+    assert times[0] == 0
+    assert times[0] < times[1] < times[2]
+    assert [peer.muted for peer in peers] == [times[1:], times[1:]]
+    pair.each(lambda fixture: fixture.services.server.quotas.set((("user", None),), {}))
+    assert pair.send(batch(b"v")).throttle_time_ms == 0
+    assert pair.short.handled == 1

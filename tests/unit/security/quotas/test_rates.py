@@ -24,7 +24,7 @@ T0 = 1_700_000_000_000
 
 
 class KafkaSample:
-    """`SampledStat.Sample`."""
+    """A sample of Kafka's `SampledStat`."""
 
     def __init__(self, now: int) -> None:
         self.reset(now)
@@ -35,7 +35,7 @@ class KafkaSample:
 
 
 class KafkaRate:
-    """`Rate` over a `WindowedSum`, statement by statement."""
+    """A model of Kafka's `Rate` over a `WindowedSum`, statement by statement."""
 
     def __init__(self, samples: int, window_ms: int) -> None:
         self.samples: list[KafkaSample] = []
