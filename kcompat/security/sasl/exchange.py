@@ -193,6 +193,8 @@ class Exchange:
         handshake: SaslHandshakeRequest = request.decode()
         response = SaslHandshakeResponse(mechanisms=list(self._offered))
         offered = self._offered.get(handshake.mechanism)
+        if offered is None and self._previous is not None:
+            raise ProtocolViolation("the listener does not offer the mechanism of the renewal")
         if offered is None:
             response.error_code = ErrorCode.UNSUPPORTED_SASL_MECHANISM
             raise LoginRefusedError("the listener does not offer the mechanism", request.answered(response))

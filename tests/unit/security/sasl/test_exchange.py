@@ -329,6 +329,10 @@ def test_a_renewal_by_another_mechanism_is_refused_at_its_token() -> None:
     assert play.refuses(token_frame(b"alice")).response is None
 
 
+def test_a_renewal_by_an_unknown_mechanism_closes_at_once() -> None:
+    Play(5000, session_of()).closes(handshake_frame("GSSAPI"))
+
+
 def test_a_session_is_renewed_at_most_once_a_second() -> None:
     session = Session(Login(Principal("User", "alice")), "PLAIN", NOW + 10_000)
     assert session.may_renew(NOW)
