@@ -11,8 +11,8 @@ recognizes its own nodes by these ids. Any other node belongs to another broker 
 
 At its start, the broker refuses to register an address that another broker advertises, because clients would
 reach one broker for the other (Kafka's counterpart: `KafkaServer.createBrokerInfo`). It also refuses if
-another broker has no PLAINTEXT listener of the name used among brokers, because kcompat speaks only PLAINTEXT
-to other brokers. A Kafka broker would start in that case.
+another broker has no listener of the name and the security protocol used among brokers, since they could not
+reach each other. A Kafka broker would start in that case.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock
     from kcompat.store.interface import MetadataStore, Watch
 
-SPOKEN_AMONG_BROKERS = "PLAINTEXT"
-"""Security protocol among brokers; also the name of their listener if none is configured."""
+AMONG_BROKERS = "PLAINTEXT"
+"""Name and security protocol of the listener among brokers if none is configured."""
 RETRY_MS = 1000
 """Pause in ms after a failed attempt to register again."""
 
@@ -105,9 +105,7 @@ class Registration:
         """Call `listener` with each later broker epoch, and with `NO_EPOCH` when a session has ended."""
         return self._listeners.add(None, listener)
 
-    async def start(
-        self, broker: znodes.BrokerRegistration, among_brokers: str = SPOKEN_AMONG_BROKERS
-    ) -> None:
+    async def start(self, broker: znodes.BrokerRegistration, among_brokers: str = AMONG_BROKERS) -> None:
         """Register the broker now, and again with every later session.
 
         `among_brokers` is the name of the listener through which this broker reaches the others. Raises
@@ -167,7 +165,8 @@ class Registration:
             if node is not None:
                 theirs = znodes.decode_broker(node[0])
                 self._insist_on_own_addresses(other, theirs)
-                _insist_on_common_listener(other, theirs, among_brokers)
+                protocol = self._broker.security_protocols.get(among_brokers, AMONG_BROKERS)
+                _insist_on_common_listener(other, theirs, among_brokers, protocol)
 
     def _insist_on_own_addresses(self, other: int, theirs: znodes.BrokerRegistration) -> None:
         for host, port in set(self._broker.endpoints.values()).intersection(theirs.endpoints.values()):
@@ -215,10 +214,12 @@ class Registration:
             timer.cancel()
 
 
-def _insist_on_common_listener(other: int, theirs: znodes.BrokerRegistration, name: str) -> None:
-    if theirs.security_protocols.get(name) != SPOKEN_AMONG_BROKERS:
+def _insist_on_common_listener(
+    other: int, theirs: znodes.BrokerRegistration, name: str, protocol: str
+) -> None:
+    if theirs.security_protocols.get(name) != protocol:
         raise NoCommonListenerError(
-            f"broker {other} of this cluster has no listener {name} that is {SPOKEN_AMONG_BROKERS}, by "
+            f"broker {other} of this cluster has no listener {name} that is {protocol}, by "
             "which this one could reach it: give each broker one and name it in inter.broker.listener.name, "
             f"or, if broker {other} is gone, wait until its session has ended"
         )

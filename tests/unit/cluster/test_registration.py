@@ -101,7 +101,7 @@ async def test_another_live_broker_advertises_an_address_of_this_one(store: Proc
         BrokerRegistration({"OUTSIDE": ("o", 9092)}, {"OUTSIDE": "PLAINTEXT"}),
     ],
 )
-async def test_brokers_need_a_plaintext_listener_of_one_name(
+async def test_brokers_need_a_listener_of_one_name_and_one_protocol(
     store: ProcessStore, theirs: BrokerRegistration
 ) -> None:
     await Registration(await store.session(), 7, Forgetful(), VirtualClock()).start(theirs)
@@ -113,6 +113,15 @@ async def test_brokers_need_a_plaintext_listener_of_one_name(
     ):
         await registration(session).start(listening(INSIDE=("h", 9092)), among_brokers="INSIDE")
     assert await session.exists(PATH) is None
+
+
+async def test_the_common_listener_may_be_of_any_protocol(store: ProcessStore) -> None:
+    theirs = BrokerRegistration({"INSIDE": ("o", 9092)}, {"INSIDE": "SASL_SSL"})
+    await Registration(await store.session(), 7, Forgetful(), VirtualClock()).start(theirs)
+    ours = BrokerRegistration({"INSIDE": ("h", 9092)}, {"INSIDE": "SASL_SSL"})
+    mine = registration(await store.session())
+    await mine.start(ours, among_brokers="INSIDE")
+    assert mine.epoch != NO_EPOCH
 
 
 async def test_the_address_of_a_broker_that_is_gone_is_free(store: ProcessStore) -> None:
