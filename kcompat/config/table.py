@@ -148,13 +148,11 @@ _FAMILIES = {
 }
 
 _LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]*\.(.*)")
-_MECHANISM_KEYS = (
-    "sasl.jaas.config",
-    "sasl.login.callback.handler.class",
-    "sasl.login.class",
-    "sasl.server.callback.handler.class",
-    "connections.max.reauth.ms",
+_OF_A_MECHANISM = re.compile(
+    r"[^.]+\.(sasl\.(?:jaas\.config|login\..*|server\.callback\.handler\.class|oauthbearer\..*)"
+    r"|connections\.max\.reauth\.ms)"
 )
+"""Keys behind the name of a SASL mechanism."""
 
 
 def without_listener_prefix(name: str) -> str | None:
@@ -164,8 +162,8 @@ def without_listener_prefix(name: str) -> str | None:
     match = _LISTENER_PREFIX.fullmatch(name)
     if match is None:
         return None
-    rest = match[1]
-    return next((key for key in _MECHANISM_KEYS if rest.endswith(key)), rest)
+    of_mechanism = _OF_A_MECHANISM.fullmatch(match[1])
+    return match[1] if of_mechanism is None else of_mechanism[1]
 
 
 def mechanism_key(listener: str, mechanism: str, name: str) -> str:

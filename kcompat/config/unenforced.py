@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kcompat.config.types import Value
 
-_NO_OAUTHBEARER: Final = "the mechanism OAUTHBEARER is not supported yet"
+_NO_TOKENS: Final = "brokers fetch no tokens for logins of their own"
 _JWT: Final = "org.apache.kafka.common.security.oauthbearer.DefaultJwt"
 
 _DEFAULTS: Final[Mapping[str, str]] = {
@@ -59,7 +59,7 @@ def refusal_of(name: str, text: str) -> str | None:
     if key is None:
         if base not in _DEFAULTS or trim(text) == _DEFAULTS[base]:
             return None
-        return f"{name} is not supported: {_NO_OAUTHBEARER}"
+        return f"{name} is not supported: {_NO_TOKENS}"
     if key.effect is not Effect.REFUSED or _plain(key.parse(text)) == _plain(key.default_value):
         return None
     shown = name if key.type.is_sensitive else f"{name}={text}"

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from kcompat.api.context import Services
     from kcompat.config.broker import BrokerConfig
     from kcompat.net.answers import FrameHandler
+    from kcompat.node.lifetime import Lifetime
     from kcompat.security.sasl.jaas import JaasLogin
     from kcompat.security.sasl.mechanism import Mechanism
 
-    Make: TypeAlias = Callable[[Services], Mechanism]
-    """A function that makes a mechanism once the parts of the broker exist."""
+    Make: TypeAlias = Callable[[Services, Lifetime], Mechanism]
+    """A function that makes a mechanism once the parts of the broker exist. What it starts ends with the
+    lifetime."""
 
 
 class Prepare(Protocol):
@@ -39,38 +41,50 @@ class Prepare(Protocol):
 def _plain(config: BrokerConfig, listener: str) -> Make:
     from kcompat.security.sasl.plain import LOGIN_MODULE, Plain  # late: it loads OpenSSL for its digests
 
-    example = 'user_alice="secret"'
-    login = jaas_login(config, listener, "PLAIN", f"{LOGIN_MODULE} required {example};")
-    if login.module != LOGIN_MODULE:
-        setting = mechanism_key(listener, "PLAIN", "sasl.jaas.config")
-        raise ConfigError(f"{setting} does not name the login module {LOGIN_MODULE}, which PLAIN needs")
+    login = jaas_login(config, listener, "PLAIN", LOGIN_MODULE, 'user_alice="secret"')
     mechanism = Plain.from_options(login.options)
-    return lambda _services: mechanism
+    return lambda _services, _lifetime: mechanism
 
 
-MECHANISMS: Final[Mapping[str, Prepare]] = MappingProxyType({"PLAIN": _plain})
+def _oauthbearer(config: BrokerConfig, listener: str) -> Make:
+    from kcompat.node.bearer_logins import token_validator
+    from kcompat.security.bearer.kafka_classes import LOGIN_MODULE
+    from kcompat.security.sasl.oauthbearer import OAUTHBEARER, OAuthBearer
+
+    login = jaas_login(config, listener, OAUTHBEARER, LOGIN_MODULE)
+    validator = token_validator(config, listener, login.options)
+    return lambda services, lifetime: OAuthBearer(validator(services.server.clock, lifetime))
+
+
+MECHANISMS: Final[Mapping[str, Prepare]] = MappingProxyType({"PLAIN": _plain, "OAUTHBEARER": _oauthbearer})
 """The mechanisms of this broker, by name."""
 
 
-def jaas_login(config: BrokerConfig, listener: str, mechanism: str, example: str) -> JaasLogin:
-    """Return the login of the JAAS line of a mechanism of a listener.
+def jaas_login(
+    config: BrokerConfig, listener: str, mechanism: str, module: str, options: str = ""
+) -> JaasLogin:
+    """Return the login of the JAAS line of a mechanism of a listener, which needs this login module.
 
     Raises:
-        ConfigError: there is no such line, or it is malformed. The message has the setting to add, with
-            `example` as its value.
+        ConfigError: there is no such line, or it is malformed or names another module. The message has the
+            setting to add, with `options` as an example of those it may have.
     """
     from kcompat.security.sasl.jaas import parse_jaas  # late: most brokers have no such line
 
     setting = mechanism_key(listener, mechanism, "sasl.jaas.config")
     line = config.given.get(setting)
     if line is None:
+        example = " ".join((module, "required", options)).rstrip()
         raise ConfigError(
-            f"Listener {listener} offers {mechanism} and has no JAAS line: set {setting}={example}"
+            f"Listener {listener} offers {mechanism} and has no JAAS line: set {setting}={example};"
         )
     try:
-        return parse_jaas(line)
+        login = parse_jaas(line)
     except ConfigError as error:
         raise ConfigError(f"{setting} {error}") from None
+    if login.module != module:
+        raise ConfigError(f"{setting} does not name the login module {module}, which {mechanism} needs")
+    return login
 
 
 def prepare_logins(config: BrokerConfig, listener: str) -> dict[str, Make]:
@@ -104,7 +118,7 @@ def check_listeners(config: BrokerConfig) -> None:
 
 
 def login_gates(
-    config: BrokerConfig, services: Services, dispatcher: FrameHandler
+    config: BrokerConfig, services: Services, dispatcher: FrameHandler, lifetime: Lifetime
 ) -> dict[str, FrameHandler]:
     """Return the gate of each SASL listener, by name of the listener. Raises ConfigError."""
     names = [endpoint.name for endpoint in config.listeners if endpoint.uses_sasl]
@@ -117,7 +131,7 @@ def login_gates(
     for listener in names:
         offered = {
             name: OfferedMechanism(
-                make(services), _number_of(config, listener, name, "connections.max.reauth.ms")
+                make(services, lifetime), _number_of(config, listener, name, "connections.max.reauth.ms")
             )
             for name, make in prepare_logins(config, listener).items()
         }

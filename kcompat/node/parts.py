@@ -75,7 +75,7 @@ class Parts:
             Server(SERVED, config, environment.clock, helpers, authorizer, self.acls, self.quotas),
         )
         self.dispatcher = Dispatcher(self.services)
-        self.gates = login_gates(config.current, self.services, self.dispatcher)
+        self.gates = login_gates(config.current, self.services, self.dispatcher, lifetime)
         storage.metadata.subscribe_to_configs(self._configs_changed)
         storage.metadata.subscribe(self._image_changed)
 

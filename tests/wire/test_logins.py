@@ -16,7 +16,9 @@ from kcompat.protocol.messages.heartbeat import HeartbeatRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcompat.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from kcompat.security.bearer.kafka_classes import LOGIN_MODULE as BEARER_MODULE
 from kcompat.security.sasl.plain import LOGIN_MODULE
+from support.bearer_tokens import unsecured_token
 from support.eventually import limit_s
 from support.ports import free_port
 from support.raw_client import RawClient
@@ -46,6 +48,8 @@ def ports() -> Iterator[Ports]:
         f"SHORT://127.0.0.1:{ports.short}",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,SHORT:SASL_PLAINTEXT",
         "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl.sasl.enabled.mechanisms": "PLAIN,OAUTHBEARER",
+        "listener.name.sasl.oauthbearer.sasl.jaas.config": f"{BEARER_MODULE} required;",
         "listener.name.sasl.plain.sasl.jaas.config": LOGIN,
         "listener.name.short.plain.sasl.jaas.config": LOGIN,
         "listener.name.short.plain.connections.max.reauth.ms": str(SESSION_MS),
@@ -97,7 +101,7 @@ class Peer(RawClient):
 def test_a_client_logs_in_and_is_served(ports: Ports, version: int) -> None:
     with Peer(ports.sasl) as peer:
         assert peer.call(ApiVersionsRequest(), 2).error_code == 0
-        assert peer.handshake().mechanisms == ["PLAIN"]
+        assert peer.handshake().mechanisms == ["PLAIN", "OAUTHBEARER"]
         assert peer.authenticate(ALICE, version).error_code == 0
         assert peer.is_served()
         assert peer.call(ApiVersionsRequest(), 2).error_code == 0
@@ -154,7 +158,8 @@ def test_a_refused_raw_token_is_closed(ports: Ports) -> None:
 def test_an_unknown_mechanism_is_refused_with_the_list(ports: Ports) -> None:
     with Peer(ports.sasl) as peer:
         answer = peer.handshake("GSSAPI")
-        assert (answer.error_code, answer.mechanisms) == (ErrorCode.UNSUPPORTED_SASL_MECHANISM, ["PLAIN"])
+        assert answer.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM
+        assert answer.mechanisms == ["PLAIN", "OAUTHBEARER"]
         assert peer.ends() == b""
 
 
@@ -193,6 +198,34 @@ def test_a_plaintext_listener_of_the_same_broker_asks_for_no_login(ports: Ports)
     with Peer(ports.plain) as peer:
         assert peer.is_served()
         assert peer.handshake().error_code == ErrorCode.ILLEGAL_SASL_STATE
+
+
+# Bearer tokens
+
+
+def bearer_message(expires_in_s: float) -> bytes:
+    token = unsecured_token(sub="alice", exp=time.time() + expires_in_s)
+    return f"n,,\x01auth=Bearer {token}\x01\x01".encode()
+
+
+def test_the_session_of_a_bearer_ends_with_the_token(ports: Ports) -> None:
+    with Peer(ports.sasl) as peer:
+        peer.handshake("OAUTHBEARER")
+        answer = peer.authenticate(bearer_message(60))
+        assert (answer.error_code, answer.auth_bytes) == (0, b"")
+        assert 50_000 < answer.session_lifetime_ms <= 60_000
+        assert peer.is_served()
+
+
+def test_an_expired_token_is_answered_in_json_and_fails_at_the_next_message(ports: Ports) -> None:
+    with Peer(ports.sasl) as peer:
+        peer.handshake("OAUTHBEARER")
+        answer = peer.authenticate(bearer_message(-1))
+        assert (answer.error_code, answer.auth_bytes) == (0, b'{"status":"invalid_token"}')
+        answer = peer.authenticate(b"\x01")
+        assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+        assert answer.error_message == '{"status":"invalid_token"}'
+        assert peer.ends() == b""
 
 
 # Sessions that end

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kcompat.config.keys import ConfigKey, Importance, Scope, no_effect, refused
 from kcompat.config.types import ConfigType
 from kcompat.config.validators import OneOf, Range
+from kcompat.security.bearer.kafka_classes import SIGNED_VALIDATORS, UNSECURED_VALIDATOR
 
 BOOLEAN = ConfigType.BOOLEAN
 STRING = ConfigType.STRING
@@ -45,9 +46,27 @@ ROWS: tuple[ConfigKey, ...] = (
                   "Class that supplies client credentials."),
         ConfigKey("sasl.login.callback.handler.class", CLASS, None, "Class that supplies login credentials."),
         ConfigKey("sasl.login.class", CLASS, None, "Login class."),
-        ConfigKey("sasl.server.callback.handler.class", CLASS, None,
-                  "Class that checks credentials on the server."),
     ),
+    ConfigKey("sasl.server.callback.handler.class", CLASS, None,
+              "Class that checks the tokens of OAUTHBEARER at a listener, as "
+              "`listener.name.<listener>.oauthbearer.sasl.server.callback.handler.class`: Kafka's for "
+              "unsecured tokens, which is the default, or Kafka's for signed ones.",
+              validator=OneOf((UNSECURED_VALIDATOR, *SIGNED_VALIDATORS))),
+    ConfigKey("sasl.oauthbearer.clock.skew.seconds", INT, "30",
+              "Difference of clocks tolerated in a token.", LOW),
+    ConfigKey("sasl.oauthbearer.expected.audience", LIST, None,
+              "Audiences of which a token must name one. Unset, a token must not name any.", LOW),
+    ConfigKey("sasl.oauthbearer.expected.issuer", STRING, None, "Issuer accepted in a token.", LOW),
+    ConfigKey("sasl.oauthbearer.jwks.endpoint.refresh.ms", LONG, "3600000",
+              "Time after which the key set is fetched again.", LOW),
+    ConfigKey("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", LONG, "10000",
+              "Longest pause between attempts to get the key set.", LOW),
+    ConfigKey("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", LONG, "100",
+              "First pause between attempts to get the key set.", LOW),
+    ConfigKey("sasl.oauthbearer.jwks.endpoint.url", STRING, None,
+              "Address of the key set that signed tokens are checked with: https, http or file."),
+    ConfigKey("sasl.oauthbearer.scope.claim.name", STRING, "scope", "Claim that holds the scope.", LOW),
+    ConfigKey("sasl.oauthbearer.sub.claim.name", STRING, "sub", "Claim that holds the subject.", LOW),
     *refused(
         "Kerberos (GSSAPI) is not supported",
         ConfigKey("sasl.kerberos.kinit.cmd", STRING, "/usr/bin/kinit", "Path of `kinit`.", scope=PER_BROKER),
@@ -80,22 +99,6 @@ ROWS: tuple[ConfigKey, ...] = (
         ConfigKey("sasl.login.retry.backoff.ms", LONG, "100", "First pause between login attempts.", LOW),
         ConfigKey("sasl.mechanism.inter.broker.protocol", STRING, "GSSAPI", "SASL mechanism among brokers.",
                   scope=PER_BROKER),
-    ),
-    *refused(
-        "the mechanism OAUTHBEARER is not supported yet",
-        ConfigKey("sasl.oauthbearer.clock.skew.seconds", INT, "30",
-                  "Difference of clocks tolerated in a token.", LOW),
-        ConfigKey("sasl.oauthbearer.expected.audience", LIST, None, "Audiences accepted in a token.", LOW),
-        ConfigKey("sasl.oauthbearer.expected.issuer", STRING, None, "Issuer accepted in a token.", LOW),
-        ConfigKey("sasl.oauthbearer.jwks.endpoint.refresh.ms", LONG, "3600000",
-                  "How long a key set is cached.", LOW),
-        ConfigKey("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", LONG, "10000",
-                  "Longest pause between attempts to get the key set.", LOW),
-        ConfigKey("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", LONG, "100",
-                  "First pause between attempts to get the key set.", LOW),
-        ConfigKey("sasl.oauthbearer.jwks.endpoint.url", STRING, None, "Where the key set is found."),
-        ConfigKey("sasl.oauthbearer.scope.claim.name", STRING, "scope", "Claim that holds the scope.", LOW),
-        ConfigKey("sasl.oauthbearer.sub.claim.name", STRING, "sub", "Claim that holds the subject.", LOW),
         ConfigKey("sasl.oauthbearer.token.endpoint.url", STRING, None, "Where tokens are issued."),
     ),
     *refused(

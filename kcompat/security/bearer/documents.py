@@ -10,7 +10,7 @@ import urllib.request
 from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 if TYPE_CHECKING:
     import ssl
@@ -38,6 +38,12 @@ def fetcher(url: str, tls: Callable[[], ssl.SSLContext] | None = None) -> Callab
     if parts.scheme in ("http", "https") and parts.hostname:
         return lambda: open_url(urllib.request.Request(url, headers={"Accept": "application/json"}), tls)  # noqa: S310
     raise ValueError('only "http", "https" and "file" are supported')
+
+
+def shown(url: str) -> str:
+    """Return a URL for the log, without the parts that may be secret: user, password and query."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def open_url(request: urllib.request.Request, tls: Callable[[], ssl.SSLContext] | None = None) -> bytes:

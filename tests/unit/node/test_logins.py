@@ -1,16 +1,25 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kcompat.api.authentication import LoginGate
 from kcompat.config.broker import BrokerConfig
 from kcompat.errors import ConfigError
+from kcompat.node.lifetime import Lifetime
 from kcompat.node.logins import MECHANISMS, check_listeners, login_gates, prepare_logins
+from kcompat.security.bearer.kafka_classes import LOGIN_MODULE as BEARER_MODULE
+from kcompat.security.bearer.kafka_classes import SIGNED_VALIDATORS, UNSECURED_VALIDATOR
+from kcompat.security.sasl.oauthbearer import OAuthBearer
 from kcompat.security.sasl.plain import LOGIN_MODULE
 from support.asking import services_of
+from support.bearer_tokens import TokenIssuer, unsecured_token
+from support.eventually import eventually
 from support.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SASL = "listener.name.sasl_plaintext"
 USABLE = {
@@ -22,7 +31,7 @@ USABLE = {
 
 def gate_of(**changes: str) -> Any:
     config = BrokerConfig({**USABLE, **changes})
-    return login_gates(config, services_of(clock=VirtualClock()), Any)["SASL_PLAINTEXT"]  # type: ignore[arg-type]
+    return login_gates(config, services_of(clock=VirtualClock()), Any, Lifetime())["SASL_PLAINTEXT"]  # type: ignore[arg-type]
 
 
 def test_a_sasl_listener_gets_a_gate() -> None:
@@ -31,7 +40,7 @@ def test_a_sasl_listener_gets_a_gate() -> None:
         "listeners": "SASL_PLAINTEXT://localhost:0,PLAINTEXT://localhost:0",
     })  # fmt: skip
     check_listeners(config)
-    gates = login_gates(config, services_of(clock=VirtualClock()), Any)  # type: ignore[arg-type]
+    gates = login_gates(config, services_of(clock=VirtualClock()), Any, Lifetime())  # type: ignore[arg-type]
     assert list(gates) == ["SASL_PLAINTEXT"]
     assert isinstance(gates["SASL_PLAINTEXT"], LoginGate)
 
@@ -39,7 +48,7 @@ def test_a_sasl_listener_gets_a_gate() -> None:
 def test_a_broker_without_sasl_has_no_gates() -> None:
     config = BrokerConfig()
     check_listeners(config)
-    assert login_gates(config, services_of(), Any) == {}  # type: ignore[arg-type]
+    assert login_gates(config, services_of(), Any, Lifetime()) == {}  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +97,7 @@ def test_mechanisms_are_offered_once_in_the_order_of_the_setting() -> None:
 
 def test_the_names_of_mechanisms_are_those_that_clients_send() -> None:
     config = BrokerConfig(USABLE)
-    plain = MECHANISMS["PLAIN"](config, "SASL_PLAINTEXT")(services_of())
+    plain = MECHANISMS["PLAIN"](config, "SASL_PLAINTEXT")(services_of(), Lifetime())
     assert plain.name == "PLAIN"
 
 
@@ -107,3 +116,101 @@ def test_settings_of_a_listener_and_of_its_mechanism_count_more() -> None:
     assert (
         gate_of(**{f"{SASL}.connections.max.reauth.ms": "2"})._settings.offered["PLAIN"].max_session_ms == 2
     )
+
+
+# OAUTHBEARER
+
+OAUTH = f"{SASL}.oauthbearer"
+SKEW = "unsecuredValidatorAllowableClockSkewMs"
+SIGNED = {f"{OAUTH}.sasl.server.callback.handler.class": SIGNED_VALIDATORS[0]}
+
+
+def bearer(**changes: str) -> OAuthBearer:
+    """Return the mechanism of a listener with these settings."""
+    given = {
+        "listeners": "SASL_PLAINTEXT://localhost:0",
+        "sasl.enabled.mechanisms": "OAUTHBEARER",
+        f"{OAUTH}.sasl.jaas.config": f"{BEARER_MODULE} required;",
+        **changes,
+    }
+    config = BrokerConfig(given)
+    check_listeners(config)
+    make = prepare_logins(config, "SASL_PLAINTEXT")["OAUTHBEARER"]
+    mechanism = make(services_of(clock=VirtualClock()), Lifetime())
+    assert isinstance(mechanism, OAuthBearer)
+    return mechanism
+
+
+@pytest.mark.parametrize("named", [{}, {f"{OAUTH}.sasl.server.callback.handler.class": UNSECURED_VALIDATOR}])
+def test_unsecured_tokens_are_the_default_of_kafka_and_warned_about(
+    named: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    line = f'{BEARER_MODULE} required unsecuredValidatorPrincipalClaimName="who";'
+    negotiation = bearer(**named, **{f"{OAUTH}.sasl.jaas.config": line}).begin()
+    token = unsecured_token(who="alice", exp=VirtualClock().now_ms() // 1000 + 9)
+    assert negotiation.respond(f"n,,\x01auth=Bearer {token}\x01\x01".encode()) == b""
+    assert negotiation.login is not None
+    assert negotiation.login.principal.name == "alice"
+    assert "takes unsecured tokens" in caplog.text
+
+
+def test_signed_tokens_are_checked_with_the_key_set_of_the_setting(tmp_path: Path) -> None:
+    issuer, lifetime = TokenIssuer(), Lifetime()
+    path = tmp_path / "keys.json"
+    path.write_bytes(issuer.key_set())
+    clock = VirtualClock()
+    config = BrokerConfig({
+        "listeners": "SASL_PLAINTEXT://localhost:0",
+        "sasl.enabled.mechanisms": "OAUTHBEARER",
+        f"{OAUTH}.sasl.jaas.config": f"{BEARER_MODULE} required;",
+        f"{OAUTH}.sasl.oauthbearer.jwks.endpoint.url": path.as_uri(),
+        f"{SASL}.sasl.oauthbearer.expected.audience": "kafka,all",
+        "sasl.oauthbearer.expected.issuer": "https://id.example",
+        "sasl.oauthbearer.sub.claim.name": "client",
+        **SIGNED,
+    })  # fmt: skip
+    make = prepare_logins(config, "SASL_PLAINTEXT")["OAUTHBEARER"]
+    mechanism = make(services_of(clock=clock), lifetime)
+    now_s = clock.now_ms() // 1000
+
+    def answer(**claims: object) -> bytes:
+        given: dict[str, Any] = {
+            "client": "bob",
+            "iat": now_s,
+            "exp": now_s + 9,
+            "iss": "https://id.example",
+            "aud": "all",
+        }
+        token = issuer.token(**{**given, **claims})
+        return mechanism.begin().respond(f"n,,\x01auth=Bearer {token}\x01\x01".encode())
+
+    refused = b'{"status":"invalid_token"}'
+    assert answer() == refused  # without a key set nobody is let in
+
+    def is_let_in() -> bool:
+        clock.advance()
+        return answer() == b""
+
+    eventually(is_let_in, "the key set is fetched")
+    assert answer(aud="other") == refused
+    assert answer(iss="https://other.example") == refused
+    assert answer(exp=now_s - 31) == refused
+    lifetime.abandon()
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (SIGNED, r"need listener\.name\.sasl_plaintext\.oauthbearer\.sasl\.oauthbearer\.jwks\.endpoint\.url"),
+        ({**SIGNED, "sasl.oauthbearer.jwks.endpoint.url": "ftp://id.example"}, "http"),
+        ({f"{OAUTH}.sasl.server.callback.handler.class": "a.B"}, "must be one of"),
+        ({f"{OAUTH}.sasl.jaas.config": f"{LOGIN_MODULE} required;"}, "does not name the login module"),
+        (
+            {f"{OAUTH}.sasl.jaas.config": f"{BEARER_MODULE} required {SKEW}=x;"},
+            "no number of milliseconds",
+        ),
+    ],
+)
+def test_tokens_that_cannot_be_checked_are_refused(changes: dict[str, str], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        bearer(**changes)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.security.bearer import documents
-from kcompat.security.bearer.documents import LARGEST_DOCUMENT, fetcher
+from kcompat.security.bearer.documents import LARGEST_DOCUMENT, fetcher, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,3 +104,7 @@ def test_a_file_that_is_missing_or_too_large_is_an_error(tmp_path: Path) -> None
 def test_other_urls_are_refused(url: str) -> None:
     with pytest.raises(ValueError, match="are supported"):
         fetcher(url)
+
+
+def test_the_log_shows_no_secret_of_a_url() -> None:
+    assert shown("https://me:secret@id.example:8443/keys?token=secret") == "https://id.example:8443/keys"
