@@ -15,7 +15,7 @@ from support.raw_client import RawClient
 from support.raw_requests import fetch, produce
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 MIB = 1 << 20
 
@@ -65,9 +65,16 @@ class HealthyNeighbour(threading.Thread):
 class Sender(threading.Thread):
     """Sends frames from a shared iterator, each until it is answered, refused, or waited for long enough."""
 
-    def __init__(self, address: tuple[str, int], frames: Iterator[bytes], lock: threading.Lock) -> None:
+    def __init__(
+        self,
+        address: tuple[str, int],
+        frames: Iterator[bytes],
+        lock: threading.Lock,
+        prelude: Sequence[bytes],
+    ) -> None:
         super().__init__(daemon=True)
         self._address = address
+        self._prelude = prelude
         self._frames = frames
         self._lock = lock
         self._socket: socket.socket | None = None
@@ -90,7 +97,7 @@ class Sender(threading.Thread):
 
     def _send(self, frame: bytes) -> None:
         if self._socket is None:
-            self._socket = connect(self._address)
+            self._socket = connect(self._address, self._prelude)
         whole = len(frame) >= 4 and struct.unpack_from(">i", frame)[0] == len(frame) - 4
         try:
             self._socket.sendall(frame)
@@ -113,19 +120,27 @@ class Sender(threading.Thread):
             self._socket = None
 
 
-def connect(address: tuple[str, int]) -> socket.socket:
+def connect(address: tuple[str, int], prelude: Sequence[bytes] = ()) -> socket.socket:
     """A connection whose end leaves no TIME_WAIT behind, and whose reads give up soon."""
     connection = socket.create_connection(address, timeout=limit_s(5))
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for frame in prelude:
+        connection.sendall(frame)
+        assert connection.recv(1 << 16), "the broker closed in the middle of the prelude"
     connection.settimeout(0.1)
     return connection
 
 
-def send_all(address: tuple[str, int], frames: Iterable[bytes], threads: int = 8) -> list[Sender]:
+def send_all(
+    address: tuple[str, int], frames: Iterable[bytes], threads: int = 8, prelude: Sequence[bytes] = ()
+) -> list[Sender]:
+    """Send the frames by several threads; each connection begins with the frames of the prelude, which are
+    answered.
+    """
     lock = threading.Lock()
     shared = iter(frames)
-    senders = [Sender(address, shared, lock) for _ in range(threads)]
+    senders = [Sender(address, shared, lock, prelude) for _ in range(threads)]
     for sender in senders:
         sender.start()
     for sender in senders:

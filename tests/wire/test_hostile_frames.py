@@ -15,7 +15,6 @@ import random
 import struct
 import time
 from itertools import chain, islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,6 +28,7 @@ from kcompat.records.batch import build_batch, read_header, seal
 from kcompat.records.compression import Codec, compress
 from kcompat.records.record import Record
 from support.eventually import eventually
+from support.footprint import forget_peak, memory, open_sockets
 from support.hostile_clients import MIB, HealthyNeighbour, connect, half_open_connections, now_ms, send_all
 from support.hostile_frames import (
     FOREIGN,
@@ -45,6 +45,7 @@ from support.raw_requests import create_topic, describe_topic, fetch_request, pr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 SEED = 20240229
 FRAMES = 50_000
@@ -151,26 +152,6 @@ def partitions(data: Path) -> set[str]:
     """The partition directories, but for the offsets topic, which honest group requests create."""
     found = {path.parent.name for path in data.rglob("*.log")} | {path.name for path in data.glob("*-[0-9]*")}
     return {name for name in found if not name.startswith("__consumer_offsets")}
-
-
-def memory(pid: int, field: str) -> int:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith(field):
-            return int(line.split()[1]) * 1024
-    raise AssertionError(field)
-
-
-def open_sockets(pid: int) -> int:
-    count = 0
-    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-        with contextlib.suppress(OSError):  # closed meanwhile
-            count += str(descriptor.readlink()).startswith("socket:")
-    return count
-
-
-def forget_peak(pid: int) -> None:
-    with contextlib.suppress(OSError):  # where the kernel keeps the old peak, the test is only stricter
-        Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import time
 from contextlib import suppress
+from statistics import median
 
 import pytest
 from hypothesis import given
@@ -80,6 +82,22 @@ def test_only_the_options_of_users_count() -> None:
     plain = Plain.from_options({"username": "admin", "password": "x", "user_admin": "x", "user_": "y"})
     assert plain.is_password_of("admin", "x")
     assert not plain.is_password_of("username", "admin")
+
+
+@pytest.mark.thorough("the answers are compared in tests/wire/test_hostile_logins.py")
+def test_a_wrong_user_and_a_wrong_password_take_the_same_time() -> None:
+    plain = Plain({f"user-{number}": f"secret-{number}" for number in range(100)})
+    tokens = {"password": b"\0user-50\0secret-51", "user": b"\0usex-50\0secret-51"}
+    times: dict[str, list[int]] = {kind: [] for kind in tokens}
+    for _ in range(10_000):
+        for kind, token in tokens.items():
+            negotiation = plain.begin()
+            began = time.perf_counter_ns()
+            with suppress(SaslError):
+                negotiation.respond(token)
+            times[kind].append(time.perf_counter_ns() - began)
+    ratio = median(times["user"]) / median(times["password"])
+    assert 0.9 < ratio < 1.1
 
 
 @given(st.binary(max_size=200))
