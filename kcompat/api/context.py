@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock
     from kcompat.cluster.config_entities import Entity
     from kcompat.cluster.control_requests import BrokerPort
+    from kcompat.cluster.decoy_key import DecoyKey
     from kcompat.cluster.image import ImageHolder
     from kcompat.cluster.quorum import MetadataQuorum
     from kcompat.cluster.scram_users import ScramUsers
@@ -137,6 +138,7 @@ class Cluster(Struct):
     decisions: Decisions
     configs: ConfigChanges
     scram_users: ScramUsers
+    decoy_key: DecoyKey
     features: Features
     quorum: MetadataQuorum
     """The metadata store as DescribeQuorum describes it."""

@@ -8,6 +8,7 @@ from kcompat.api.alter_partition import event_of, response_of
 from kcompat.api.context import Cluster
 from kcompat.api.first_metadata_update import FirstMetadataUpdate
 from kcompat.cluster.config_watch import ConfigWatch
+from kcompat.cluster.decoy_key import DecoyKey
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.features import FinalizedFeatures
 from kcompat.cluster.missed_deletions import MissedDeletions
@@ -21,6 +22,7 @@ from kcompat.controller.departure import Departure
 from kcompat.controller.log_dir_reports import LogDirReports
 from kcompat.controller.remote_decisions import RemoteDecisions
 from kcompat.log.remembered_sessions import RememberedSessions
+from kcompat.node.logins import offers_scram
 from kcompat.node.offline_directories import OfflineDirectories
 from kcompat.node.peering import Peering
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
@@ -77,6 +79,7 @@ class ClusterParts:
             decisions=self.decisions,
             configs=self._configs,
             scram_users=ScramUsers(storage.metadata),
+            decoy_key=self._decoy_key,
             features=self.features,
             quorum=self._quorum,
             keeps_metadata=keeps_metadata,
@@ -87,6 +90,7 @@ class ClusterParts:
         session, began = self._session, lifetime.began
         self._quorum = MetadataQuorum(session)
         began(self._quorum.stop, self._quorum.stop)
+        self._decoy_key = DecoyKey(session, environment.random)
         self.features = FinalizedFeatures(session)
         began(self.features.stop, self.features.stop)
         self._configs = EntityConfigs(session, self._storage.metadata)
@@ -159,6 +163,8 @@ class ClusterParts:
         """
         await self.features.start()
         await self._config_watch.start()
+        if offers_scram(self._config.current):
+            await self._decoy_key.read()
         await self.registration.start(registration, self._config.current.inter_broker_listener)
         self._storage.metadata.begin_with(registration.info(self.broker_id))
         await self.controller_election.start()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from kcompat.config.listeners import check_supported
 from kcompat.config.table import mechanism_key
 from kcompat.errors import ConfigError
+from kcompat.security.credentials import SCRAM_MECHANISMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig
     from kcompat.net.answers import FrameHandler
     from kcompat.node.lifetime import Lifetime
+    from kcompat.security.credentials import ScramMechanism
     from kcompat.security.sasl.jaas import JaasLogin
     from kcompat.security.sasl.mechanism import Mechanism
 
@@ -56,8 +58,52 @@ def _oauthbearer(config: BrokerConfig, listener: str) -> Make:
     return lambda services, lifetime: OAuthBearer(validator(services.server.clock, lifetime))
 
 
-MECHANISMS: Final[Mapping[str, Prepare]] = MappingProxyType({"PLAIN": _plain, "OAUTHBEARER": _oauthbearer})
+def _scram(mechanism: ScramMechanism) -> Prepare:
+    def prepare(config: BrokerConfig, listener: str) -> Make:
+        from kcompat.security.sasl.scram import LOGIN_MODULE, Scram  # late: it loads OpenSSL
+
+        if mechanism_key(listener, mechanism.name, "sasl.jaas.config") in config.given:
+            jaas_login(config, listener, mechanism.name, LOGIN_MODULE)
+
+        def make(services: Services, _lifetime: Lifetime) -> Scram:
+            cluster = services.cluster
+            return Scram(mechanism, cluster.scram_users, _NoTokens(), lambda: cluster.decoy_key.value)
+
+        return make
+
+    return prepare
+
+
+class _NoTokens:
+    """Delegation tokens of a broker that has none."""
+
+    def find(self, _mechanism: ScramMechanism, _token_id: str) -> None:
+        """Return None for every token."""
+
+
+MECHANISMS: Final[Mapping[str, Prepare]] = MappingProxyType(
+    {
+        "PLAIN": _plain,
+        **{mechanism.name: _scram(mechanism) for mechanism in SCRAM_MECHANISMS},
+        "OAUTHBEARER": _oauthbearer,
+    }
+)
 """The mechanisms of this broker, by name."""
+
+
+def offers_scram(config: BrokerConfig) -> bool:
+    """Return whether clients can log in by SCRAM at some listener."""
+    names = {mechanism.name for mechanism in SCRAM_MECHANISMS}
+    return any(
+        endpoint.uses_sasl and not names.isdisjoint(_enabled(config, endpoint.name))
+        for endpoint in config.listeners
+    )
+
+
+def _enabled(config: BrokerConfig, listener: str) -> list[str]:
+    enabled = config.get_at(listener, "sasl.enabled.mechanisms")
+    assert isinstance(enabled, list)
+    return enabled
 
 
 def jaas_login(
@@ -93,8 +139,7 @@ def prepare_logins(config: BrokerConfig, listener: str) -> dict[str, Make]:
     Raises:
         ConfigError: a mechanism is unknown, none is enabled, or one misses a setting.
     """
-    enabled = config.get_at(listener, "sasl.enabled.mechanisms")
-    assert isinstance(enabled, list)
+    enabled = _enabled(config, listener)
     unknown = [name for name in enabled if name not in MECHANISMS]
     if unknown or not enabled:
         reason = f"offers {unknown[0]}, which kcompat does not support" if unknown else "offers no mechanism"

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from kcompat.security.credentials import ScramMechanism, ScramTokens, ScramUsers
 
+LOGIN_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 OTHER_AUTHORIZATION_ID: Final = (
     "Authentication failed: Client requested an authorization id that is different from username"
 )

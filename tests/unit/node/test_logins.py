@@ -8,11 +8,12 @@ from kcompat.api.authentication import LoginGate
 from kcompat.config.broker import BrokerConfig
 from kcompat.errors import ConfigError
 from kcompat.node.lifetime import Lifetime
-from kcompat.node.logins import MECHANISMS, check_listeners, login_gates, prepare_logins
+from kcompat.node.logins import MECHANISMS, check_listeners, login_gates, offers_scram, prepare_logins
 from kcompat.security.bearer.kafka_classes import LOGIN_MODULE as BEARER_MODULE
 from kcompat.security.bearer.kafka_classes import SIGNED_VALIDATORS, UNSECURED_VALIDATOR
 from kcompat.security.sasl.oauthbearer import OAuthBearer
 from kcompat.security.sasl.plain import LOGIN_MODULE
+from kcompat.security.sasl.scram import LOGIN_MODULE as SCRAM_LOGIN_MODULE
 from support.asking import services_of
 from support.bearer_tokens import TokenIssuer, unsecured_token
 from support.eventually import eventually
@@ -214,3 +215,38 @@ def test_signed_tokens_are_checked_with_the_key_set_of_the_setting(tmp_path: Pat
 def test_tokens_that_cannot_be_checked_are_refused(changes: dict[str, str], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         bearer(**changes)
+
+
+# SCRAM
+
+SCRAM = {
+    "listeners": "SASL_PLAINTEXT://localhost:0,PLAINTEXT://localhost:0",
+    "sasl.enabled.mechanisms": "SCRAM-SHA-256,SCRAM-SHA-512",
+}
+
+
+@pytest.mark.parametrize(
+    "jaas",
+    [{}, {f"{SASL}.scram-sha-256.sasl.jaas.config": f"{SCRAM_LOGIN_MODULE} required username=a password=b;"}],
+)
+def test_scram_needs_no_setting_but_its_name(jaas: dict[str, str]) -> None:
+    config = BrokerConfig({**SCRAM, **jaas})
+    check_listeners(config)
+    assert offers_scram(config)
+    made = prepare_logins(config, "SASL_PLAINTEXT")
+    services = services_of(scram_users=None, decoy_key=None)
+    assert [make(services, Lifetime()).name for make in made.values()] == ["SCRAM-SHA-256", "SCRAM-SHA-512"]
+
+
+def test_a_login_module_of_another_mechanism_is_refused() -> None:
+    key = f"{SASL}.scram-sha-512.sasl.jaas.config"
+    with pytest.raises(ConfigError, match=r"not name .*\.ScramLoginModule") as refusal:
+        check_listeners(BrokerConfig({**SCRAM, key: f"{LOGIN_MODULE} required user_a=hunter2;"}))
+    assert "hunter2" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"sasl.enabled.mechanisms": "PLAIN"}, {"listeners": "PLAINTEXT://localhost:0"}]
+)
+def test_a_broker_at_which_nobody_logs_in_by_scram(changes: dict[str, str]) -> None:
+    assert not offers_scram(BrokerConfig({**SCRAM, **changes}))
