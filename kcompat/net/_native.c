@@ -268,6 +268,14 @@ static int serve_readable(one_poll *now, PyObject *connection, int fd)
     return result;
 }
 
+/* Call what is watched in place of a connection whose bytes are not its frames. */
+static int call_reader(PyObject *reader)
+{
+    PyObject *result = PyObject_CallNoArgs(reader);
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 0;
+}
+
 /* Call back for one event. The connections are looked up one by one: an earlier one may have removed a later. */
 static int serve_event(one_poll *now, const struct epoll_event *event, PyObject *readers, PyObject *writers)
 {
@@ -278,7 +286,7 @@ static int serve_event(one_poll *now, const struct epoll_event *event, PyObject 
     if (event->events & ~(uint32_t)EPOLLOUT) {
         found = Py_XNewRef(PyDict_GetItemWithError(readers, key));
         if (found != NULL)
-            result = serve_readable(now, found, event->data.fd);
+            result = PyCallable_Check(found) ? call_reader(found) : serve_readable(now, found, event->data.fd);
         else if (PyErr_Occurred())
             result = -1;
         Py_XDECREF(found);

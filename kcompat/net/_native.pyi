@@ -2,7 +2,7 @@ import select
 
 from kcompat.net._python import Sends
 from kcompat.net.hub import Hub
-from kcompat.net.poller import Watched
+from kcompat.net.poller import Reader, Watched
 
 NAMES: tuple[str, ...]
 """Names of the attributes of hubs, limits, handlers and connections that the native code uses."""
@@ -10,7 +10,7 @@ NAMES: tuple[str, ...]
 def serve(
     hub: Hub,
     epoll: select.epoll,
-    readers: dict[int, Watched],
+    readers: dict[int, Reader],
     writers: dict[int, Watched],
     sends: Sends,
     /,

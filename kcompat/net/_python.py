@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
     from kcompat.net.answers import Piece
     from kcompat.net.hub import Hub
-    from kcompat.net.poller import Watched
+    from kcompat.net.poller import Reader, Watched
 
     Sends: TypeAlias = list[tuple[Callable[[list[Piece]], object], list[Piece]]]
-    Serve: TypeAlias = Callable[[Hub, select.epoll, dict[int, Watched], dict[int, Watched], Sends], int]
+    Serve: TypeAlias = Callable[[Hub, select.epoll, dict[int, Reader], dict[int, Watched], Sends], int]
 
 
 def serve(
     hub: Hub,  # noqa: ARG001 - whose scratch buffer and limits the native one uses
     epoll: select.epoll,
-    readers: dict[int, Watched],
+    readers: dict[int, Reader],
     writers: dict[int, Watched],
     sends: Sends,
 ) -> int:
@@ -35,8 +35,8 @@ def serve(
     try:
         for fd, events in ready:
             # looked up one by one: an earlier connection may have removed a later one
-            if events & ~writable and (connection := readers.get(fd)) is not None:
-                connection.on_readable()
+            if events & ~writable and (reader := readers.get(fd)) is not None:
+                (reader if callable(reader) else reader.on_readable)()
             if events & ~readable and (connection := writers.get(fd)) is not None:
                 connection.on_writable()
             if len(sends) >= SENDS_AT_ONCE:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kcompat.net._python import Sends, Serve
     from kcompat.net.answers import Piece
     from kcompat.net.hub import Hub
-    from kcompat.net.poller import Watched
+    from kcompat.net.poller import Reader, Watched
 
 READABLE: Final = select.EPOLLIN
 WRITABLE: Final = select.EPOLLOUT
@@ -48,7 +48,7 @@ class EpollPoller:
         self._hub = hub
         self._serve = serve
         self._epoll = select.epoll()
-        self._readers: dict[int, Watched] = {}
+        self._readers: dict[int, Reader] = {}
         self._writers: dict[int, Watched] = {}
         self._sends: Sends = []
         self._is_serving = False
@@ -59,8 +59,8 @@ class EpollPoller:
             self._hub.loop.remove_reader(self._epoll.fileno())
             self._epoll.close()
 
-    def add_reader(self, fd: int, connection: Watched) -> None:
-        self._readers[fd] = connection
+    def add_reader(self, fd: int, reader: Reader) -> None:
+        self._readers[fd] = reader
         self._watch(fd, fd in self._writers)
 
     def add_writer(self, fd: int, connection: Watched) -> None:

@@ -12,6 +12,9 @@ STEP: Final = 64 * KIB
 READ_AHEAD: Final = 64 * KIB
 """Most bytes that are received behind a whole frame that must wait."""
 
+_TLS_HANDSHAKE: Final = 0x1603
+"""First two bytes of a TLS client: a handshake record of version 3.x."""
+
 unpack_length = Struct(">i").unpack_from
 
 
@@ -23,6 +26,13 @@ def whole_size(data: bytearray | memoryview, start: int, end: int, max_frame: in
         return PREFIX
     length: int = unpack_length(data, start)[0]
     return PREFIX + length if 0 < length <= max_frame else PREFIX
+
+
+def length_problem(length: int) -> str:
+    """Return what the announced length of a frame shows, if it is not allowed."""
+    if length >> 16 == _TLS_HANDSHAKE:
+        return "the client speaks TLS, and this listener does not"
+    return f"a frame of {length} bytes"
 
 
 class BufferPool:

@@ -28,6 +28,8 @@ class Limits:
     header_deadline_s: float = 30.0
     """Longest time from the accept, or from the first byte of a later frame, until its length prefix is
     there."""
+    handshake_deadline_s: float = 10.0
+    """Longest time from the accept until the TLS handshake is done."""
     body_deadline_s: float = 60.0
     """Longest time from the length prefix until the frame is there, in addition to its size divided by
     `body_rate`."""
@@ -70,7 +72,13 @@ class Limits:
     @property
     def sweep_period_s(self) -> float:
         """Seconds between two checks of all deadlines: short enough for the shortest of them."""
-        shortest = min(self.max_idle_s, self.header_deadline_s, self.body_deadline_s, self.write_deadline_s)
+        shortest = min(
+            self.max_idle_s,
+            self.header_deadline_s,
+            self.handshake_deadline_s,
+            self.body_deadline_s,
+            self.write_deadline_s,
+        )
         return min(2.0, max(0.01, shortest / 4))
 
 

@@ -12,6 +12,7 @@ from kcompat.errors import StartError
 if TYPE_CHECKING:
     from kcompat.net.answers import FrameHandler
     from kcompat.net.hub import Hub
+    from kcompat.security.tls_server import TlsServer
 
 
 class ListenerError(StartError):
@@ -52,6 +53,7 @@ class Bind(Protocol):
         backlog: int = 50,
         buffers: tuple[int, int] = (-1, -1),
         protected: bool = False,
+        tls: TlsServer | None = None,
     ) -> Listener:
         """Bind to an address. `localhost` stands for its IPv4 and IPv6 addresses, an empty host for every
         address, and port 0 for a free port. Raises `ListenerError`.
@@ -59,5 +61,5 @@ class Bind(Protocol):
         `backlog` is the number of peers that may wait to be accepted. `buffers` are the sizes in bytes of the
         receive and the send buffer of a connection; -1 leaves one to the system. `protected` marks the
         inter-broker listener: at `max.connections` it closes the longest idle connection of another listener
-        to accept one of its own.
+        to accept one of its own. With `tls` all connections are encrypted.
         """

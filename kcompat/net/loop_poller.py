@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from kcompat.net.answers import Piece
     from kcompat.net.hub import Hub
-    from kcompat.net.poller import Watched
+    from kcompat.net.poller import Reader, Watched
 
 READ_SIZE: Final = 256 * KIB
 """Bytes of a file read at a time; bytes that the socket does not take are read again."""
@@ -27,8 +27,8 @@ class LoopPoller:
     def __init__(self, hub: Hub) -> None:
         self._loop = hub.loop
 
-    def add_reader(self, fd: int, connection: Watched) -> None:
-        self._loop.add_reader(fd, connection.on_readable)
+    def add_reader(self, fd: int, reader: Reader) -> None:
+        self._loop.add_reader(fd, reader if callable(reader) else reader.on_readable)
 
     def add_writer(self, fd: int, connection: Watched) -> None:
         self._loop.add_writer(fd, connection.on_writable)

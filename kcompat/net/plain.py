@@ -9,11 +9,10 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, Final
 
-from kcompat.net.sockets import hang_up
-from kcompat.net.stream import Stream
+from kcompat.net.socket_stream import SocketStream
 
 if TYPE_CHECKING:
-    from kcompat.net.answers import FrameHandler, Piece
+    from kcompat.net.answers import FrameHandler
     from kcompat.net.hub import Hub
     from kcompat.net.out_queue import Buffer
     from kcompat.net.poller import Poller
@@ -22,10 +21,10 @@ MSG_MORE: Final = getattr(socket, "MSG_MORE", 0)
 """Flag that tells Linux that more will be sent at once; 0 on systems that have no such flag."""
 
 
-class PlainConnection(Stream):
-    """A connected, non-blocking socket of one peer."""
+class PlainConnection(SocketStream):
+    """A connected, non-blocking socket of one peer, which carries frames as they are."""
 
-    __slots__ = ("_poller", "_socket")
+    __slots__ = ()
 
     def __init__(
         self,
@@ -37,17 +36,14 @@ class PlainConnection(Stream):
         peer: tuple[str, int],
         local_address: tuple[str, int],
     ) -> None:
-        """Make the conversation of a socket; `peer` and `local_address` are a host and a port each."""
-        super().__init__(hub, handler, listener_name, peer, local_address)
-        self._poller = poller
-        self._socket = sock
+        super().__init__(hub, poller, sock, handler, listener_name, peer, local_address)
         poller.add_reader(sock.fileno(), self)
 
     def on_readable(self) -> None:
         """Receive the available bytes; called by the poller."""
         room = self.room()
         if room is None:
-            self._poller.remove_reader(self._socket.fileno())
+            self.stop_reading()
             return
         try:
             received = self._socket.recv_into(room)
@@ -62,21 +58,6 @@ class PlainConnection(Stream):
 
     def resume_reading(self) -> None:
         self._poller.add_reader(self._socket.fileno(), self)
-
-    def hang_up(self) -> None:
-        fileno = self._socket.fileno()
-        self._poller.remove_reader(fileno)
-        self._poller.remove_writer(fileno)
-        hang_up(self._socket)
-
-    def transmit_soon(self, pieces: list[Piece]) -> None:
-        self._poller.send_soon(self.transmit, pieces)
-
-    def watch_writable(self) -> None:
-        self._poller.add_writer(self._socket.fileno(), self)
-
-    def unwatch_writable(self) -> None:
-        self._poller.remove_writer(self._socket.fileno())
 
     def send(self, data: Buffer) -> int:
         return self._socket.send(data)

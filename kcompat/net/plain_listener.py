@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kcompat.net.hub import Hub
     from kcompat.net.listener import Listener
     from kcompat.net.poller import Poller
+    from kcompat.security.tls_server import TlsServer
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +53,7 @@ def bind(
     backlog: int = 50,
     buffers: tuple[int, int] = (-1, -1),
     protected: bool = False,
+    tls: TlsServer | None = None,
     make_poller: Callable[[Hub], Poller] = system_poller,
 ) -> Listener:
     """Open a listening TCP socket, or one at each address of `localhost` (see `listener.Bind`).
@@ -60,7 +62,13 @@ def bind(
     """
     if host == LOCALHOST:
         bind_at = partial(
-            bind, name, backlog=backlog, buffers=buffers, protected=protected, make_poller=make_poller
+            bind,
+            name,
+            backlog=backlog,
+            buffers=buffers,
+            protected=protected,
+            tls=tls,
+            make_poller=make_poller,
         )
         return bind_localhost(port, bind_at)
     try:
@@ -69,20 +77,28 @@ def bind(
         taken = error.errno == errno.EADDRINUSE
         reason = "the port is already in use" if taken else error.strerror or error
         raise ListenerError(f"Cannot listen on {host or '*'}:{port} ({name}): {reason}.") from error
-    return PlainListener(name, sock, make_poller, protected=protected)
+    return PlainListener(name, sock, make_poller, protected=protected, tls=tls)
 
 
 class PlainListener:
     """A `Listener` on a bound and listening socket."""
 
     def __init__(
-        self, name: str, sock: socket.socket, make_poller: Callable[[Hub], Poller], *, protected: bool
+        self,
+        name: str,
+        sock: socket.socket,
+        make_poller: Callable[[Hub], Poller],
+        *,
+        protected: bool,
+        tls: TlsServer | None,
     ) -> None:
         self.name = name
         self.host, self.port = _address(sock.getsockname())
         self._is_protected = protected
         self._socket = sock
         self._make_poller = make_poller
+        self._tls = tls
+        self._make_connection = _transport(tls)
         self._hub: Hub | None = None
         self._local: dict[tuple[str, int], tuple[str, int]] = {}
         self._retry: asyncio.TimerHandle | None = None
@@ -134,11 +150,22 @@ class PlainListener:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             local = _address(sock.getsockname())
+            if self._tls is not None:
+                sock = self._tls.wrap(sock)
         except OSError:  # gone between accept and here
             sock.close()
             return
         local = self._local.setdefault(local, local)  # one tuple for all that came to the same address
-        PlainConnection(hub, hub.share(self._make_poller), sock, handler, self.name, peer, local)
+        self._make_connection(hub, hub.share(self._make_poller), sock, handler, self.name, peer, local)
+
+
+def _transport(tls: TlsServer | None) -> Callable[..., object]:
+    """Return the class of a listener's connections."""
+    if tls is None:
+        return PlainConnection
+    from kcompat.net.tls import TlsConnection  # late: it imports OpenSSL
+
+    return partial(TlsConnection, server=tls)
 
 
 def _address(name: tuple[str, int] | tuple[str, int, int, int]) -> tuple[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,11 +21,16 @@ class Watched(Protocol):
         """Send: the socket takes bytes again, or the peer has hung up."""
 
 
+Reader: TypeAlias = "Watched | Callable[[], object]"
+"""A connection, whose `on_readable` is called and whose frames a poller may also receive itself; or the
+function to call where the received bytes are not the frames."""
+
+
 class Poller(Protocol):
     """A poller of all connections of a loop: calls them when their sockets are ready."""
 
-    def add_reader(self, fd: int, connection: Watched) -> None:
-        """Call `on_readable` as long as `fd` has something to read, or is hung up."""
+    def add_reader(self, fd: int, reader: Reader) -> None:
+        """Call `reader` as long as `fd` has something to read, or is hung up."""
 
     def add_writer(self, fd: int, connection: Watched) -> None:
         """Call `on_writable` as long as `fd` takes bytes, or is hung up."""

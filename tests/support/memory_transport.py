@@ -224,6 +224,7 @@ class MemoryNetwork:
         backlog: int = 50,
         buffers: tuple[int, int] = (-1, -1),
         protected: bool = False,
+        tls: object = None,
     ) -> MemoryListener:
         """Open a listener (`Bind`), which is reached by the host that it was bound with."""
         address = (host, port or next(self._ports))

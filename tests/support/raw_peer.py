@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kcompat.net.hub import Hub
     from kcompat.net.limits import Limits
     from kcompat.net.poller import Poller
+    from kcompat.security.tls_server import TlsServer
 
     MakePoller: TypeAlias = Callable[[Hub], Poller]
     Script: TypeAlias = Callable[[Connection, memoryview], Answer]
@@ -111,10 +112,15 @@ class ScriptedHandler:
 
 @asynccontextmanager
 async def serving(
-    handler: ScriptedHandler, limits: Limits | None = None, make_poller: MakePoller = make_poller
+    handler: ScriptedHandler,
+    limits: Limits | None = None,
+    make_poller: MakePoller = make_poller,
+    *,
+    tls: TlsServer | None = None,
 ) -> AsyncIterator[Server]:
-    """A server of `handler` on a free port of the loopback."""
-    listener = bind("PLAINTEXT", "127.0.0.1", 0, backlog=1000, make_poller=make_poller)
+    """A server of `handler` on a free port of the loopback, encrypted with `tls`."""
+    name = "PLAINTEXT" if tls is None else "SSL"
+    listener = bind(name, "127.0.0.1", 0, backlog=1000, tls=tls, make_poller=make_poller)
     server = Server([listener], handler, limits)
     server.start()
     try:
@@ -161,7 +167,7 @@ class RawPeer:
     async def close(self) -> None:
         """Close the connection."""
         self.writer.close()
-        with suppress(ConnectionError):
+        with suppress(OSError):  # reset, or what TLS makes of answers that were not read
             await self.writer.wait_closed()
 
 

@@ -15,6 +15,7 @@ from kcompat.net.limits import Limits
 from kcompat.net.sizes import KIB
 from kcompat.promise import Promise
 from support.raw_peer import RawPeer, ScriptedHandler, framed, peer_of, serving
+from support.tls_authority import Authority
 
 pytestmark = pytest.mark.usefixtures("either_poll")
 
@@ -88,14 +89,25 @@ async def talk(chosen: random.Random, peer: RawPeer, count: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_answers_match_requests_in_order(seed):
+    await talk_of_three(seed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_answers_match_requests_in_order_through_tls(seed):
+    authority = Authority()
+    await talk_of_three(seed, tls=authority.server(), ssl=authority.client_context())
+
+
+async def talk_of_three(seed: int, tls=None, **options) -> None:
+    """Three peers with random frames at once; `options` go to `asyncio.open_connection`."""
     chosen = random.Random(seed)
     limits = Limits(max_pipelined=5, receive_memory=chosen.choice([256, 16 * KIB]) * KIB)
     with tempfile.TemporaryFile() as file:
         file.truncate(2_000_000)
         handler = ScriptedHandler(RandomBroker(chosen, file))
         async with AsyncExitStack() as stack:
-            server = await stack.enter_async_context(serving(handler, limits))
-            peers = [await stack.enter_async_context(peer_of(server)) for _ in range(3)]
+            server = await stack.enter_async_context(serving(handler, limits, tls=tls))
+            peers = [await stack.enter_async_context(peer_of(server, **options)) for _ in range(3)]
             await asyncio.gather(*(talk(chosen, peer, 60) for peer in peers))
             await handler.until_frames(180)
             assert server.hub.memory.used == 0
