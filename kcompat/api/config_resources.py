@@ -169,7 +169,11 @@ def _judge_broker(
         return refusal
     stored = services.cluster.metadata.image.configs("brokers", resource.name or DEFAULT_ENTITY)
     return change_broker(
-        config, {} if replace else stored, resource.alterations, cluster_default=not resource.name
+        config,
+        {} if replace else stored,
+        resource.alterations,
+        cluster_default=not resource.name,
+        check=services.server.config_feed.check,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from kcompat.config import checks
 from kcompat.config.attributes import BrokerKeys
@@ -23,10 +23,12 @@ from kcompat.config.table import (
 from kcompat.config.unenforced import refusal_of, refuse_unenforced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from os import PathLike
 
     from kcompat.config.types import Value
+
+    Guard: TypeAlias = "Callable[[BrokerConfig, Collection[str]], object]"
 
 logger = logging.getLogger(__name__)
 
@@ -223,11 +225,23 @@ class ConfigFeed:
     `current` is replaced as a whole when dynamic configs change, so callers read it at each use.
     """
 
-    __slots__ = ("_listeners", "current")
+    __slots__ = ("_guards", "_listeners", "current")
 
     def __init__(self, config: BrokerConfig) -> None:
         self.current = config
         self._listeners: list[Callable[[BrokerConfig], object]] = []
+        self._guards: list[Guard] = []
+
+    def guard(self, check: Guard) -> None:
+        """Have `check(config, altered)` raise ConfigError for a configuration that a part of the broker could
+        not follow, before it is stored; `altered` has the keys that a request sets or deletes.
+        """
+        self._guards.append(check)
+
+    def check(self, config: BrokerConfig, altered: Collection[str]) -> None:
+        """Raise ConfigError if a part of the broker could not follow this configuration (see `guard`)."""
+        for check in self._guards:
+            check(config, altered)
 
     def subscribe(self, listener: Callable[[BrokerConfig], object]) -> None:
         """Call `listener(config)` each time `current` has been replaced."""

@@ -25,7 +25,7 @@ from kcompat.topics import name_problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from kcompat.config.broker import BrokerConfig
+    from kcompat.config.broker import BrokerConfig, Guard
     from kcompat.config.keys import ConfigKey
 
 
@@ -125,10 +125,11 @@ def change_broker(
     alterations: Sequence[Alteration],
     *,
     cluster_default: bool,
+    check: Guard | None = None,
 ) -> Change:
     """Return the new dynamic values of this broker, or with `cluster_default` of all brokers, or a refusal.
 
-    `current` as for `change_topic`.
+    `current` as for `change_topic`; `check` asks the parts of the broker (see `ConfigFeed.check`).
     """
     refusal = check_form(alterations)
     if refusal is not None:
@@ -143,8 +144,12 @@ def change_broker(
     except ConfigError as error:
         return Change(ErrorCode.INVALID_CONFIG, str(error))
     try:
-        _check_broker_values(config, configs, cluster_default=cluster_default)
-        refuse_unenforced({name: text for name, text in configs.items() if current.get(name) != text})
+        changed = _check_broker_values(config, configs, cluster_default=cluster_default)
+        altered = {name: text for name, text in configs.items() if current.get(name) != text}
+        refuse_unenforced(altered)
+        _refuse_secrets(altered)
+        if check is not None:
+            check(changed, {alteration.name for alteration in alterations})
     except RequirementError as error:
         return Change(ErrorCode.INVALID_REQUEST, f"requirement failed: {error}")
     except ConfigError as error:
@@ -209,8 +214,11 @@ def _broker_list_refusal(operation: ConfigOperation, name: str) -> str:
     return f"Config value {operation.name.lower()} is not allowed for config key: {name}"
 
 
-def _check_broker_values(config: BrokerConfig, configs: Mapping[str, str], *, cluster_default: bool) -> None:
+def _check_broker_values(
+    config: BrokerConfig, configs: Mapping[str, str], *, cluster_default: bool
+) -> BrokerConfig:
     """Check new dynamic values: scopes, then each value, then all together (`DynamicBrokerConfig.validate`).
+    Return the configuration that has them.
 
     Raises:
         ConfigError: the first broken rule.
@@ -240,6 +248,16 @@ def _check_broker_values(config: BrokerConfig, configs: Mapping[str, str], *, cl
         raise ConfigError(
             "Listeners cannot be changed while this broker runs; change its properties and start it again"
         )
+    return changed
+
+
+def _refuse_secrets(names: Iterable[str]) -> None:
+    for name in names:
+        key = broker_key(name)
+        if key is not None and key.type is ConfigType.PASSWORD:
+            raise ConfigError(
+                f"{name} is a secret, and no secret is stored: set it in the broker's properties"
+            )
 
 
 _READ_AT_THE_START = frozenset(

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-SUPPORTED_PROTOCOLS = ("PLAINTEXT", "SASL_PLAINTEXT")
-"""The security protocols of listeners that kcompat supports."""
 MAX_PORT = 65535
 
 _HOST = r"[0-9a-zA-Z\-%._:]"
@@ -37,6 +35,11 @@ class Endpoint(Struct, frozen=True):
     def uses_sasl(self) -> bool:
         """Whether clients log in by SASL."""
         return self.protocol.startswith("SASL_")
+
+    @property
+    def uses_tls(self) -> bool:
+        """Whether connections are encrypted."""
+        return self.protocol.endswith("SSL")
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -156,19 +159,6 @@ def _check_ports(endpoints: Sequence[Endpoint], text: str) -> None:
         if endpoint.port > 0 and (family, endpoint.port) in seen:
             raise ConfigError(f"Each listener must have a different port, listeners: {text}")
         seen.add((family, endpoint.port))
-
-
-def check_supported(endpoints: Sequence[Endpoint]) -> None:
-    """Raise ConfigError for a listener with an unsupported protocol; it must not be opened without that
-    protocol.
-    """
-    for endpoint in endpoints:
-        if endpoint.protocol not in SUPPORTED_PROTOCOLS:
-            supported = " and ".join(SUPPORTED_PROTOCOLS)
-            raise ConfigError(
-                f"Listener {endpoint.name} asks for {endpoint.protocol}, and kcompat has {supported} "
-                "listeners only: take it out of listeners, or put one of these in its place"
-            )
 
 
 def check_advertised(advertised: Sequence[Endpoint], listeners: Sequence[Endpoint]) -> None:

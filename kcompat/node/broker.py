@@ -35,6 +35,7 @@ from kcompat.node.listeners import (
 from kcompat.node.logins import check_listeners
 from kcompat.node.parts import Parts
 from kcompat.node.storage_parts import StorageParts
+from kcompat.node.tls import TlsListeners
 from kcompat.protocol.uuids import random_uuid, uuid_to_text
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class BrokerNode:
 
     async def _start(self) -> None:
         config, environment, began = self._config, self._environment, self._lifetime.began
+        tls = TlsListeners(config)
         insist_on_free_ports(environment.bind, config)  # before any directory is created
         store = environment.open_store(config, environment.clock)
         began(store.close)
@@ -117,18 +119,20 @@ class BrokerNode:
         if store.is_own:
             await adopt(session, storage.logs, cluster_id, feed.current, environment.random)
 
-        listeners = keep_open(environment.bind, config, self._lifetime)
+        listeners = keep_open(environment.bind, config, tls.servers, self._lifetime)
         parts = self.parts = Parts(
             storage, session, self._authorizer, self._lifetime, keeps_metadata=store.is_own
         )
         self.server = server_of(parts, listeners)
+        feed.subscribe(tls.renew)
+        feed.guard(tls.check)
         told, self.served = await advertise(config, listeners, environment.host_name, is_alone=store.is_own)
         await parts.load_acls()
         await parts.cluster.join(told)
         parts.coordinators.start()
         began(storage.cleaner.stop, storage.cleaner.stop)
         storage.cleaner.start()
-        housekeeping = Housekeeping(environment.clock, chores_of(parts))
+        housekeeping = Housekeeping(environment.clock, [*chores_of(parts), *tls.chores(feed)])
         began(housekeeping.stop, housekeeping.stop)
         housekeeping.start()
         self.server.start()

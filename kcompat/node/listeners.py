@@ -14,7 +14,7 @@ from kcompat.net.limits import Limits
 from kcompat.net.server import Server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kcompat.config.broker import BrokerConfig
     from kcompat.config.listeners import Endpoint
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kcompat.node.environment import HostName
     from kcompat.node.lifetime import Lifetime
     from kcompat.node.parts import Parts
+    from kcompat.security.tls_server import TlsServer
 
 logger = logging.getLogger(__name__)
 
@@ -36,8 +37,10 @@ class ServedListener(Struct, frozen=True):
     """Advertised host and port; None if each client is told the address that it connected to."""
 
 
-def open_listeners(bind: Bind, config: BrokerConfig) -> Iterator[Listener]:
-    """Bind to the addresses of `listeners`, and yield the listeners one by one. Raises ListenerError."""
+def open_listeners(bind: Bind, config: BrokerConfig, tls: Mapping[str, TlsServer]) -> Iterator[Listener]:
+    """Bind to the addresses of `listeners`, and yield the listeners one by one; those named in `tls` are
+    encrypted. Raises ListenerError.
+    """
     for endpoint in config.listeners:
         yield bind(
             endpoint.name,
@@ -46,13 +49,16 @@ def open_listeners(bind: Bind, config: BrokerConfig) -> Iterator[Listener]:
             backlog=config.listen_backlog,
             buffers=config.socket_buffers,
             protected=endpoint.name == config.inter_broker_listener and len(config.listeners) > 1,
+            tls=tls.get(endpoint.name),
         )
 
 
-def keep_open(bind: Bind, config: BrokerConfig, lifetime: Lifetime) -> list[Listener]:
+def keep_open(
+    bind: Bind, config: BrokerConfig, tls: Mapping[str, TlsServer], lifetime: Lifetime
+) -> list[Listener]:
     """Return the open listeners; each is closed at the end of the broker. Raises ListenerError."""
     listeners: list[Listener] = []
-    for listener in open_listeners(bind, config):
+    for listener in open_listeners(bind, config, tls):
         listeners.append(listener)
         lifetime.began(listener.close, listener.close)
     return listeners
@@ -60,7 +66,7 @@ def keep_open(bind: Bind, config: BrokerConfig, lifetime: Lifetime) -> list[List
 
 def insist_on_free_ports(bind: Bind, config: BrokerConfig) -> None:
     """Check that every listener can be bound, by binding and closing it. Raises ListenerError."""
-    for listener in open_listeners(bind, config):
+    for listener in open_listeners(bind, config, {}):
         listener.close()
 
 

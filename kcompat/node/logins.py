@@ -8,7 +8,6 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from kcompat.config.listeners import check_supported
 from kcompat.config.table import mechanism_key
 from kcompat.errors import ConfigError
 from kcompat.security.credentials import SCRAM_MECHANISMS
@@ -156,7 +155,6 @@ def check_listeners(config: BrokerConfig) -> None:
     Raises:
         ConfigError: it cannot, with what to set.
     """
-    check_supported(config.listeners)
     for endpoint in config.listeners:
         if endpoint.uses_sasl:
             prepare_logins(config, endpoint.name)

@@ -11,6 +11,7 @@ from kcompat.protocol.messages.headers import RequestHeader
 from support.eventually import limit_s
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
     from types import TracebackType
     from typing import Self
 
@@ -38,7 +39,7 @@ def response_in(frame: bytes | bytearray, request_type: type[Message], version: 
 class RawClient:
     """One connection. ConnectionError when the broker closes it, TimeoutError when it is silent.
 
-    `source` is the address of this machine that it comes from; None for any.
+    `source` is the address of this machine that it comes from; None for any. With `tls` it is encrypted.
     """
 
     def __init__(
@@ -47,10 +48,13 @@ class RawClient:
         timeout_s: float = 10.0,
         source: str | None = None,
         client_id: str = "raw",
+        tls: SSLContext | None = None,
     ) -> None:
         bound = None if source is None else (source, 0)
         self._socket = socket.create_connection(address, timeout=limit_s(timeout_s), source_address=bound)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls is not None:
+            self._socket = tls.wrap_socket(self._socket, server_hostname=address[0])
         self._correlation_id = 0
         self._client_id = client_id
 

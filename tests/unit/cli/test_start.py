@@ -166,8 +166,8 @@ def test_a_command_line_that_is_not_understood(
         (["--processes", "--brokers", "2", "--override", "advertised.listeners=PLAINTEXT://h:1"],
          "several brokers that are alike take one listener, and advertise what it is bound to"),
         (["--memory", "--override", "listeners=SSL://:0"],
-         "Listener SSL asks for SSL, and kcompat has PLAINTEXT listeners only: take it out of listeners, "
-         "or put one that is PLAINTEXT in its place"),
+         "Listener SSL: A listener with TLS needs a key store: set ssl.keystore.location, or "
+         "ssl.keystore.key and ssl.keystore.certificate.chain"),
     ],
 )  # fmt: skip
 def test_what_the_broker_cannot_do_is_one_sentence(

@@ -5,7 +5,7 @@ import pytest
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.errors import ConfigError
 from kcompat.config.keys import ConfigKey, Effect
-from kcompat.config.listeners import Endpoint, check_supported
+from kcompat.config.listeners import Endpoint
 from kcompat.config.table import BROKER_KEYS
 from kcompat.config.types import ConfigType
 
@@ -209,11 +209,9 @@ def test_a_configuration_that_cannot_be_says_so_in_a_sentence(static: dict[str, 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("ssl.keystore.location", "/x"), ("ssl.truststore.certificates", "pem"),
-        ("ssl.client.auth", "required"), ("ssl.enabled.protocols", "TLSv1.2"),
-        ("ssl.engine.factory.class", "a.B"), ("ssl.protocol", "TLSv1.2"),
-        ("listener.name.internal.ssl.keystore.location", "/x"), ("sasl.login.class", "a.B"),
-        ("listener.name.internal.ssl.client.auth", "required"), ("sasl.kerberos.service.name", "x"),
+        ("ssl.engine.factory.class", "a.B"), ("ssl.provider", "BC"), ("ssl.keymanager.algorithm", "PKIX"),
+        ("listener.name.internal.ssl.engine.factory.class", "a.B"), ("sasl.login.class", "a.B"),
+        ("sasl.kerberos.service.name", "x"),
         ("sasl.mechanism.inter.broker.protocol", "PLAIN"), ("sasl.mechanism.controller.protocol", "PLAIN"),
         ("sasl.oauthbearer.scope", "x"), ("sasl.oauthbearer.jwt.validator.class", "a.B"),
         ("principal.builder.class", "a.B"),
@@ -231,7 +229,7 @@ def test_a_setting_that_nothing_enforces_is_refused(name: str, text: str) -> Non
     assert str(caught.value).startswith((f"{name}={text} is not supported: ", f"{name} is not supported: "))
 
 
-@pytest.mark.parametrize("name", ["ssl.keystore.key", "ssl.keystore.password", "delegation.token.secret.key"])
+@pytest.mark.parametrize("name", ["delegation.token.master.key", "delegation.token.secret.key"])
 def test_a_secret_that_is_refused_is_not_repeated(name: str) -> None:
     with pytest.raises(ConfigError) as caught:
         BrokerConfig({name: "opensesame"})
@@ -272,11 +270,12 @@ def test_settings_that_containers_carry_do_not_matter() -> None:
 
 def test_what_a_kafka_stored_that_nothing_enforces_is_told() -> None:
     config = BrokerConfig().with_stored(
-        {"listener.name.a.ssl.keystore.location": "/x"}, {"log.retention.ms": "5"}
+        {"listener.name.a.ssl.engine.factory.class": "a.B"}, {"log.retention.ms": "5"}
     )
     assert config.integer("log.retention.ms") == 5
     assert config.unenforced == [
-        "listener.name.a.ssl.keystore.location=/x is not supported: no listener speaks TLS yet"
+        "listener.name.a.ssl.engine.factory.class=a.B is not supported: "
+        "there is no Java virtual machine to load classes into"
     ]
 
 
@@ -290,17 +289,6 @@ def test_no_connections_per_address_is_allowed_with_exceptions() -> None:
         {"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "10.0.0.1:5 , ::1: ٦,"}
     )
     assert config.ip_overrides == {"10.0.0.1": 5, "::1": 6}
-
-
-def test_unsupported_protocols_are_refused() -> None:
-    check_supported(BrokerConfig().listeners)
-    check_supported(BrokerConfig({"listeners": "SASL_PLAINTEXT://:1"}).listeners)
-    with pytest.raises(
-        ConfigError,
-        match=r"^Listener SSL asks for SSL, and kcompat has PLAINTEXT and SASL_PLAINTEXT listeners only: "
-        r"take it out of listeners, or put one of these in its place$",
-    ):
-        check_supported(BrokerConfig({"listeners": "SSL://:1"}).listeners)
 
 
 def test_what_deserves_a_word_in_the_log() -> None:

@@ -206,10 +206,12 @@ NOT_FOR_ALL = "Cannot update these configs at default cluster level, broker id m
          "Listeners cannot be changed while this broker runs; change its properties and start it again"),
         ([("advertised.listeners", SET, "PLAINTEXT://a:1")], False,
          "Listeners cannot be changed while this broker runs; change its properties and start it again"),
-        ([("listener.name.out.ssl.keystore.location", SET, "/x")], False,
-         "listener.name.out.ssl.keystore.location=/x is not supported: no listener speaks TLS yet"),
+        ([("listener.name.out.ssl.engine.factory.class", SET, "a.B")], False,
+         "listener.name.out.ssl.engine.factory.class=a.B is not supported: "
+         "there is no Java virtual machine to load classes into"),
         ([("listener.name.out.ssl.keystore.password", SET, "secret")], False,
-         "listener.name.out.ssl.keystore.password is not supported: no listener speaks TLS yet"),
+         "listener.name.out.ssl.keystore.password is a secret, and no secret is stored: "
+         "set it in the broker's properties"),
         ([("listener.name.out.plain.sasl.jaas.config", SET, "secret")], False,
          "listener.name.out.plain.sasl.jaas.config cannot be changed while this broker runs; change its "
          "properties and start it again"),

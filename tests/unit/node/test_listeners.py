@@ -61,7 +61,7 @@ def test_as_many_may_wait_to_be_accepted_as_is_set(settings: Mapping[str, str], 
         bound.append(backlog)
         return Bound(name, port)
 
-    list(open_listeners(bind, BrokerConfig(settings)))
+    list(open_listeners(bind, BrokerConfig(settings), {}))
     assert bound == [backlog]
 
 
