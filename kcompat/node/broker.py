@@ -34,6 +34,7 @@ from kcompat.node.listeners import (
 )
 from kcompat.node.logins import check_listeners
 from kcompat.node.parts import Parts
+from kcompat.node.peer_security import insist_on_peer_security
 from kcompat.node.storage_parts import StorageParts
 from kcompat.node.tls import TlsListeners
 from kcompat.protocol.uuids import random_uuid, uuid_to_text
@@ -62,6 +63,8 @@ class BrokerNode:
         ConfigError, LogDirectoryError.
         """
         check_listeners(config)
+        if config.string("zookeeper.connect"):
+            insist_on_peer_security(config)
         insist_on_one_node(config.given)
         insist_on_one(config.log_dirs, environment.files)
         self._environment = environment

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.node.peer_security import peer_security
 from kcompat.peer.failure_detector import FailureDetector
 from kcompat.peer.peers import Peers
 from kcompat.peer.reachability import Reachability
@@ -38,9 +39,9 @@ class Peering:
         self._clock = environment.clock
         self._broker_id = config.current.broker_id
         self._broker_epoch = broker_epoch
-        self.peers = Peers(
-            self._broker_id, config, cluster, (environment.connect, environment.clock, environment.random)
-        )
+        security = peer_security(config.current, environment.clock.now_ms)
+        ports = (environment.connect, environment.clock, environment.random)
+        self.peers = Peers(self._broker_id, config, cluster, ports, lambda: security)
         self.fetching = FetcherManager(
             self._broker_id,
             broker_epoch,

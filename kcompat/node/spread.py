@@ -12,6 +12,7 @@ from kcompat.config.kraft import QUORUM_KEYS
 from kcompat.config.listeners import THIS_MACHINE, is_wildcard
 from kcompat.log.files import FILES
 from kcompat.node.layout import insist_on_several, member_directory
+from kcompat.node.peer_security import insist_on_peer_security
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,7 @@ def spread(
         raise ConfigError(
             "several brokers that are alike take one listener, and advertise what it is bound to"
         )
+    insist_on_peer_security(config)
     insist_on_several(config.log_dirs, brokers, FILES)
     if not config.string("zookeeper.connect"):
         config = fit_to_size(config, brokers)

@@ -42,6 +42,19 @@ RENEWAL: Final = (0.85, 0.95)
 """Parts of a session between which the client logs in again, at random (`SaslClientAuthenticator`)."""
 
 
+class PeerSecurity(Struct, frozen=True):
+    """The security of connections to other brokers, by their common listener."""
+
+    tls: SSLContext | None = None
+    """Context of a TLS client; None if the listener does not speak TLS."""
+    mechanism: ClientMechanism | None = None
+    """SASL mechanism to log in by; None if the listener asks for no login."""
+
+
+OPEN: Final = PeerSecurity()
+"""Security of a listener with neither TLS nor SASL."""
+
+
 class PeerSettings(Struct, frozen=True):
     """The settings of connections to other brokers."""
 
@@ -56,10 +69,7 @@ class PeerSettings(Struct, frozen=True):
     """Bytes of the largest response accepted."""
     receive_buffer: int = -1
     """Socket receive buffer in bytes; -1 leaves it to the system."""
-    tls: SSLContext | None = None
-    """Context of a TLS client; None if the listener of the brokers does not speak TLS."""
-    mechanism: ClientMechanism | None = None
-    """SASL mechanism to log in by; None if the listener of the brokers asks for no login."""
+    security: PeerSecurity = OPEN
 
 
 class PeerClient:
@@ -172,7 +182,7 @@ class PeerClient:
         timeout_ms = backoff_ms(
             self._failed_setups, settings.setup_timeout_ms, settings.setup_timeout_max_ms, self._random
         )
-        self._exchange = Exchange(self, self._client_id, settings.release, settings.mechanism)
+        self._exchange = Exchange(self, self._client_id, settings.release, settings.security.mechanism)
         # ApiVersions and the login have as much time again: the system of a stopped process still accepts
         # connections.
         self._setup_ms = timeout_ms
@@ -183,7 +193,7 @@ class PeerClient:
             timeout_ms=timeout_ms,
             max_frame=settings.max_frame,
             receive_buffer=settings.receive_buffer,
-            tls=settings.tls,
+            tls=settings.security.tls,
         )
 
     def _log_in_again(self) -> None:

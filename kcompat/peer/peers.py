@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from kcompat.net.sizes import MIB
-from kcompat.peer.client import PeerClient, PeerSettings
+from kcompat.peer.client import OPEN, PeerClient, PeerSecurity, PeerSettings
 from kcompat.peer.releases import release
 
 if TYPE_CHECKING:
@@ -44,12 +44,15 @@ class Peers:
         config: ConfigFeed,
         cluster: ImageSource,
         ports: tuple[Connect, Clock, Random],
+        security: Callable[[], PeerSecurity] = lambda: OPEN,
     ) -> None:
+        """Make no client yet. `security` is called at each attempt to connect."""
         self.broker_id = broker_id
         """Id of this broker."""
         self._config = config
         self._cluster = cluster
         self._ports = ports
+        self._security = security
         self._clients: dict[tuple[int, str], PeerClient] = {}
         self._is_closed = False
         cluster.subscribe(self._image_changed)
@@ -104,7 +107,7 @@ class Peers:
         return broker.endpoints.get(self._config.current.inter_broker_listener)
 
     def _settings(self) -> PeerSettings:
-        return settings_of(self._config.current)
+        return settings_of(self._config.current, self._security())
 
     def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
         if old.brokers is new.brokers:
@@ -118,7 +121,7 @@ class Peers:
                 client.disconnect()
 
 
-def settings_of(config: BrokerConfig) -> PeerSettings:
+def settings_of(config: BrokerConfig, security: PeerSecurity = OPEN) -> PeerSettings:
     """Return the settings of connections to other brokers."""
     buffer = config.integer("replica.socket.receive.buffer.bytes")
     return PeerSettings(
@@ -129,4 +132,5 @@ def settings_of(config: BrokerConfig) -> PeerSettings:
         max_frame=ANSWER_OVERHEAD
         + max(config.socket_request_max_bytes, config.integer("replica.fetch.response.max.bytes")),
         receive_buffer=buffer if "replica.socket.receive.buffer.bytes" in config.given else -1,
+        security=security,
     )

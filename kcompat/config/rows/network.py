@@ -29,12 +29,9 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("listeners", STRING, "PLAINTEXT://:9092",
               "Addresses to listen on, as NAME://host:port. An empty host means every interface; port 0 "
               "means any free port.", HIGH, scope=PER_BROKER),
-    *refused(
-        "brokers speak PLAINTEXT to each other",
-        ConfigKey("security.inter.broker.protocol", STRING, "PLAINTEXT",
-                  "Security protocol among brokers; names their listener when `inter.broker.listener.name` "
-                  "is unset.", validator=OneOf(("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL",))),
-    ),
+    ConfigKey("security.inter.broker.protocol", STRING, "PLAINTEXT",
+              "Security protocol among brokers; names their listener when `inter.broker.listener.name` "
+              "is unset.", validator=OneOf(("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL",))),
     ConfigKey("connections.max.idle.ms", LONG, "600000",
               "Connections without traffic for this long are closed."),
     ConfigKey("max.connections", INT, "2147483647", "Connections open at one time.", validator=Range(0),

@@ -38,6 +38,9 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("sasl.jaas.config", PASSWORD, None,
               "JAAS login of one mechanism of one listener, as "
               "`listener.name.<listener>.<mechanism>.sasl.jaas.config`.", scope=PER_BROKER),
+    ConfigKey("sasl.mechanism.inter.broker.protocol", STRING, "GSSAPI",
+              "SASL mechanism by which brokers log in to each other. GSSAPI is not supported.",
+              scope=PER_BROKER),
     ConfigKey("sasl.server.max.receive.size", INT, "524288",
               "Largest frame in bytes that is accepted before a client has logged in by SASL."),
     *refused(
@@ -82,7 +85,7 @@ ROWS: tuple[ConfigKey, ...] = (
                   "Share of a ticket's life after which it is renewed.", scope=PER_BROKER),
     ),
     *refused(
-        "brokers do not log in to each other yet",
+        "brokers fetch no tokens for logins of their own",
         ConfigKey("sasl.login.connect.timeout.ms", INT, None, "Connection timeout to the identity provider.",
                   LOW),
         ConfigKey("sasl.login.read.timeout.ms", INT, None, "Read timeout from the identity provider.", LOW),
@@ -97,8 +100,6 @@ ROWS: tuple[ConfigKey, ...] = (
         ConfigKey("sasl.login.retry.backoff.max.ms", LONG, "10000", "Longest pause between login attempts.",
                   LOW),
         ConfigKey("sasl.login.retry.backoff.ms", LONG, "100", "First pause between login attempts.", LOW),
-        ConfigKey("sasl.mechanism.inter.broker.protocol", STRING, "GSSAPI", "SASL mechanism among brokers.",
-                  scope=PER_BROKER),
         ConfigKey("sasl.oauthbearer.token.endpoint.url", STRING, None, "Where tokens are issued."),
     ),
     ConfigKey("ssl.allow.dn.changes", BOOLEAN, "false",

@@ -6,27 +6,23 @@ result is kept: brokers log in to one another with the same salt all the time.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
 import hmac
 import re
-import secrets
+from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Final
 
+from kcompat.security.credentials import MAX_ITERATIONS, MIN_ITERATIONS
 from kcompat.security.sasl.mechanism import SaslError
+from kcompat.security.scram_keys import credential_of, random_text, salted_password
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
-ITERATIONS: Final = range(4096, 16385)
-"""Rounds that a server may ask for: Kafka's bounds of what it stores."""
+    from kcompat.security.credentials import ScramMechanism
+
 LONGEST_SALT: Final = 1024
 
-_FIRST_REPLY: Final = re.compile(
-    rb"(?:m=[^,]*,)?r=([\x21-\x2b\x2d-\x7e]+),s=([A-Za-z0-9/+=]+),i=([0-9]{1,9})(?:,.*)?"
-)
+_FIRST_REPLY: Final = re.compile(rb"r=([\x21-\x2b\x2d-\x7e]+),s=([A-Za-z0-9/+=]+),i=([0-9]{1,9})(?:,.*)?")
 _FINAL_REPLY: Final = re.compile(rb"v=([A-Za-z0-9/+=]+)(?:,.*)?")
 
 
@@ -35,71 +31,72 @@ class ScramClient:
 
     def __init__(
         self,
-        name: str,
+        mechanism: ScramMechanism,
         user: str,
         password: str,
-        nonce: Callable[[], str] = lambda: secrets.token_urlsafe(18),
+        make_nonce: Callable[[], str] = random_text,
     ) -> None:
-        """Prepare logins by the mechanism `name`, one of `HASHES`."""
-        self.name = name
-        self._user = user.replace("=", "=3D").replace(",", "=2C")
-        self._password = password.encode()
-        self._nonce = nonce
+        self.name = mechanism.name
+        self.mechanism = mechanism
+        self.user = user.replace("=", "=3D").replace(",", "=2C")
+        self.make_nonce = make_nonce
+        self._password = password
         self._last_salted: tuple[bytes, int, bytes] | None = None
 
-    def begin(self) -> _ScramNegotiation:
-        return _ScramNegotiation(self._user, self._nonce(), HASHES[self.name], self._salted)
+    def begin(self) -> ScramClientNegotiation:
+        return ScramClientNegotiation(self)
 
-    def _salted(self, salt: bytes, iterations: int) -> bytes:
+    def salted(self, salt: bytes, iterations: int) -> bytes:
+        """Return the salted password."""
         if self._last_salted is None or self._last_salted[:2] != (salt, iterations):
-            result = hashlib.pbkdf2_hmac(HASHES[self.name], self._password, salt, iterations)
+            result = salted_password(self.mechanism, self._password, salt, iterations)
             self._last_salted = salt, iterations, result
         return self._last_salted[2]
 
 
-class _ScramNegotiation:
-    def __init__(self, user: str, nonce: str, digest: str, salted: Callable[[bytes, int], bytes]) -> None:
+class ScramClientNegotiation:
+    """The client's side of one login, a `ClientNegotiation`."""
+
+    def __init__(self, client: ScramClient) -> None:
+        nonce = client.make_nonce()
+        self._client = client
         self._nonce = nonce.encode()
-        self._first_bare = f"n={user},r={nonce}".encode()
-        self._digest = digest
-        self._salted = salted
+        self._bare = f"n={client.user},r={nonce}".encode()
         self._expected: bytes | None = None  # the server's signature, once the client has given its proof
 
     def first(self) -> bytes:
-        return b"n,," + self._first_bare
+        return b"n,," + self._bare
 
     def respond(self, token: bytes) -> bytes | None:
         if self._expected is None:
             return self._prove(token)
         match = _FINAL_REPLY.fullmatch(token)
-        if match is None or not hmac.compare_digest(_unbase64(match[1]), self._expected):
+        if match is None or not hmac.compare_digest(_decoded(match[1]), self._expected):
             raise SaslError("the server does not prove that it knows the password")
         return None
 
     def _prove(self, token: bytes) -> bytes:
         match = _FIRST_REPLY.fullmatch(token)
-        if match is None or token.startswith(b"m="):
+        if match is None:
             raise SaslError("the server's first message is malformed")
-        nonce, salt, iterations = match[1], _unbase64(match[2]), int(match[3])
+        nonce, salt, iterations = match[1], _decoded(match[2]), int(match[3])
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
             raise SaslError("the server's nonce does not extend the client's")
-        if iterations not in ITERATIONS or len(salt) > LONGEST_SALT:
+        if not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS or len(salt) > LONGEST_SALT:
             raise SaslError(f"the server asks for {iterations} rounds or a salt of {len(salt)} bytes")
-        salted = self._salted(salt, iterations)
-        client_key = self._hmac(salted, b"Client Key")
-        without_proof = b"c=biws,r=" + nonce
-        signed = b",".join((self._first_bare, token, without_proof))
-        signature = self._hmac(hashlib.new(self._digest, client_key).digest(), signed)
-        proof = bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
-        self._expected = self._hmac(self._hmac(salted, b"Server Key"), signed)
-        return without_proof + b",p=" + base64.b64encode(proof)
-
-    def _hmac(self, key: bytes, message: bytes) -> bytes:
-        return hmac.digest(key, message, self._digest)
+        mechanism, salted = self._client.mechanism, self._client.salted(salt, iterations)
+        keys = credential_of(mechanism, salt, salted, iterations)
+        unproven = b"c=biws,r=" + nonce
+        exchanged = b",".join((self._bare, token, unproven))
+        client_key = hmac.digest(salted, b"Client Key", mechanism.hash)
+        signature = hmac.digest(keys.stored_key, exchanged, mechanism.hash)
+        proof = bytes(one ^ other for one, other in zip(client_key, signature, strict=True))
+        self._expected = hmac.digest(keys.server_key, exchanged, mechanism.hash)
+        return unproven + b",p=" + b64encode(proof)
 
 
-def _unbase64(text: bytes) -> bytes:
+def _decoded(text: bytes) -> bytes:
     try:
-        return base64.b64decode(text, validate=True)
-    except binascii.Error:
+        return b64decode(text, validate=True)
+    except ValueError:
         raise SaslError("the server sends what is not base64") from None

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from kcompat.net.answers import CLOSE
+from kcompat.peer.client import PeerSecurity
 from kcompat.peer.errors import PeerFault
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
@@ -24,7 +25,7 @@ from support.outcomes import outcome_of
 if TYPE_CHECKING:
     from support.scripted_broker import Asked
 
-PLAIN = msgspec.structs.replace(SETTINGS, mechanism=PlainClient("broker", "secret"))
+PLAIN = msgspec.structs.replace(SETTINGS, security=PeerSecurity(mechanism=PlainClient("broker", "secret")))
 TOKEN = b"\0broker\0secret"
 
 
@@ -132,7 +133,8 @@ def test_a_peer_that_never_ends_the_login_is_given_up() -> None:
         assert await scene.beat() is PeerFault.NOT_LOGGED_IN
         assert len(scene.broker.asked) < 20
 
-    play(scene, answer, settings=msgspec.structs.replace(SETTINGS, mechanism=Endless()))
+    endless = PeerSecurity(mechanism=Endless())
+    play(scene, answer, settings=msgspec.structs.replace(SETTINGS, security=endless))
 
 
 def test_a_login_that_is_not_answered_ends_with_the_setup_timeout() -> None:

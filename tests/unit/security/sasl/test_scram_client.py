@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kcompat.security.credentials import SCRAM_SHA_256, SCRAM_SHA_512
 from kcompat.security.sasl.mechanism import SaslError
 from kcompat.security.sasl.scram_client import ScramClient
 
@@ -12,7 +13,7 @@ SERVER_FIRST = b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0S
 
 
 def client(user: str = "user", password: str = "pencil") -> ScramClient:
-    return ScramClient("SCRAM-SHA-256", user, password, lambda: NONCE)
+    return ScramClient(SCRAM_SHA_256, user, password, lambda: NONCE)
 
 
 def test_the_exchange_of_rfc_7677() -> None:
@@ -64,5 +65,5 @@ def test_user_names_are_escaped() -> None:
 
 
 def test_each_login_has_a_nonce_of_its_own() -> None:
-    scram = ScramClient("SCRAM-SHA-512", "user", "pencil")
+    scram = ScramClient(SCRAM_SHA_512, "user", "pencil")
     assert scram.begin().first() != scram.begin().first()
