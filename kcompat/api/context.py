@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.config_entities import Entity
     from kcompat.cluster.control_requests import BrokerPort
     from kcompat.cluster.decoy_key import DecoyKey
+    from kcompat.cluster.delegation_tokens import DelegationTokens
     from kcompat.cluster.image import ImageHolder
     from kcompat.cluster.quorum import MetadataQuorum
     from kcompat.cluster.scram_users import ScramUsers
@@ -139,6 +140,7 @@ class Cluster(Struct):
     configs: ConfigChanges
     scram_users: ScramUsers
     decoy_key: DecoyKey
+    tokens: DelegationTokens
     features: Features
     quorum: MetadataQuorum
     """The metadata store as DescribeQuorum describes it."""

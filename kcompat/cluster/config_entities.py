@@ -30,6 +30,14 @@ Entity = tuple[str, str]
 """Kind and name of an entity: ("topics", "t"), ("brokers", "<default>"), ("users", "alice/clients/c")."""
 
 
+def sanitized(name: str) -> str:
+    """Return a name as Kafka writes it in paths (`Sanitizer.sanitize`); `.` and `..` are encoded too, because
+    ZooKeeper refuses them.
+    """
+    safe = quote(name, safe="").replace("~", "%7E")
+    return safe.replace(".", "%2E") if set(safe) == {"."} else safe
+
+
 def sanitized_entity(*parts: tuple[str, str | None]) -> Entity:
     """Return the entity of a user, a client id or an address, or of a client id within a user.
 
@@ -51,7 +59,7 @@ def parts_of(entity: Entity) -> tuple[tuple[str, str | None], ...]:
 
 def entity_path(kind: str, name: str) -> str:
     """Return the path of an entity below `/config`; a group id, which may be any text, is sanitized."""
-    return f"{kind}/{_sanitized(name) if kind == GROUPS else name}"
+    return f"{kind}/{sanitized(name) if kind == GROUPS else name}"
 
 
 def entity_of(path: str) -> Entity:
@@ -61,12 +69,4 @@ def entity_of(path: str) -> Entity:
 
 
 def _part(name: str | None) -> str:
-    return DEFAULT_ENTITY if name is None else _sanitized(name)
-
-
-def _sanitized(name: str) -> str:
-    """Return a name as Kafka writes it in paths (`Sanitizer.sanitize`); `.` and `..` are encoded too, because
-    ZooKeeper refuses them.
-    """
-    safe = quote(name, safe="").replace("~", "%7E")
-    return safe.replace(".", "%2E") if set(safe) == {"."} else safe
+    return DEFAULT_ENTITY if name is None else sanitized(name)

@@ -41,7 +41,14 @@ if TYPE_CHECKING:
     Found = tuple[bytes, Collection[str]]
     """Data and child names of a ZooKeeper node."""
 
-NOTIFICATIONS = ("/config/changes/", "/isr_change_notification/", "/log_dir_event_notification/")
+NOTIFICATIONS = (
+    "/config/changes/",
+    "/delegation_token/token_changes/",
+    "/isr_change_notification/",
+    "/kafka-acl-changes/",
+    "/kafka-acl-extended-changes/",
+    "/log_dir_event_notification/",
+)
 """Parents of notifications. A starting broker has no use for them, and their numbers would be ahead of those
 that ZooKeeper gives.
 """

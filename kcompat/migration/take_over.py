@@ -23,6 +23,7 @@ TAKEN = frozenset(
         "cluster",
         "config",
         "controller_epoch",
+        "delegation_token",
         "isr_change_notification",
         "kafka-acl",
         "kafka-acl-extended",

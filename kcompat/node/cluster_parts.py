@@ -9,6 +9,7 @@ from kcompat.api.context import Cluster
 from kcompat.api.first_metadata_update import FirstMetadataUpdate
 from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.decoy_key import DecoyKey
+from kcompat.cluster.delegation_tokens import DelegationTokens
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.features import FinalizedFeatures
 from kcompat.cluster.missed_deletions import MissedDeletions
@@ -80,6 +81,7 @@ class ClusterParts:
             configs=self._configs,
             scram_users=ScramUsers(storage.metadata),
             decoy_key=self._decoy_key,
+            tokens=self.tokens,
             features=self.features,
             quorum=self._quorum,
             keeps_metadata=keeps_metadata,
@@ -90,12 +92,26 @@ class ClusterParts:
         session, began = self._session, lifetime.began
         self._quorum = MetadataQuorum(session)
         began(self._quorum.stop, self._quorum.stop)
-        self._decoy_key = DecoyKey(session, environment.random)
+        self._build_secrets(environment, lifetime)
         self.features = FinalizedFeatures(session)
         began(self.features.stop, self.features.stop)
         self._configs = EntityConfigs(session, self._storage.metadata)
         self._config_watch = ConfigWatch(session, self._configs, environment.clock.now_ms)
         began(self._config_watch.stop, self._config_watch.abandon)
+
+    def _build_secrets(self, environment: Environment, lifetime: Lifetime) -> None:
+        """Build the parts by which clients log in with credentials that are stored or derived."""
+        session, config = self._session, self._config.current
+        self._decoy_key = decoy_key = DecoyKey(session, environment.random)
+        keys = (config.get(f"delegation.token.{name}.key") for name in ("secret", "master"))
+        self.tokens = DelegationTokens(
+            session,
+            next((key for key in keys if isinstance(key, str) and key), None),
+            lambda: decoy_key.value,
+            environment.clock.now_ms,
+            environment.random,
+        )
+        lifetime.began(self.tokens.stop, self.tokens.abandon)
 
     def _build_registration(self, environment: Environment, lifetime: Lifetime) -> Registration:
         config = self._config.current
@@ -165,6 +181,7 @@ class ClusterParts:
         await self._config_watch.start()
         if offers_scram(self._config.current):
             await self._decoy_key.read()
+        await self.tokens.start()
         await self.registration.start(registration, self._config.current.inter_broker_listener)
         self._storage.metadata.begin_with(registration.info(self.broker_id))
         await self.controller_election.start()

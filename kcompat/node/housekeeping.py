@@ -56,6 +56,11 @@ def chores_of(parts: Parts) -> list[Chore]:
             config.producer_id_expiration_check_interval_ms,
             lambda: logs.expire_producers(now_ms(), parts.config.current.producer_id_expiration_ms),
         ),
+        Chore(
+            "delegation tokens",
+            config.integer("delegation.token.expiry.check.interval.ms"),
+            partial(_remove_expired_tokens, parts),
+        ),
         Chore("flush", config.log_flush_scheduler_interval_ms, lambda: logs.flush_due(now_ms())),
     ]
 
@@ -93,6 +98,12 @@ def _enforce_retention(parts: Parts) -> None:
         return 0 if partition is None else partition.high_watermark
 
     parts.storage.logs.enforce_retention(parts.environment.clock.now_ms(), high_watermark)
+
+
+def _remove_expired_tokens(parts: Parts) -> None:
+    """Remove delegation tokens that have expired, if the controller is here: one broker is enough."""
+    if parts.cluster.controller_election.is_here:
+        parts.cluster.tokens.remove_expired()
 
 
 def _checkpoint_high_watermarks(parts: Parts) -> None:

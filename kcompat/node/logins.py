@@ -66,18 +66,11 @@ def _scram(mechanism: ScramMechanism) -> Prepare:
 
         def make(services: Services, _lifetime: Lifetime) -> Scram:
             cluster = services.cluster
-            return Scram(mechanism, cluster.scram_users, _NoTokens(), lambda: cluster.decoy_key.value)
+            return Scram(mechanism, cluster.scram_users, cluster.tokens, lambda: cluster.decoy_key.value)
 
         return make
 
     return prepare
-
-
-class _NoTokens:
-    """Delegation tokens of a broker that has none."""
-
-    def find(self, _mechanism: ScramMechanism, _token_id: str) -> None:
-        """Return None for every token."""
 
 
 MECHANISMS: Final[Mapping[str, Prepare]] = MappingProxyType(

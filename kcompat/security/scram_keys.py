@@ -41,6 +41,11 @@ def credential_of_password(
     return credential_of(mechanism, salt, salted_password(mechanism, password, salt, iterations), iterations)
 
 
+def token_hmac(secret_key: str, token_id: str) -> bytes:
+    """Return the secret of a delegation token (KIP-48), whose base64 text is the password of a login."""
+    return hmac.digest(secret_key.encode(), token_id.encode(), "sha512")
+
+
 def decoy_salt(key: bytes, mechanism: ScramMechanism, name: str) -> bytes:
     """Return the salt of an unknown user or token. Equal for equal arguments, and like a salt made by Kafka.
 

@@ -234,7 +234,7 @@ def test_scram_needs_no_setting_but_its_name(jaas: dict[str, str]) -> None:
     check_listeners(config)
     assert offers_scram(config)
     made = prepare_logins(config, "SASL_PLAINTEXT")
-    services = services_of(scram_users=None, decoy_key=None)
+    services = services_of(scram_users=None, decoy_key=None, tokens=None)
     assert [make(services, Lifetime()).name for make in made.values()] == ["SCRAM-SHA-256", "SCRAM-SHA-512"]
 
 
