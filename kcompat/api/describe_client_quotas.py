@@ -49,7 +49,6 @@ def handle(context: RequestContext, request: DescribeClientQuotasRequest) -> Des
     if fault is not None:
         return _refused(*fault)
     return DescribeClientQuotasResponse(
-        error_message=None,
         entries=[
             _Entry([_Part(*part) for part in entity], [_Value(*quota) for quota in quotas.items()])
             for entity, quotas in context.services.server.quotas.limits.items()

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from differential.play import Play
 
-QUOTAS, SCRAM = ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.ALTER_USER_SCRAM_CREDENTIALS
+QUOTAS, ALTER_QUOTAS = ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.ALTER_CLIENT_QUOTAS
+SCRAM = ApiKey.ALTER_USER_SCRAM_CREDENTIALS
 EXACT, DEFAULT, SPECIFIED = 0, 1, 2
 
 # SASL
@@ -102,15 +103,107 @@ def describe_client_quotas_by_filters_that_make_no_sense(play: Play, version: in
         play.call(QUOTAS, version, components=filters)
 
 
-@scenario(ApiKey.ALTER_CLIENT_QUOTAS)
+Entity = tuple[tuple[str, str | None], ...]
+
+
+def changes(entity: Entity, **quotas: float | None) -> dict[str, object]:
+    """One entry of AlterClientQuotas; None removes a quota."""
+    return {
+        "entity": [{"entity_type": kind, "entity_name": name} for kind, name in entity],
+        "ops": [
+            {"key": key, "value": value or 0.0, "remove": value is None} for key, value in quotas.items()
+        ],
+    }
+
+
+def alter_quotas(play: Play, version: int, *entries: dict[str, object], validate_only: bool = False) -> None:
+    play.call(ALTER_QUOTAS, version, entries=list(entries), validate_only=validate_only)
+
+
+def describe_quotas(play: Play, entity: Entity, **expected: float) -> None:
+    """Wait until exactly these quotas of an entity are shown, and record how they are shown."""
+    asked: dict[str, Any] = {
+        "components": [component(kind, DEFAULT if name is None else EXACT, name) for kind, name in entity],
+        "strict": True,
+    }
+
+    def are_shown() -> bool:
+        entries = play.do(QUOTAS, 1, **asked).entries
+        return {quota.key: quota.value for entry in entries for quota in entry.values} == expected
+
+    play.until(are_shown, f"the quotas of {entity}")
+    play.call(QUOTAS, 1, **asked)
+
+
+@scenario(ALTER_QUOTAS)
 def alter_client_quotas(play: Play, version: int) -> None:
-    play.call(ApiKey.ALTER_CLIENT_QUOTAS, version, entries=[])
-    entity = [{"entity_type": "user", "entity_name": None}, {"entity_type": "client-id", "entity_name": "a"}]
-    change = {"key": "producer_byte_rate", "value": 1000.0, "remove": False}
-    entries = [{"entity": entity, "ops": [change]}]
-    play.call(ApiKey.ALTER_CLIENT_QUOTAS, version, entries=entries, validate_only=True)
-    wrong = [{"entity": entity, "ops": [{**change, "key": "no_such_rate"}]}]
-    play.call(ApiKey.ALTER_CLIENT_QUOTAS, version, entries=wrong, validate_only=True)
+    play.call(ALTER_QUOTAS, version, entries=[])
+    entity = (("user", None), ("client-id", "a"))
+    alter_quotas(play, version, changes(entity, producer_byte_rate=1000.0), validate_only=True)
+    alter_quotas(play, version, changes(entity, no_such_rate=1000.0), validate_only=True)
+
+
+@scenario(ALTER_QUOTAS)
+def alter_client_quotas_for_good(play: Play, version: int) -> None:
+    user, client = (f"{play.prefix}-{name}" for name in ("user", "client"))
+    entities: list[Entity] = [
+        (("user", user),),
+        (("user", user), ("client-id", client)),
+        (("user", user), ("client-id", None)),
+        (("user", None), ("client-id", client)),
+        (("client-id", client),),
+        (("user", "a b/c%"),),
+        (("user", "<default>"),),
+    ]
+    for entity in entities:
+        alter_quotas(play, version, changes(entity, producer_byte_rate=1e9))
+        describe_quotas(play, entity, producer_byte_rate=1e9)
+        alter_quotas(play, version, changes(entity, producer_byte_rate=2.0**40, request_percentage=99.5))
+        describe_quotas(play, entity, producer_byte_rate=2.0**40, request_percentage=99.5)
+        alter_quotas(play, version, changes(entity, producer_byte_rate=None, no_such_rate=None))
+        describe_quotas(play, entity, request_percentage=99.5)
+        alter_quotas(play, version, changes(entity, request_percentage=None, consumer_byte_rate=None))
+        describe_quotas(play, entity)
+    for address in ("10.1.2.3", "fe80::1", None):
+        alter_quotas(play, version, changes((("ip", address),), connection_creation_rate=1e6))
+        describe_quotas(play, (("ip", address),), connection_creation_rate=1e6)
+        alter_quotas(play, version, changes((("ip", address),), connection_creation_rate=None))
+
+
+@scenario(ALTER_QUOTAS)
+def alter_client_quotas_to_what_is_no_quota(play: Play, version: int) -> None:
+    entity = (("user", f"{play.prefix}-user"),)
+    for key in ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate"):
+        for value in (0.0, -1.0, 1.5, 1e19, 0.9999999):
+            alter_quotas(play, version, changes(entity, **{key: value}))
+    for key in ("connection_creation_rate", "SCRAM-SHA-256", ""):
+        alter_quotas(play, version, changes(entity, **{key: 1.0}))
+    allowed = {"request_percentage": 0.9999999, "controller_mutation_rate": 0.9999999}
+    describe_quotas(play, entity, **allowed)
+    alter_quotas(play, version, changes(entity, producer_byte_rate=5.0, no_such_rate=1.0))
+    describe_quotas(play, entity, **allowed)
+    for value in (0.0, 2.0**31, 1.5):
+        alter_quotas(play, version, changes((("ip", "10.1.2.3"),), connection_creation_rate=value))
+    alter_quotas(play, version, changes((("ip", "10.1.2.3"),), producer_byte_rate=1.0))
+    describe_quotas(play, (("ip", "10.1.2.3"),))
+
+
+@scenario(ALTER_QUOTAS)
+def alter_client_quotas_of_what_is_no_entity(play: Play, version: int) -> None:
+    wrong: list[Entity] = [
+        (),
+        (("group", "g"),),
+        (("", "x"),),
+        (("user", ""),),
+        (("client-id", ""),),
+        (("ip", ""),),
+        (("ip", "no address"),),
+        (("ip", "10.1.2.3"), ("user", "alice")),
+        (("ip", "10.1.2.3"), ("client-id", "a")),
+    ]
+    for entity in wrong:
+        alter_quotas(play, version, changes(entity, producer_byte_rate=1e9))
+        alter_quotas(play, version, changes(entity))
 
 
 # SCRAM

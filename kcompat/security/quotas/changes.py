@@ -83,7 +83,7 @@ def fault_of_quota(entity: QuotaEntity, key: str, value: float) -> str | None:
     largest, name = _LARGEST[key]
     if value > float(largest):
         return f"Proposed value for {key} is too large for {name}."
-    if value % 1.0 > 1e-6:
+    if value % 1.0 > 1e-6 or value < 1:
         return f"{key} cannot be a fractional value."
     return None
 

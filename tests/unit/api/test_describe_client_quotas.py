@@ -67,7 +67,7 @@ def test_a_filter_matches_entities_by_type_and_name(
 ) -> None:
     request = DescribeClientQuotasRequest(components, strict)
     answer = ask(describe_client_quotas, version, request, services())
-    assert (answer.error_code, answer.error_message) == (0, None)
+    assert (answer.error_code, answer.error_message) == (0, "")
     assert [
         (
             tuple((part.entity_type, part.entity_name) for part in entry.entity),

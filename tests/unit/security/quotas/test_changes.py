@@ -53,6 +53,7 @@ def test_other_names_are_refused(names: dict[str, str | None], fault: str) -> No
         ("producer_byte_rate", 0.0, "Quota producer_byte_rate must be greater than 0"),
         ("consumer_byte_rate", -1.0, "Quota consumer_byte_rate must be greater than 0"),
         ("consumer_byte_rate", 1.5, "consumer_byte_rate cannot be a fractional value."),
+        ("consumer_byte_rate", 1e-9, "consumer_byte_rate cannot be a fractional value."),
         ("consumer_byte_rate", 1e300, "Proposed value for consumer_byte_rate is too large for a LONG."),
         ("request_percentage", 0.5, None),
         ("request_percentage", float("nan"), "Quota request_percentage must be greater than 0"),
