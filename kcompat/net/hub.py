@@ -9,6 +9,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from kcompat.faults import contained
+from kcompat.net.connection_rates import NO_ADDRESS_LIMITS, ConnectionRates
 from kcompat.net.frame_buffer import STEP, BufferPool, FrameBuffer, whole_size
 from kcompat.net.gate import STARVED
 from kcompat.net.limits import Limits, ReceiveMemory
@@ -17,7 +18,7 @@ from kcompat.net.sizes import GRAIN, KIB
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from kcompat.net.answers import Waiting
 
@@ -81,8 +82,11 @@ class Hub:
         loop: asyncio.AbstractEventLoop,
         limits: Limits | None = None,
         iteration: LoopIteration | None = None,
+        address_limits: Mapping[str | None, float] = NO_ADDRESS_LIMITS,
     ) -> None:
-        """Make a hub of the running loop. `iteration` is the loop's `LoopIteration` if one exists already."""
+        """Make a hub of the running loop. `iteration` is the loop's `LoopIteration` if one exists already.
+        `address_limits` are described in `connection_rates`.
+        """
         self.loop = loop
         self.iteration = iteration or LoopIteration(loop)
         self.limits = limits or Limits()
@@ -99,6 +103,8 @@ class Hub:
         self.closed: Counter[str] = Counter()
         """Connections closed, by reason."""
         self._per_host: dict[str, int] = {}
+        self._per_listener: dict[str, int] = {}
+        self._rates = ConnectionRates(address_limits)
         self._endings: dict[Member, list[Callable[[], object]]] = {}
         self._starved: deque[Member] = deque()
         self._feeding = False
@@ -153,11 +159,31 @@ class Hub:
         """Whether `max.connections` is reached."""
         return len(self.connections) >= self.limits.max_connections
 
+    def is_full_at(self, listener: str) -> bool:
+        """Return whether a listener has as many connections as it may have."""
+        return self._per_listener.get(listener, 0) >= self.limits.at(listener).max_connections
+
+    def admits_now(self, host: str) -> bool:
+        """Return whether `host` has not made too many connections lately; count one more if so."""
+        return self._rates.admits(host, self.limits, self._now_ms())
+
+    def pause_after_accept(self, listener: str, *, protected: bool) -> float:
+        """Count a connection that a listener has accepted; return for how many seconds it should pause.
+
+        `protected` marks the inter-broker listener.
+        """
+        return self._rates.accept(listener, self.limits, self._now_ms(), protected=protected) / 1000
+
+    def _now_ms(self) -> int:
+        return int(self.loop.time() * 1000)
+
     def add(self, connection: Member) -> None:
         """Register an accepted connection."""
         host = connection.peer_host
         self.connections[connection] = None
         self._per_host[host] = self._per_host.get(host, 0) + 1
+        listener = connection.listener_name
+        self._per_listener[listener] = self._per_listener.get(listener, 0) + 1
 
     def remove(self, connection: Member, reason: str) -> None:
         """Forget a closed connection, and run its `when_closed` callbacks."""
@@ -171,6 +197,7 @@ class Hub:
             self._per_host[host] = left
         else:
             del self._per_host[host]
+        self._per_listener[connection.listener_name] -= 1
         for callback in self._endings.pop(connection, ()):
             with contained("somebody who was to be told of the end of a connection"):
                 callback()

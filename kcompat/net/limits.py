@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kcompat.net.sizes import KIB, MIB
+from kcompat.security.quotas.rates import Window
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
+
+
+UNLIMITED: Final = 2**31 - 1
+"""Number of connections, or of new ones per second, that stands for no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerLimits:
+    """The limits of one listener, in addition to those of the broker."""
+
+    max_connections: int = UNLIMITED
+    """`listener.name.NAME.max.connections`: over it, the listener stops accepting until one of its
+    connections ends."""
+    max_rate: int = UNLIMITED
+    """`listener.name.NAME.max.connection.creation.rate`: over it, the listener accepts none for a while."""
+
+
+NO_LISTENER_LIMITS: Final = ListenerLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +38,19 @@ class Limits:
     """`socket.request.max.bytes`: the largest frame, without its length prefix."""
     max_idle_s: float = 600.0
     """`connections.max.idle.ms`: closed after this time without a byte received, unless an answer is due."""
-    max_connections: int = 2**31 - 1
+    max_connections: int = UNLIMITED
     """`max.connections`: over it, listeners stop accepting until a connection ends."""
     max_connections_per_ip: int = 1024
     """`max.connections.per.ip`: over it, a connection is accepted and closed."""
     per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
     """`max.connections.per.ip.overrides`, by numeric address."""
+    max_rate: int = UNLIMITED
+    """`max.connection.creation.rate`: connections per second that the broker accepts; over it, each listener
+    but the protected one accepts none for a while."""
+    by_listener: Mapping[str, ListenerLimits] = field(default_factory=dict)
+    """The limits of single listeners, by name."""
+    rate_window: Window = field(default_factory=Window)
+    """`quota.window.num` and `quota.window.size.seconds`: the window of all rates of connections."""
     header_deadline_s: float = 30.0
     """Longest time from the accept, or from the first byte of a later frame, until its length prefix is
     there."""
@@ -43,6 +69,10 @@ class Limits:
     """Number of waiting answers from which on no more frames of their connection are handed on."""
     receive_memory: int = 256 * MIB
     """Bytes of the buffers for frames that are not whole yet, over all connections."""
+
+    def at(self, listener: str) -> ListenerLimits:
+        """Return the limits of one listener."""
+        return self.by_listener.get(listener, NO_LISTENER_LIMITS)
 
     @property
     def receive_memory_per_ip(self) -> int:

@@ -119,14 +119,14 @@ class PlainListener:
         self._retry = None
         hub.loop.add_reader(self._socket.fileno(), self._accept, hub, handler)
 
-    def _pause(self, hub: Hub, handler: FrameHandler) -> None:
+    def _pause(self, hub: Hub, handler: FrameHandler, seconds: float) -> None:
         hub.loop.remove_reader(self._socket.fileno())
-        self._retry = hub.loop.call_later(RETRY_S, self._accept_on, hub, handler)
+        self._retry = hub.loop.call_later(seconds, self._accept_on, hub, handler)
 
     def _accept(self, hub: Hub, handler: FrameHandler) -> None:
         for _ in range(ACCEPT_BATCH):
-            if hub.is_full and not (self._is_protected and hub.close_longest_idle(self.name)):
-                self._pause(hub, handler)
+            if not self._has_room(hub):
+                self._pause(hub, handler, RETRY_S)
                 return
             try:
                 sock, peer = self._socket.accept()
@@ -134,17 +134,29 @@ class PlainListener:
                 return
             except OSError as error:
                 logger.error("Listener %s cannot accept: %s", self.name, explained(error))  # noqa: TRY400
-                self._pause(hub, handler)
+                self._pause(hub, handler, RETRY_S)
                 return
-            self._connect(hub, handler, sock, _address(peer))
+            if self._connect(hub, handler, sock, _address(peer)):
+                pause_s = hub.pause_after_accept(self.name, protected=self._is_protected)
+                if pause_s:
+                    self._pause(hub, handler, pause_s)
+                    return
 
-    def _connect(self, hub: Hub, handler: FrameHandler, sock: socket.socket, peer: tuple[str, int]) -> None:
+    def _has_room(self, hub: Hub) -> bool:
+        """Return whether one more connection may be accepted; the inter-broker listener makes room."""
+        if hub.is_full_at(self.name):
+            return False
+        return not hub.is_full or (self._is_protected and hub.close_longest_idle(self.name))
+
+    def _connect(self, hub: Hub, handler: FrameHandler, sock: socket.socket, peer: tuple[str, int]) -> bool:
+        """Begin a connection; return False if its address may not have one more."""
         host = peer[0]
-        if not hub.admits(host):
+        refusal = _refusal(hub, host)
+        if refusal is not None:
             sock.close()
-            hub.closed["too many connections of one address"] += 1
-            hub.complain(host, "connection closed: the address has too many")
-            return
+            hub.closed[refusal] += 1
+            hub.complain(host, f"connection closed: {refusal}")
+            return False
         try:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -154,9 +166,19 @@ class PlainListener:
                 sock = self._tls.wrap(sock)
         except OSError:  # gone between accept and here
             sock.close()
-            return
+            return True
         local = self._local.setdefault(local, local)  # one tuple for all that came to the same address
         self._make_connection(hub, hub.share(self._make_poller), sock, handler, self.name, peer, local)
+        return True
+
+
+def _refusal(hub: Hub, host: str) -> str | None:
+    """Return the reason why an address may not have one more connection now, or None."""
+    if not hub.admits(host):
+        return "too many connections of one address"
+    if not hub.admits_now(host):
+        return "too many new connections of one address"
+    return None
 
 
 def _transport(tls: TlsServer | None) -> Callable[..., object]:

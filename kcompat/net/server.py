@@ -6,6 +6,7 @@ import asyncio
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from kcompat.net.connection_rates import NO_ADDRESS_LIMITS
 from kcompat.net.hub import Hub
 
 if TYPE_CHECKING:
@@ -31,14 +32,16 @@ class Server:
         limits: Limits | None = None,
         iteration: LoopIteration | None = None,
         gates: Mapping[str, FrameHandler] = NO_GATES,
+        address_limits: Mapping[str | None, float] = NO_ADDRESS_LIMITS,
     ) -> None:
         """Make the server. `handler` serves every listener but those that have a handler of their own in
         `gates`, by name. `iteration` is the `LoopIteration` of the running loop, if one exists already.
+        `address_limits` are described in `connection_rates`.
         """
         self.listeners = list(listeners)
         self._handler = handler
         self._gates = gates
-        self.hub = Hub(asyncio.get_running_loop(), limits, iteration)
+        self.hub = Hub(asyncio.get_running_loop(), limits, iteration, address_limits)
 
     def start(self) -> None:
         """Start to accept connections on all listeners."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from kcompat.cluster.feature_levels import SUPPORTED
 from kcompat.cluster.znodes import BrokerRegistration
 from kcompat.config.listeners import THIS_MACHINE, is_loopback, is_wildcard
-from kcompat.net.limits import Limits
+from kcompat.net.limits import Limits, ListenerLimits
 from kcompat.net.server import Server
+from kcompat.security.quotas.rates import Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from kcompat.security.tls_server import TlsServer
 
 logger = logging.getLogger(__name__)
+
+_RATE: Final = "max.connection.creation.rate"
 
 
 class ServedListener(Struct, frozen=True):
@@ -118,7 +121,8 @@ def _told_of(config: BrokerConfig, listener: Endpoint) -> Endpoint:
 def server_of(parts: Parts, listeners: Sequence[Listener]) -> Server:
     """Return the server of a broker's listeners. Its limits follow the configuration."""
     config, iteration = parts.config, parts.environment.iteration
-    server = Server(listeners, parts.dispatcher, limits_of(config.current), iteration, parts.gates)
+    limits, address_limits = limits_of(config.current), parts.quotas.connection_rates
+    server = Server(listeners, parts.dispatcher, limits, iteration, parts.gates, address_limits)
     config.subscribe(lambda changed: setattr(server.hub, "limits", limits_of(changed)))
     return server
 
@@ -148,7 +152,24 @@ def limits_of(config: BrokerConfig) -> Limits:
         max_connections=config.max_connections,
         max_connections_per_ip=config.max_connections_per_ip,
         per_ip_overrides=config.ip_overrides,
+        max_rate=config.integer(_RATE),
+        by_listener={
+            endpoint.name: ListenerLimits(
+                _integer_at(config, endpoint.name, "max.connections"),
+                _integer_at(config, endpoint.name, _RATE),
+            )
+            for endpoint in config.listeners
+        },
+        rate_window=Window(
+            config.integer("quota.window.num"), config.integer("quota.window.size.seconds") * 1000
+        ),
     )
+
+
+def _integer_at(config: BrokerConfig, listener: str, name: str) -> int:
+    value = config.get_at(listener, name)
+    assert isinstance(value, int), name
+    return value
 
 
 def address_of(listener: Listener) -> str:

@@ -13,12 +13,13 @@ import pytest
 
 from kcompat.net.answers import Mode, Waiting
 from kcompat.net.hub import CAREFUL_READ, SCRATCH_SIZE, SHORT_READ
-from kcompat.net.limits import Limits
+from kcompat.net.limits import Limits, ListenerLimits
 from kcompat.net.listener import ListenerError
 from kcompat.net.plain_listener import bind
 from kcompat.net.server import Server
 from kcompat.net.sizes import KIB, MIB
 from kcompat.promise import Promise
+from kcompat.security.quotas.rates import Window
 from support.raw_peer import ScriptedHandler, framed, peer_of, serving, until
 
 pytestmark = pytest.mark.usefixtures("either_poll")
@@ -231,6 +232,59 @@ async def test_the_inter_broker_listener_makes_room_for_itself():
         assert await broker.frame() == b"let me in"
         assert await reader.read() == b""
     writer.close()
+    await server.stop(0)
+
+
+async def test_a_listener_at_its_own_limit_leaves_the_others_alone():
+    one, other = bind("ONE", "127.0.0.1", 0), bind("OTHER", "127.0.0.1", 0)
+    limits = Limits(by_listener={"ONE": ListenerLimits(max_connections=1)})
+    server = Server([one, other], ScriptedHandler(), limits)
+    server.start()
+    async with peer_of(server) as first:
+        first.ask(b"in")
+        assert await first.frame() == b"in"
+        waiting = await asyncio.open_connection("127.0.0.1", one.port)
+        waiting[1].write(framed(b"later"))
+        reader, writer = await asyncio.open_connection("127.0.0.1", other.port)
+        writer.write(framed(b"x"))
+        assert await asyncio.wait_for(reader.readexactly(5), 10) == framed(b"x")
+        assert len(server.hub.connections) == 2
+    assert await asyncio.wait_for(waiting[0].readexactly(9), 10) == framed(b"later")
+    waiting[1].close()
+    writer.close()
+    await server.stop(0)
+
+
+async def test_connections_above_the_rate_wait_to_be_accepted():
+    window = Window(2, 1000)
+    async with serving(ScriptedHandler(), Limits(max_rate=4, rate_window=window)) as server:
+        begun = asyncio.get_running_loop().time()
+        streams = [await asyncio.open_connection("127.0.0.1", server.listeners[0].port) for _ in range(8)]
+        for _, writer in streams:
+            writer.write(framed(b"x"))
+        for reader, _ in streams:
+            assert await asyncio.wait_for(reader.readexactly(5), 30) == framed(b"x")
+        assert asyncio.get_running_loop().time() - begun >= 0.5
+        for _, writer in streams:
+            writer.close()
+
+
+async def test_connections_above_the_rate_of_their_address_are_closed():
+    limits = Limits(rate_window=Window(2, 1000))
+    server = Server(
+        [bind("PLAINTEXT", "127.0.0.1", 0)], ScriptedHandler(), limits, address_limits={"127.0.0.1": 2}
+    )
+    server.start()
+    async with peer_of(server) as first, peer_of(server) as second:
+        for peer in (first, second):
+            peer.ask(b"in")
+            assert await peer.frame() == b"in"
+        async with peer_of(server) as third:
+            assert await third.rest() == b""
+        async with peer_of(server, local_addr=("127.0.0.2", 0)) as elsewhere:
+            elsewhere.ask(b"in")
+            assert await elsewhere.frame() == b"in"
+    assert server.hub.closed["too many new connections of one address"] == 1
     await server.stop(0)
 
 

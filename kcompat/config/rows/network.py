@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcompat.config.keys import ConfigKey, Importance, Scope, no_effect, refused
+from kcompat.config.keys import ConfigKey, Importance, Scope, no_effect
 from kcompat.config.types import ConfigType
 from kcompat.config.validators import OneOf, Range
 
@@ -77,11 +77,8 @@ ROWS: tuple[ConfigKey, ...] = (
               Range(0)),
     ConfigKey("connections.max.reauth.ms", LONG, "0",
               "Longest time between two logins of one SASL connection; 0 never asks again."),
-    *refused(
-        "the rate of new connections is not limited yet",
-        ConfigKey("max.connection.creation.rate", INT, "2147483647", "Connections accepted per second.",
-                  validator=Range(0), scope=CLUSTER),
-    ),
+    ConfigKey("max.connection.creation.rate", INT, "2147483647", "Connections accepted per second.",
+              validator=Range(0), scope=CLUSTER),
     *no_effect(
         "one event loop does the work; there are no thread pools to size",
         ConfigKey("background.threads", INT, "10", "Threads for housekeeping.", HIGH, Range(1),

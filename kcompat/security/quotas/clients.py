@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from msgspec import Struct
 
 from kcompat.security.quotas.limits import (
+    CONNECTION_CREATION_RATE,
     CONSUMER_BYTE_RATE,
     CONTROLLER_MUTATION_RATE,
     IP,
     PRODUCER_BYTE_RATE,
     REQUEST_PERCENTAGE,
     limit_of,
+    numeric_address,
 )
 from kcompat.security.quotas.rates import LONGEST_THROTTLE_MS, LimitedRate, TokenBucket, Window
 
@@ -61,6 +63,8 @@ class ClientQuotas:
         """Whether any user or client id has a limit."""
         self.limits: dict[QuotaEntity, Mapping[str, float]] = {}
         """The limits in force of each entity that has any, by their keys; those of addresses too."""
+        self.connection_rates: dict[str | None, float] = {}
+        """Connections per second of each numeric address that has a limit, and for None of all others."""
         self._window = window
         self._mutation_window = mutation_window
         self._clients: dict[tuple[str, str | None], ClientQuota | None] = {}
@@ -75,7 +79,16 @@ class ClientQuotas:
         else:
             self.limits.pop(entity, None)
             self.are_set = any(kind != IP for ((kind, _), *_) in self.limits)
+        if entity[0][0] == IP:
+            self._set_connection_rate(entity[0][1], limits.get(CONNECTION_CREATION_RATE))
         self._clients.clear()
+
+    def _set_connection_rate(self, name: str | None, rate: float | None) -> None:
+        address = name if name is None else numeric_address(name)
+        if rate is None:
+            self.connection_rates.pop(address, None)
+        else:
+            self.connection_rates[address] = rate
 
     def of(self, user: str, client_id: str | None, now_ms: int) -> ClientQuota | None:
         """Return the quota of a client, or None if nothing limits it."""

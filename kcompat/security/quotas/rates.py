@@ -121,6 +121,8 @@ class LimitedRate:
         """
         rate = self._rate
         rate.record(value, now_ms)
+        if not self.limit:
+            return self._longest_ms
         excess = rate.per_second(now_ms) - self.limit
         if excess <= 0:
             return 0

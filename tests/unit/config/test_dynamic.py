@@ -224,8 +224,8 @@ NOT_FOR_ALL = "Cannot update these configs at default cluster level, broker id m
         ([("sasl.enabled.mechanisms", APPEND, "PLAIN")], False,
          "sasl.enabled.mechanisms cannot be changed while this broker runs; change its properties and start "
          "it again"),
-        ([("max.connection.creation.rate", SET, "5")], True,
-         "max.connection.creation.rate=5 is not supported: the rate of new connections is not limited yet"),
+        ([("security.providers", SET, "a.B")], True,
+         "Cannot update these configs dynamically: Set(security.providers)"),
         ([("super.users", SET, "User:a")], False,
          "super.users cannot be changed while this broker runs; change its properties and start it again"),
         ([("log.retention.ms", 9, "1")], False, "Unknown operations type 9"),
@@ -261,6 +261,8 @@ def test_brokers_append_to_lists_only() -> None:
         (("sasl.enabled.mechanisms", SET, "GSSAPI"), False),
         (("listener.name.out.num.partitions", SET, "1"), False),
         (("listener.name.plaintext.max.connections", SET, "5"), True),
+        (("listener.name.plaintext.max.connection.creation.rate", SET, "5"), True),
+        (("max.connection.creation.rate", SET, "5"), True),
         (("leader.replication.throttled.rate", SET, "100"), False),
         (("listeners", SET, "PLAINTEXT://:9092"), False),
     ],
@@ -270,10 +272,10 @@ def test_brokers_accept(alteration: tuple[str, int, str], default: bool) -> None
 
 
 def test_a_setting_that_a_kafka_has_stored_stops_no_other_change() -> None:
-    stored = {"max.connection.creation.rate": "5"}
+    stored = {"sasl.oauthbearer.scope": "x"}
     change = broker(("message.max.bytes", SET, "6"), current=stored, default=True)
     assert change.configs == {**stored, "message.max.bytes": "6"}
-    assert broker(("max.connection.creation.rate", DELETE, None), current=stored).configs == {}
+    assert broker(("sasl.oauthbearer.scope", DELETE, None), current=stored).configs == {}
 
 
 def test_a_broker_change_keeps_the_rest_and_drops_what_is_deleted() -> None:

@@ -127,3 +127,14 @@ def test_idle_clients_are_forgotten_first() -> None:
     again = some.of("alice", "busy", T0)
     assert again is not None
     assert again.produce is busy.produce
+
+
+def test_addresses_have_connection_rates_under_their_usual_names() -> None:
+    some = ClientQuotas(Window(), Window())
+    rate = {"connection_creation_rate": 5.0}
+    for name in ("10.0.0.1", "0:0:0:0:0:0:0:1", None):
+        some.set((("ip", name),), rate)
+    assert some.connection_rates == {"10.0.0.1": 5.0, "::1": 5.0, None: 5.0}
+    assert not some.are_set, "they limit no requests"
+    some.set((("ip", "0:0:0:0:0:0:0:1"),), {})
+    assert some.connection_rates == {"10.0.0.1": 5.0, None: 5.0}
