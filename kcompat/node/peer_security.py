@@ -1,4 +1,5 @@
-"""The security of this broker's connections to other brokers: its own login, made of the configuration.
+"""The security of this broker's connections to other brokers: its own login, key and trust, made of the
+configuration.
 
 The listener among brokers decides: its protocol, and the settings with its prefix. `CLIENTS` is the table of
 the mechanisms; the credential of the broker stands in the same JAAS line as the users of the listener.
@@ -6,22 +7,28 @@ the mechanisms; the credential of the broker stands in the same JAAS line as the
 
 from __future__ import annotations
 
+import logging
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
 from kcompat.config.table import mechanism_key
 from kcompat.errors import ConfigError
 from kcompat.node.logins import jaas_login
+from kcompat.node.tls import settings_of
 from kcompat.peer.client import OPEN, PeerSecurity
 from kcompat.security.credentials import SCRAM_MECHANISMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from ssl import SSLContext
 
     from kcompat.config.broker import BrokerConfig
     from kcompat.config.listeners import Endpoint
     from kcompat.security.credentials import ScramMechanism
     from kcompat.security.sasl.login import ClientMechanism
+    from kcompat.security.tls_server import Version
+
+logger = logging.getLogger(__name__)
 
 
 class Make(Protocol):
@@ -74,33 +81,77 @@ CLIENTS: Final[Mapping[str, Make]] = MappingProxyType(
 """The mechanisms by which this broker can log in to others, by name."""
 
 
-def peer_security(config: BrokerConfig, now_ms: Callable[[], int]) -> PeerSecurity:
-    """Return the security of connections to other brokers.
+class PeerCredentials:
+    """Login, key and trust of this broker for connections to other brokers."""
 
-    A broker that is alone may lack what it needs to log in to others; the others have been checked by
+    def __init__(self, config: Callable[[], BrokerConfig], now_ms: Callable[[], int]) -> None:
+        """Read what the present configuration says; `config` returns it.
+
+        Raises:
+            ConfigError: this broker cannot log in to others, or a store cannot be read, with what to set.
+        """
+        present = config()
+        among_brokers = present.inter_broker_listener
+        endpoint = next((each for each in present.listeners if each.name == among_brokers), None)
+        self._config = config
+        self._endpoint = endpoint
+        self._tls: SSLContext | None = None
+        self._version: Version | None = None  # the last version of the stores that was read
+        self._mechanism: ClientMechanism | None = None
+        if endpoint is not None and endpoint.uses_sasl:
+            name = _mechanism_name(present, endpoint)
+            self._mechanism = CLIENTS[name](present, endpoint.name, now_ms)
+        self._read_stores()
+
+    def current(self) -> PeerSecurity:
+        """Return the security of the next connection. Stores that have changed are read again; if they cannot
+        be used, that is logged, and the last ones stay.
+        """
+        try:
+            self._read_stores()
+        except ConfigError as error:
+            logger.error("Connections to other brokers have key and trust as before: %s", error)  # noqa: TRY400
+        return PeerSecurity(self._tls, self._mechanism)
+
+    def _read_stores(self) -> None:
+        if self._endpoint is None or not self._endpoint.uses_tls:
+            return
+        from kcompat.security.key_stores import read_key_store  # late: they load OpenSSL
+        from kcompat.security.tls_context import make_client_context
+        from kcompat.security.tls_server import version_of
+
+        config = self._config()
+        settings = settings_of(config, self._endpoint)
+        version = version_of(settings)
+        if version == self._version:
+            return
+        self._version = version
+        key = read_key_store(settings.key) if settings.key.is_set else None
+        checks_host = bool(config.get_at(self._endpoint.name, "ssl.endpoint.identification.algorithm"))
+        self._tls = make_client_context(settings, key, checks_host=checks_host)
+
+
+def peer_security(
+    config: Callable[[], BrokerConfig], now_ms: Callable[[], int]
+) -> Callable[[], PeerSecurity]:
+    """Return the function that returns the security of the next connection to another broker.
+
+    A broker that is alone may lack what it needs to connect to others; the others have been checked by
     `insist_on_peer_security`.
     """
     try:
-        return _read(config, now_ms)
+        return PeerCredentials(config, now_ms).current
     except ConfigError:
-        return OPEN
+        return lambda: OPEN
 
 
 def insist_on_peer_security(config: BrokerConfig) -> None:
-    """Check that this broker can log in to the others of its cluster.
+    """Check that this broker has what it needs to connect to the others of its cluster.
 
     Raises:
-        ConfigError: it cannot, with what to set.
+        ConfigError: it lacks something, with what to set.
     """
-    _read(config, lambda: 0)  # makes no token
-
-
-def _read(config: BrokerConfig, now_ms: Callable[[], int]) -> PeerSecurity:
-    among_brokers = config.inter_broker_listener
-    endpoint = next((each for each in config.listeners if each.name == among_brokers), None)
-    if endpoint is None or not endpoint.uses_sasl:
-        return OPEN
-    return PeerSecurity(mechanism=CLIENTS[_mechanism_name(config, endpoint)](config, endpoint.name, now_ms))
+    PeerCredentials(lambda: config, lambda: 0)  # makes no token
 
 
 def _mechanism_name(config: BrokerConfig, endpoint: Endpoint) -> str:

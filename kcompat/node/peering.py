@@ -39,9 +39,9 @@ class Peering:
         self._clock = environment.clock
         self._broker_id = config.current.broker_id
         self._broker_epoch = broker_epoch
-        security = peer_security(config.current, environment.clock.now_ms)
+        security = peer_security(lambda: config.current, environment.clock.now_ms)
         ports = (environment.connect, environment.clock, environment.random)
-        self.peers = Peers(self._broker_id, config, cluster, ports, lambda: security)
+        self.peers = Peers(self._broker_id, config, cluster, ports, security)
         self.fetching = FetcherManager(
             self._broker_id,
             broker_epoch,

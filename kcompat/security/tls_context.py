@@ -1,4 +1,4 @@
-"""OpenSSL's context of a listener, made of its settings."""
+"""OpenSSL's contexts for both sides of a listener's connections, made of its settings."""
 
 from __future__ import annotations
 
@@ -32,17 +32,41 @@ def make_context(settings: TlsSettings, material: KeyMaterial) -> ssl.SSLContext
     Raises:
         ConfigError: OpenSSL refuses the key, a certificate or a cipher suite.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context = _new_context(ssl.PROTOCOL_TLS_SERVER, settings)
+    _load_key(context, material)
+    context.verify_mode = _VERIFY[settings.client_auth]
+    if context.verify_mode is not ssl.CERT_NONE:
+        _load_trust(context, settings, ssl.Purpose.CLIENT_AUTH)
+    return context
+
+
+def make_client_context(
+    settings: TlsSettings, material: KeyMaterial | None, *, checks_host: bool
+) -> ssl.SSLContext:
+    """Return the context for the client side of connections to a listener with these settings.
+
+    The server must show a trusted certificate; with `checks_host` it must be of the host that is connected
+    to. `material` is what the client shows, if it is asked.
+
+    Raises:
+        ConfigError: OpenSSL refuses the key, a certificate or a cipher suite.
+    """
+    context = _new_context(ssl.PROTOCOL_TLS_CLIENT, settings)
+    context.check_hostname = checks_host
+    context.verify_mode = ssl.CERT_REQUIRED
+    if material is not None:
+        _load_key(context, material)
+    _load_trust(context, settings, ssl.Purpose.SERVER_AUTH)
+    return context
+
+
+def _new_context(side: int, settings: TlsSettings) -> ssl.SSLContext:
+    """Return a context with the versions and cipher suites of the settings."""
+    context = ssl.SSLContext(side)
     context.minimum_version = _VERSIONS[settings.protocols[0]]
     context.maximum_version = _VERSIONS[settings.protocols[-1]]
     context.options |= ssl.OP_NO_RENEGOTIATION
     _choose_suites(context, settings.cipher_suites)
-    _load_key(context, material)
-    context.verify_mode = _VERIFY[settings.client_auth]
-    if context.verify_mode is not ssl.CERT_NONE:
-        # As in Java, each certificate of the store is trusted, also one that another issued.
-        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-        _load_trust(context, settings)
     return context
 
 
@@ -103,9 +127,11 @@ def _reason(error: ssl.SSLError) -> str:
     return error.reason.replace("_", " ").lower()
 
 
-def _load_trust(context: ssl.SSLContext, settings: TlsSettings) -> None:
+def _load_trust(context: ssl.SSLContext, settings: TlsSettings, purpose: ssl.Purpose) -> None:
+    # As in Java, each certificate of the store is trusted, also one that another issued.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if not settings.trust.is_set:
-        context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
+        context.load_default_certs(purpose)
         return
     try:
         context.load_verify_locations(cadata=read_trust_store(settings.trust))

@@ -12,9 +12,21 @@ import pytest
 from kcompat.net.outbound import Ending
 from kcompat.net.outbound_socket import SocketConnector
 from kcompat.net.sizes import MIB
-from support.certificates import client_context, server_context
 from support.heard import Heard
 from support.raw_peer import framed, until
+from support.tls_authority import Authority
+
+OURS, OTHER = Authority(), Authority()
+
+
+def server_context(*names, client_auth=False):
+    """Return the context of a server with a certificate for these names; it may demand one of its clients."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    OURS.ca.issue_cert(*names).configure_cert(context)
+    if client_auth:
+        OURS.ca.configure_trust(context)
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
 
 
 async def echo(reader, writer):
@@ -45,7 +57,7 @@ def connect(address, tls, **options):
 async def test_frames_of_every_size_go_out_and_come_back_in_order(version):
     sizes = (1, 10, 70_000, 3, 5 * MIB, 16_384, 16_385, 65_536, 2)
     bodies = [random.Random(size).randbytes(size) for size in sizes]
-    tls = client_context()
+    tls = OURS.client_context()
     tls.minimum_version = tls.maximum_version = version
     async with serving(server_context("127.0.0.1")) as address:
         connection, heard = connect(address, tls)
@@ -61,7 +73,7 @@ async def test_frames_of_every_size_go_out_and_come_back_in_order(version):
 
 async def test_many_small_frames_in_one_record_are_all_received():
     async with serving(server_context("127.0.0.1")) as address:
-        connection, heard = connect(address, client_context())
+        connection, heard = connect(address, OURS.client_context())
         await until(lambda: heard.events)
         bodies = [number.to_bytes(2, "big") for number in range(20_000)]
         connection.send([framed(body) for body in bodies])
@@ -71,21 +83,21 @@ async def test_many_small_frames_in_one_record_are_all_received():
 
 
 @pytest.mark.parametrize(
-    ("server", "client"),
+    ("names", "trusted"),
     [
-        (("127.0.0.1",), {"number": 1}),  # an authority that is not trusted
-        (("other.example",), {}),  # the certificate of another host
+        (("127.0.0.1",), OTHER),  # an authority that is not trusted
+        (("other.example",), OURS),  # the certificate of another host
     ],
 )
-async def test_a_peer_with_another_certificate_is_not_connected_to(server, client):
-    async with serving(server_context(*server)) as address:
-        _, heard = connect(address, client_context(**client))
+async def test_a_peer_with_another_certificate_is_not_connected_to(names, trusted):
+    async with serving(server_context(*names)) as address:
+        _, heard = connect(address, trusted.client_context())
         await until(lambda: heard.events)
         assert heard.events == [Ending.UNTRUSTED]
 
 
 async def test_the_name_of_the_host_is_checked_only_if_the_context_says_so():
-    tls = client_context()
+    tls = OURS.client_context()
     tls.check_hostname = False
     async with serving(server_context("other.example")) as address:
         connection, heard = connect(address, tls)
@@ -96,7 +108,7 @@ async def test_the_name_of_the_host_is_checked_only_if_the_context_says_so():
 
 @pytest.mark.parametrize("shows_certificate", [True, False])
 async def test_a_peer_may_demand_a_certificate(shows_certificate):
-    tls = client_context(name="broker.example" if shows_certificate else None)
+    tls = OURS.client_context(OURS.client() if shows_certificate else None)
     async with serving(server_context("127.0.0.1", client_auth=True)) as address:
         connection, heard = connect(address, tls)
         await until(lambda: heard.events)
@@ -122,7 +134,7 @@ async def test_a_peer_that_does_not_speak_tls_or_leaves_is_no_connection():
 
     for script, endings in ((plain, {Ending.UNTRUSTED}), (leaving, {Ending.CLOSED, Ending.RESET})):
         async with serving(None, script) as address:
-            _, heard = connect(address, client_context())
+            _, heard = connect(address, OURS.client_context())
             await until(lambda heard=heard: heard.events)
             assert set(heard.events) <= endings
 
@@ -133,7 +145,7 @@ async def test_a_peer_that_does_not_go_on_with_the_handshake_times_out():
         writer.close()
 
     async with serving(None, silent) as address:
-        connection, heard = connect(address, client_context(), timeout_ms=50)
+        connection, heard = connect(address, OURS.client_context(), timeout_ms=50)
         await until(lambda: heard.events)
         assert heard.events == [Ending.TIMED_OUT]
         connection.close()
@@ -146,7 +158,7 @@ async def test_the_end_of_the_peer_is_heard_behind_its_last_frame():
         writer.close()
 
     async with serving(server_context("127.0.0.1"), one_frame) as address:
-        connection, heard = connect(address, client_context())
+        connection, heard = connect(address, OURS.client_context())
         await until(lambda: heard.events)
         connection.send([b"ping"])
         await until(lambda: len(heard.events) == 3)

@@ -1,10 +1,9 @@
-"""Brokers that log in to each other, with an authorizer that denies cluster actions to all others."""
+"""Brokers that are sure of each other by TLS and SASL; an authorizer denies cluster actions to all others."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -12,108 +11,121 @@ import pytest
 
 from kcompat import Cluster
 from kcompat.embedded import cluster as embedded_cluster
+from kcompat.errors import ConfigError
 from kcompat.node.first_users import with_first_users
 from kcompat.peer.client import PeerClient
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
-from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from kcompat.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
 from kcompat.security.added_users import added_user
-from kcompat.security.bearer.kafka_classes import LOGIN_MODULE as BEARER_MODULE
-from kcompat.security.sasl.plain import LOGIN_MODULE
-from kcompat.security.sasl.scram import LOGIN_MODULE as SCRAM_MODULE
 from support.eventually import Patience, limit_s
 from support.raw_client import RawClient
 from support.raw_requests import produce
-from support.sasl import plain_token
+from support.secured_brokers import OWN_PASSWORD, logged_in, sasl_settings, tls_settings
+from support.tls_authority import Authority
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import ssl
+    from collections.abc import Mapping
 
 TIMEOUT_S = 20
 TOPIC = "t"
-LISTENER = "listener.name.sasl_plaintext"
-SETTINGS = {
-    "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
-    "security.inter.broker.protocol": "SASL_PLAINTEXT",
-    "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512,OAUTHBEARER",
-    "sasl.mechanism.inter.broker.protocol": "PLAIN",
-    f"{LISTENER}.plain.sasl.jaas.config": f'{LOGIN_MODULE} required username="broker" password="inside" '
-    'user_broker="inside" user_admin="secret" user_alice="secret";',
-    f"{LISTENER}.scram-sha-512.sasl.jaas.config": f"{SCRAM_MODULE} required username=broker password=inside;",
-    f"{LISTENER}.oauthbearer.sasl.jaas.config": f"{BEARER_MODULE} required "
-    'unsecuredLoginStringClaim_sub="broker";',
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "super.users": "User:broker;User:admin",
-    "min.insync.replicas": "2",
-    "zookeeper.session.timeout.ms": "3000",
-}
+AUTHORIZED = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
 
 
-@contextmanager
-def logged_in(cluster: Cluster, broker_id: int, user: str) -> Iterator[RawClient]:
-    """Yield a client of one broker, logged in as a user."""
-    host, port = cluster.brokers[broker_id].bootstrap_servers.rsplit(":", 1)
-    with RawClient((host, int(port)), TIMEOUT_S) as client:
-        assert client.call(SaslHandshakeRequest(mechanism="PLAIN"), 1).error_code == 0
-        token = plain_token(user, "secret")
-        assert client.call(SaslAuthenticateRequest(auth_bytes=token), 2).error_code == 0
-        yield client
+class Secured:
+    """A cluster with a listener of one protocol, and its clients."""
 
+    def __init__(self, protocol: str, brokers: int = 3, **changes: str) -> None:
+        self.authority = Authority()
+        settings = {
+            "listeners": f"{protocol}://127.0.0.1:0",
+            "min.insync.replicas": "2",
+            "zookeeper.session.timeout.ms": "3000",
+        }
+        if "SASL" in protocol:
+            settings |= {**sasl_settings(protocol), **AUTHORIZED}
+        self._tls: ssl.SSLContext | None = None
+        if "SSL" in protocol:
+            settings |= tls_settings(self.authority, protocol)
+            self._tls = self.authority.client_context(self.authority.client())
+        self._protocol = protocol
+        self.cluster = Cluster(brokers, config={**settings, **changes})
 
-def create_topic(cluster: Cluster) -> None:
-    """Create a topic with a replica on every broker."""
-    with logged_in(cluster, 0, "admin") as client:
-        controller: int = client.call(MetadataRequest(topics=None), 9).controller_id
-    topic = CreateTopicsRequest.CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=3)
-    with logged_in(cluster, controller, "admin") as client:
-        (row,) = client.call(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5).topics
-    assert row.error_code == 0, row
-    cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
+    def client(self, broker_id: int, user: str = "admin") -> RawClient:
+        """Return a client of one broker."""
+        host, port = self.cluster.brokers[broker_id].bootstrap_servers.rsplit(":", 1)
+        address = host, int(port)
+        if "SASL" in self._protocol:
+            return logged_in(address, user, self._tls)
+        return RawClient(address, TIMEOUT_S, tls=self._tls)
 
+    def create_topic(self) -> None:
+        """Create a topic with a replica on every broker."""
+        with self.client(0) as client:
+            controller: int = client.call(MetadataRequest(topics=None), 9).controller_id
+        topic = CreateTopicsRequest.CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=3)
+        with self.client(controller) as client:
+            (row,) = client.call(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5).topics
+        assert row.error_code == 0, row
+        self.cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
 
-def written(cluster: Cluster, text: str) -> Any:
-    """Write a record to all replicas in sync, and return its offset."""
-    with logged_in(cluster, cluster.leader_of(TOPIC, 0), "admin") as client:
-        row = produce(client, TOPIC, build_batch([Record(0, -1, None, text.encode())]), acks=-1)
-    assert row.error_code == 0
-    return row.base_offset
+    def write(self) -> Any:
+        """Write a record to all replicas in sync, and return its offset."""
+        with self.client(self.cluster.leader_of(TOPIC, 0)) as client:
+            row = produce(client, TOPIC, build_batch([Record(0, -1, None, b"record")]), acks=-1)
+        assert row.error_code == 0
+        return row.base_offset
+
+    def lose_and_return_the_leader(self) -> None:
+        """Kill the leader of the topic, write to the next one, and start it again."""
+        leader = self.cluster.leader_of(TOPIC, 0)
+        self.cluster.brokers[leader].kill()
+        self.cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
+        assert self.cluster.leader_of(TOPIC, 0) != leader
+        assert self.write() == 1
+        self.cluster.brokers[leader].start()
+        self.cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
 
 
 @pytest.fixture
 def scram_user(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have each new cluster begin with the user of the brokers."""
-    users = [added_user("SCRAM-SHA-512=[name=broker,password=inside]")]
+    users = [added_user(f"SCRAM-SHA-512=[name=broker,password={OWN_PASSWORD}]")]
     environment = embedded_cluster.real_environment
     monkeypatch.setattr(embedded_cluster, "real_environment", lambda: with_first_users(environment(), users))
 
 
-@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512", "OAUTHBEARER"])
+@pytest.mark.parametrize(
+    ("protocol", "mechanism"),
+    [
+        ("SSL", ""),
+        ("SASL_SSL", "PLAIN"),
+        ("SASL_SSL", "SCRAM-SHA-512"),
+        ("SASL_PLAINTEXT", "OAUTHBEARER"),
+    ],
+)
 @pytest.mark.usefixtures("scram_user")
-def test_brokers_that_log_in_to_each_other_are_a_cluster(
-    mechanism: str, caplog: pytest.LogCaptureFixture
+def test_brokers_that_are_sure_of_each_other_are_a_cluster(
+    protocol: str, mechanism: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    with Cluster(3, config={**SETTINGS, "sasl.mechanism.inter.broker.protocol": mechanism}) as cluster:
-        create_topic(cluster)
-        assert written(cluster, "before") == 0
-        leader = cluster.leader_of(TOPIC, 0)
-        cluster.brokers[leader].kill()
-        cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
-        assert cluster.leader_of(TOPIC, 0) != leader
-        assert written(cluster, "after") == 1
-        cluster.brokers[leader].start()
-        cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
-    assert "inside" not in caplog.text
+    changes = {"sasl.mechanism.inter.broker.protocol": mechanism} if mechanism else {}
+    secured = Secured(protocol, **changes)
+    with secured.cluster:
+        secured.create_topic()
+        assert secured.write() == 0
+        secured.lose_and_return_the_leader()
+    assert OWN_PASSWORD not in caplog.text
     assert "refused" not in caplog.text
 
 
 def test_cluster_actions_are_denied_to_all_others() -> None:
-    with Cluster(3, config=SETTINGS) as cluster, logged_in(cluster, 0, "alice") as client:
+    secured = Secured("SASL_PLAINTEXT")
+    with secured.cluster, secured.client(0, "alice") as client:
         denied = client.call(AllocateProducerIdsRequest(broker_id=1, broker_epoch=0), 0).error_code
         assert denied == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
@@ -127,12 +139,35 @@ def test_brokers_renew_their_sessions_in_time(monkeypatch: pytest.MonkeyPatch) -
 
     original = PeerClient._log_in_again
     monkeypatch.setattr(PeerClient, "_log_in_again", log_in_again)
-    with Cluster(3, config={**SETTINGS, "connections.max.reauth.ms": "1200"}) as cluster:
-        create_topic(cluster)
+    secured = Secured("SASL_SSL", **{"connections.max.reauth.ms": "1200"})
+    with secured.cluster as cluster:
+        secured.create_topic()
         offsets = count()
         patience = Patience(TIMEOUT_S)
         while len(renewed) < 3 or min(renewed.values()) < 2:
             assert patience.lasts, renewed
-            assert written(cluster, "under load") == next(offsets)
+            assert secured.write() == next(offsets)
         hubs = [node.server.hub for node in cluster.nodes.running.values()]
         assert [hub.closed["expired session"] for hub in hubs] == [0, 0, 0]
+
+
+def test_the_hosts_of_certificates_are_checked_unless_told_otherwise() -> None:
+    """The brokers are at 127.0.0.2, and their certificate is of 127.0.0.1."""
+    elsewhere = {"listeners": "SSL://127.0.0.2:0", "ssl.endpoint.identification.algorithm": ""}
+    secured = Secured("SSL", **elsewhere)
+    with secured.cluster:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("protocol", "changes", "sentence"),
+    [
+        ("SASL_SSL", {"ssl.truststore.certificates": "x"}, "trust"),
+        ("SASL_SSL", {"sasl.mechanism.inter.broker.protocol": "GSSAPI"}, "set it to one of PLAIN"),
+    ],
+)
+def test_brokers_that_could_not_reach_each_other_do_not_start(
+    protocol: str, changes: Mapping[str, str], sentence: str
+) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        Secured(protocol, **changes).cluster.start()

@@ -145,11 +145,9 @@ ROWS: tuple[ConfigKey, ...] = (
         ConfigKey("ssl.trustmanager.algorithm", STRING, "PKIX", "Algorithm of the trust manager.",
                   scope=PER_BROKER),
     ),
-    *refused(
-        "brokers do not reach each other through TLS yet",
-        ConfigKey("ssl.endpoint.identification.algorithm", STRING, "https",
-                  "How host names are checked against certificates.", LOW, scope=PER_BROKER),
-    ),
+    ConfigKey("ssl.endpoint.identification.algorithm", STRING, "https",
+              "Whether another broker's certificate must be of the host that is connected to; an empty text "
+              "means that it need not.", LOW, OneOf(("HTTPS", ""), ignore_case=True), PER_BROKER),
     ConfigKey("delegation.token.expiry.check.interval.ms", LONG, "3600000",
               "How often expired tokens are removed.", LOW, Range(1)),
     ConfigKey("delegation.token.expiry.time.ms", LONG, "86400000", "Time until a token must be renewed.",
