@@ -12,7 +12,7 @@ help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
 	@echo "make run     start a broker on port 9092"
 	@echo "make check   lint, types and unit tests: two minutes, before every commit"
-	@echo "make test    all of that, property and wire tests, real clients, real Spark: under twenty minutes"
+	@echo "make test    all of that, property and wire tests, real clients, real Spark: twelve minutes"
 	@echo "make test-all  every test, with every version and combination, and on a second Python: half an hour"
 	@echo "make faults  a broker under load with 1,000 injected exceptions, and its end before and after each operation: ten minutes"
 	@echo "make simulation  10,000 stories of replicas and 10,000 of coordinators with everything against them, KCOMPAT_SEEDS=N for another number: four hours"
@@ -55,10 +55,12 @@ SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: lint types unit
 
-# Everything whose loss a user would notice: without the tests that are marked `thorough`, and with fewer stories of the
-# simulation. On a second Python only what is compiled is tested, with and without the compiled code.
+# Everything whose loss a user would notice: without the tests that are marked `thorough`, with fewer stories of the
+# simulation and fewer random inputs. On a second Python it is the compiled code, and a broker without it.
 test: SELECTED := -m "not thorough"
-test: export KCOMPAT_SEEDS := 25
+test: export KCOMPAT_SEEDS := 10
+test: export KCOMPAT_MOMENTS := 400
+test: export KCOMPAT_FUZZ := 0.4
 test: prepared without-clients portable other-python-briefly interop
 	@echo "All tests passed."
 
@@ -121,13 +123,13 @@ other-python: fetched
 other-python-briefly: fetched
 	$(BIN)/python tests/other_python.py $(SIDE_BY_SIDE) $(COMPILED)
 	KCOMPAT_NATIVE=0 KCOMPAT_PORTABLE=1 $(BIN)/python tests/other_python.py $(SIDE_BY_SIDE) \
-		$(COMPILED) tests/wire/test_embedded.py tests/wire/test_groups.py
+		tests/wire/test_embedded.py tests/wire/test_groups.py tests/wire/test_portable.py
 
 # A test of each family of clients with the extensions, but without Linux, as developers at other systems have them.
 FAMILIES := $(patsubst %,interop-tests/test_%.py,kafka_python aiokafka confluent kcat java kafkajs go)
 
 portable: fetched
-	KCOMPAT_PORTABLE=1 $(BIN)/pytest -q $(SIDE_BY_SIDE) $(FAMILIES) -k test_null_keys_and_values_and_headers
+	KCOMPAT_PORTABLE=1 $(BIN)/pytest -q $(SIDE_BY_SIDE) $(SELECTED) $(FAMILIES) -k test_null_keys_and_values_and_headers
 
 # Twice as many as there are processors, as these tests wait for clients and sessions.
 interop: fetched

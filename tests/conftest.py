@@ -7,11 +7,18 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
+from support.fuzzing import examples
+
 pytest.register_assert_rewrite(
     "support.store_conformance", "support.session_conformance", "support.share_state_conformance"
 )
 
-settings.register_profile("unhurried", parent=settings.default, deadline=None)
+settings.register_profile(
+    "unhurried",
+    parent=settings.default,
+    deadline=None,
+    max_examples=examples(settings.default.max_examples),
+)
 settings.load_profile("unhurried")
 
 

@@ -26,6 +26,7 @@ from kcompat.records.control import ControlType, read_marker
 from support.compaction import CompactionHarness
 from support.default_settings import cleaner_settings, log_settings
 from support.faulty_files import Crash, CrashingFiles
+from support.fuzzing import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
 
 SHARED_MEMORY = "/dev/shm"
 DELETE_RETENTION_MS = 1000
-SEEDS, WORKLOADS, KILLS = 20, 25, 20
-"""20 times 25 workloads, and at least 20 kills among these 25: 500 and 400 in all."""
+SEEDS, WORKLOADS = 20, examples(25)
+KILLS = WORKLOADS - 5
+"""20 times 25 workloads, and at least 20 kills among these 25: 500 and 400 in all; fewer in `make test`."""
 NEVER = 10**9
 
 

@@ -20,6 +20,7 @@ from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
 from kcompat.protocol.errors import ErrorCode
 from support.default_settings import with_defaults
+from support.fuzzing import examples
 from support.group_coordinators import GROUP, ConsumerGroupFixture
 from support.group_machine import GroupMachine
 
@@ -207,4 +208,4 @@ def _common(
 
 
 TestConsumerGroups = ConsumerGroups.TestCase
-TestConsumerGroups.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestConsumerGroups.settings = settings(max_examples=examples(40), stateful_step_count=40, deadline=None)

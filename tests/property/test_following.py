@@ -17,6 +17,7 @@ from kcompat.records.control import ControlType, EndTransactionMarker, build_mar
 from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record
 from support.default_settings import log_settings
+from support.fuzzing import examples
 from support.log_harness import LAST_EPOCH, LogHarness
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def state_of(harness: LogHarness) -> tuple[object, ...]:
     return known, harness.files()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     batches=fetched(),
     segment_bytes=st.sampled_from([300, 1000, 1 << 20]),
@@ -147,7 +148,7 @@ def test_together_is_as_one_by_one(
         assert whole.reopen().log_end_offset == end, "all of it is sound in the eyes of recovery"
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(batches=fetched())
 def test_a_segment_is_written_to_once(batches: list[bytes]) -> None:
     with tempfile.TemporaryDirectory() as home:

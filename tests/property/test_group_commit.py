@@ -18,6 +18,7 @@ from kcompat.log.files import Files
 from kcompat.log.loader import create_log
 from kcompat.records.batch import read_header
 from support.default_settings import log_settings
+from support.fuzzing import examples
 from support.log_harness import make_batch
 
 if TYPE_CHECKING:
@@ -167,4 +168,4 @@ class FlushedLog(RuleBasedStateMachine):
 
 
 TestFlushedLog = FlushedLog.TestCase
-TestFlushedLog.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+TestFlushedLog.settings = settings(max_examples=examples(200), stateful_step_count=40, deadline=None)

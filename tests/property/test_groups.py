@@ -19,6 +19,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.records.control import ControlType, EndTransactionMarker
 from support.coordinator_state import kept_of_groups
 from support.default_settings import with_defaults
+from support.fuzzing import examples
 from support.group_coordinators import GROUP, GroupFixture
 from support.group_machine import GroupMachine, SlowLogMachine
 
@@ -323,4 +324,4 @@ def durable(coordinator: GroupCoordinator) -> dict[str, Any]:
 
 
 TestGroups = Groups.TestCase
-TestGroups.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+TestGroups.settings = settings(max_examples=examples(80), stateful_step_count=40, deadline=None)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from kcompat.protocol.api_keys import API_FACTS, request_class
 from kcompat.protocol.compiling import read_request_header
 from kcompat.protocol.schema import ProtocolViolation
+from support.fuzzing import examples
 from support.hostile_frames import length_lies, mutations, noise, truncations, valid_frame
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def read_all(frames: Iterable[bytes]) -> Counter[str]:
 
 
 @given(st.sampled_from(REQUESTS), st.randoms(use_true_random=True))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_damaged_requests(request: tuple[int, int], random: Random) -> None:
     frame = valid_frame(*request, choose)
     assert read(frame) == "read"

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kcompat.log.names import LOG, segment_name
 from kcompat.records.batch import iter_headers
 from support.default_settings import log_settings
+from support.fuzzing import examples
 from support.log_harness import LogHarness, make_batch
 
 
@@ -186,5 +187,8 @@ class LogMachine(RuleBasedStateMachine):
 
 TestLog = LogMachine.TestCase
 TestLog.settings = settings(
-    max_examples=100, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(100),
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )

@@ -21,6 +21,7 @@ from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig, Migration
 from kcompat.protocol.errors import ErrorCode
 from support.classic_consumer import ClassicConsumer
 from support.default_settings import with_defaults
+from support.fuzzing import examples
 from support.group_coordinators import ConsumerGroupFixture
 from support.group_machine import GroupMachine
 
@@ -178,4 +179,4 @@ class MixedGroups(GroupMachine):
 
 
 TestMixedGroups = MixedGroups.TestCase
-TestMixedGroups.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestMixedGroups.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)

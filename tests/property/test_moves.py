@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kcompat.cluster.control_requests import Role
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.following.follower_partition import FollowerPartition
+from support.fuzzing import examples
 from support.replica_moves import FAST, ME, OTHER, SLOW, MovesFixture, all_records, append
 
 DIRECTORIES = st.sampled_from("abc")
@@ -137,5 +138,5 @@ class Moves(RuleBasedStateMachine):
             self.fixture.stop()
 
 
-Moves.TestCase.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+Moves.TestCase.settings = settings(max_examples=examples(80), stateful_step_count=40, deadline=None)
 TestMoves = Moves.TestCase

@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from kcompat.replication.isr import Committed
 from kcompat.replication.leading.leader import Leader
+from support.fuzzing import examples
 from support.replica_cluster import BROKERS, Cluster
 from support.replica_node import records_of
 
@@ -109,4 +110,4 @@ class Replication(RuleBasedStateMachine):
 
 
 TestReplication = Replication.TestCase
-TestReplication.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestReplication.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)

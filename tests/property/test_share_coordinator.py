@@ -20,6 +20,7 @@ from kcompat.share.batches import StateBatch, combine
 from kcompat.share.coordinator.shard import ShareCoordinatorConfig
 from kcompat.share.persister import StateWrite
 from support.default_settings import with_defaults
+from support.fuzzing import examples
 from support.group_machine import SlowLogMachine
 from support.share_coordinators import KEY, TOPIC, ShareCoordinatorFixture
 
@@ -164,4 +165,4 @@ class ShareCoordinators(SlowLogMachine):
 
 
 TestShareCoordinators = ShareCoordinators.TestCase
-TestShareCoordinators.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)
+TestShareCoordinators.settings = settings(max_examples=examples(50), stateful_step_count=40, deadline=None)

@@ -18,6 +18,7 @@ from kcompat.group.kinds.share.group import ShareGroup
 from kcompat.group.kinds.share.settings import ShareGroupConfig
 from kcompat.protocol.errors import ErrorCode
 from support.default_settings import with_defaults
+from support.fuzzing import examples
 from support.group_coordinators import GROUP
 from support.group_machine import GroupMachine
 from support.share_groups import ShareGroupFixture
@@ -146,4 +147,4 @@ class ShareGroupsMachine(GroupMachine):
 
 
 TestShareGroups = ShareGroupsMachine.TestCase
-TestShareGroups.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestShareGroups.settings = settings(max_examples=examples(40), stateful_step_count=40, deadline=None)

@@ -21,6 +21,7 @@ from kcompat.share.partition.in_flight import NO_MEMBER, Change, RecordState
 from kcompat.share.partition.limits import AcquireMode, ShareLimits
 from kcompat.share.partition.share_partition import SharePartition
 from kcompat.share.persister import Outcome, StateWrite
+from support.fuzzing import examples
 
 MEMBERS = ("a", "b", "c")
 LOCK_MS = 1000
@@ -387,4 +388,4 @@ PENDING = Change()
 """In the place of a change whose fate the model foresees."""
 
 TestSharePartitions = SharePartitions.TestCase
-TestSharePartitions.settings = settings(max_examples=100, stateful_step_count=50, deadline=None)
+TestSharePartitions.settings = settings(max_examples=examples(100), stateful_step_count=50, deadline=None)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kcompat.store.interface import Check, Create, Delete, Op, SetData, StoreError, parent_of
 from kcompat.store.process_store import ProcessStore
 from kcompat.store.sqlite_journal import SqliteJournal
+from support.fuzzing import examples
 
 NAMES = st.sampled_from(["a", "b", "c"])
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map(lambda names: "/" + "/".join(names))
@@ -113,7 +114,7 @@ async def play(path: Path, transactions: list[list[Op]]) -> None:
     await store.close()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(TRANSACTIONS)
 def test_the_store_does_what_the_model_does(transactions: list[list[Any]]) -> None:
     with tempfile.TemporaryDirectory() as directory:

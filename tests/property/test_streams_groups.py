@@ -19,6 +19,7 @@ from kcompat.cluster.config_entities import GROUPS
 from kcompat.group.kinds.streams.group import StreamsGroup
 from kcompat.group.kinds.streams.tasks import Task, each_task, task_sets
 from kcompat.protocol.errors import ErrorCode
+from support.fuzzing import examples
 from support.group_coordinators import GROUP, REBALANCE_MS
 from support.group_machine import GroupMachine
 from support.streams_groups import AT_ONCE, IN_TWO_STEPS, StreamsGroupFixture
@@ -190,4 +191,4 @@ class StreamsGroupsMachine(GroupMachine):
 
 
 TestStreamsGroups = StreamsGroupsMachine.TestCase
-TestStreamsGroups.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestStreamsGroups.settings = settings(max_examples=examples(40), stateful_step_count=40, deadline=None)

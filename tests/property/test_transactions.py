@@ -21,6 +21,7 @@ from kcompat.transaction.requests import EndRequest, InitRequest, Producer
 from support.coordinator_state import kept_of_transactions, replayed_transactions
 from support.decisions import Decisions
 from support.default_settings import with_defaults
+from support.fuzzing import examples
 from support.group_machine import SlowLogMachine
 from support.transaction_coordinators import PARTITIONS, TransactionFixture
 
@@ -219,4 +220,4 @@ class Transactions(SlowLogMachine):
 
 
 TestTransactions = Transactions.TestCase
-TestTransactions.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
+TestTransactions.settings = settings(max_examples=examples(60), stateful_step_count=50, deadline=None)

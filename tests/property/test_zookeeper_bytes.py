@@ -20,6 +20,7 @@ from kcompat.zookeeper_server.records import (
     SetDataRequest,
     encode_multi,
 )
+from support.fuzzing import examples
 from support.zookeeper_service import OPEN, FakeClient, ZooKeeperFixture
 
 PATHS = st.sampled_from(["/", "/a", "/a/b", "/a/", "x", "", "/\0", "/zookeeper"])
@@ -74,7 +75,7 @@ def play(fixture: ZooKeeperFixture, data: bytes, cuts: list[int]) -> FakeClient:
     return client
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(STREAMS, st.lists(st.integers(0, 2000), max_size=6))
 def test_any_bytes_in_any_pieces(data: bytes, cuts: list[int]) -> None:
     fixture, other = ZooKeeperFixture(), ZooKeeperFixture()

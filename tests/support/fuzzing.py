@@ -7,7 +7,7 @@ import os
 from typing import Final
 
 FACTOR: Final = float(os.environ.get("KCOMPAT_FUZZ", "1"))
-"""So many times as much as usual."""
+"""Factor of the number of random inputs; `make test` sets it below 1."""
 
 _AHEAD = 32  # ctypes keeps arrays of a few bytes inside its objects
 

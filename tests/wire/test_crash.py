@@ -304,7 +304,11 @@ def actors() -> list[Actor]:
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("end", [KcompatBroker.kill, KcompatBroker.stop], ids=["kill", "stop"])
+@pytest.mark.parametrize(
+    "end",
+    [KcompatBroker.kill, pytest.param(KcompatBroker.stop, marks=pytest.mark.thorough("the same with kills"))],
+    ids=["kill", "stop"],
+)
 def test_nothing_acknowledged_is_lost(end: Callable[[KcompatBroker], None], tmp_path: Path) -> None:
     rng = random.Random()
     cast = actors()

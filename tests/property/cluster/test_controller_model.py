@@ -21,6 +21,7 @@ from kcompat.controller.values import PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode
 from support.cluster_of_one import ClusterFixture
 from support.controlled_brokers import FakeBroker
+from support.fuzzing import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -109,7 +110,7 @@ async def step(fixture: ClusterFixture, model: Model, kind: str, what: Any) -> N
         assert (error is ErrorCode.NONE) == (what in model)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(REQUESTS)
 def test_picture_store_and_model_agree(requests: list[tuple[str, Any]]) -> None:
     asyncio.run(play(requests))
@@ -212,7 +213,7 @@ async def play_late(requests: list[tuple[str, Any]]) -> None:
         assert {key for key, leader in led.items() if leader == -1} == broker.not_led
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(LATE_REQUESTS)
 def test_a_broker_that_answers_late_and_fails_some_sees_what_the_store_says(
     requests: list[tuple[str, Any]],

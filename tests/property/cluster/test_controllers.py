@@ -20,6 +20,7 @@ from kcompat.controller.shutdown import ControlledShutdown
 from kcompat.controller.values import ElectionType, PartitionsSpec, TopicSpec
 from kcompat.store.interface import BadVersionError, NoNodeError
 from support.competing_controllers import ControllersFixture
+from support.fuzzing import examples
 
 BROKERS = 4
 BROKER = st.integers(1, BROKERS)
@@ -163,7 +164,7 @@ async def play(steps: list[tuple[Any, ...]]) -> None:
         await check_end(fixture)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(STEPS)
 def test_the_invariants_hold_and_everything_ends_as_it_must(steps: list[tuple[Any, ...]]) -> None:
     asyncio.run(play(steps))

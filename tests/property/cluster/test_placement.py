@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kcompat.cluster.placement import place_replicas
+from support.fuzzing import examples
 
 
 @st.composite
@@ -17,7 +18,7 @@ def clusters(draw: st.DrawFn) -> tuple[dict[int, str | None], int, int, int, int
     return racks, partitions, factor, draw(st.integers(0, 8)), draw(st.integers(0, 8))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(clusters())
 def test_every_partition_gets_its_replicas_on_different_brokers_and_racks(
     cluster: tuple[dict[int, str | None], int, int, int, int],
@@ -32,7 +33,7 @@ def test_every_partition_gets_its_replicas_on_different_brokers_and_racks(
         assert len(used) == min(factor, len(set(racks.values())))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(clusters())
 def test_leaders_are_spread_evenly(cluster: tuple[dict[int, str | None], int, int, int, int]) -> None:
     racks, partitions, factor, start, shift = cluster

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from support.codecs import CODECS
+from support.fuzzing import examples
 from support.messages import message_classes
 
 from .strategies import messages
@@ -75,7 +76,7 @@ def test_parity(kio, cls):
 
 
 def _check_version(kio, cls, version):
-    @settings(max_examples=4, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(4), deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(message=messages(cls, version, plain=True))
     def check(message):
         wire, *others = (b"".join(codec.compile_encoder(cls, version)(message)) for codec in CODECS)

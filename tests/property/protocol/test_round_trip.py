@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from kcompat.protocol.schema import ProtocolViolation
 from support.codecs import CODECS
+from support.fuzzing import examples
 from support.messages import message_classes
 
 from . import reference
@@ -29,7 +30,7 @@ def test_round_trip(cls):
 
 
 def _check_version(cls, version):
-    @settings(max_examples=4, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(4), deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(message=messages(cls, version), lead=st.binary(max_size=2), trail=st.binary(max_size=2))
     def check(message, lead, trail):
         for codec in CODECS:
@@ -45,7 +46,9 @@ def _check_version(cls, version):
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 def test_any_bytes_are_a_message_or_a_violation(cls):
-    @settings(max_examples=10, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=examples(10), deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    )
     @given(version=st.sampled_from(list(cls.versions)), wire=st.binary(max_size=64))
     def check(version, wire):
         for codec in CODECS:
