@@ -71,6 +71,7 @@ def test_leaders_that_are_killed(proof: Proof) -> None:
     proof.report("a kill", 1.0)
 
 
+@pytest.mark.thorough("leaders that are isolated are as silent")
 def test_leaders_that_hang(proof: Proof) -> None:
     for number in often(50):
         partition, leader = proof.leader_of(number)

@@ -94,6 +94,7 @@ def broker() -> Iterator[KcompatBroker]:
         yield broker
 
 
+@pytest.mark.thorough("test_connect.py has distributed workers")
 @pytest.mark.timeout(5 * PATIENCE_S)
 def test_each_line_arrives_whoever_is_killed(broker: KcompatBroker, tmp_path: Path) -> None:
     with closing(Confluent(broker.bootstrap)) as driver:

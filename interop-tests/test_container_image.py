@@ -112,6 +112,7 @@ def logs(container: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.thorough("the test of the containers is that of the other tests here")
 def test_a_real_kafka() -> None:
     """A real Kafka passes the test of the containers, too."""
     quickly = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "1"}
@@ -171,6 +172,7 @@ def exercise_module(module: KafkaContainer | RedpandaContainer, port: int) -> No
         module.stop()
 
 
+@pytest.mark.thorough("tests/wire/test_container_scripts.py runs their start scripts")
 @pytest.mark.skipif(
     not JARS.is_dir(), reason="install what python interop-tests/fetch.py testcontainers fetches"
 )

@@ -41,6 +41,7 @@ def coordinator_of(cluster: BrokerCluster, kind: int, key: str) -> int:
     return -1 if answer.error_code else int(answer.node_id)
 
 
+@pytest.mark.thorough("test_transactional_clients.py kills brokers under copiers")
 def test_a_transactional_copier_goes_on_when_its_groups_coordinator_is_killed(tmp_path: Path) -> None:
     with BrokerCluster() as cluster:
         source = Source(cluster.bootstrap, ["target"])

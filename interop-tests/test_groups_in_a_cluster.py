@@ -25,6 +25,7 @@ pytestmark = pytest.mark.timeout(400)
 
 FAMILIES = {"kafka-python": ("kafka_python", "KafkaPython3"), "confluent": ("confluent", "Confluent")}
 FAMILIES["aiokafka"] = ("aio", "Aiokafka")
+OTHER = pytest.mark.thorough("the same with a client of librdkafka, and with one of Java")
 PARTITIONS = 3
 COUNT = 30
 PATIENCE_S = 60
@@ -61,7 +62,9 @@ def topic_led_by_a_coordinator(cluster: BrokerCluster, name: str) -> tuple[str, 
     return name, coordinator
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family", [pytest.param("kafka-python", marks=OTHER), "confluent", pytest.param("aiokafka", marks=OTHER)]
+)
 def test_a_group_outlives_its_coordinator(cluster: BrokerCluster, name: str, family: str) -> None:
     topic, coordinator = topic_led_by_a_coordinator(cluster, name)
     driver = in_its_own_process(*FAMILIES[family], cluster.bootstrap)
@@ -120,7 +123,7 @@ def committed(cluster: BrokerCluster, group: str) -> list[int]:
         return [driver.committed(group, group, index) for index in range(PARTITIONS)]
 
 
-@pytest.mark.parametrize("version", ["3.9.2", "4.3.0"])
+@pytest.mark.parametrize("version", [pytest.param("3.9.2", marks=OTHER), "4.3.0"])
 def test_a_java_group_outlives_its_coordinator(cluster: BrokerCluster, name: str, version: str) -> None:
     topic, coordinator = topic_led_by_a_coordinator(cluster, name)
     option = "--consumer-property" if version.startswith("3.") else "--command-property"

@@ -43,11 +43,14 @@ def build(directory: Path, **environment: str) -> subprocess.CompletedProcess[st
     )
 
 
+NOT_WANTED = pytest.mark.thorough("the wheel without a compiler is the same")
+
+
 @pytest.mark.parametrize(
     ("environment", "scanner", "tag"),
     [
         pytest.param({}, "kcompat.records._native", "-cp311-abi3-", marks=COMPILER),
-        ({"KCOMPAT_NATIVE": "0"}, "kcompat.records._python", "-py3-none-any"),
+        pytest.param({"KCOMPAT_NATIVE": "0"}, "kcompat.records._python", "-py3-none-any", marks=NOT_WANTED),
         (NO_COMPILER, "kcompat.records._python", "-py3-none-any"),
     ],
     ids=["compiler", "not wanted", "no compiler"],
@@ -70,6 +73,7 @@ def test_a_wheel_works(environment: dict[str, str], scanner: str, tag: str, tmp_
     assert module.endswith(scanner.rpartition(".")[2])
 
 
+@pytest.mark.thorough("the wheel without a compiler says what it lacks")
 def test_a_build_that_must_be_native_fails_without_a_compiler(tmp_path: Path) -> None:
     built = build(tmp_path, KCOMPAT_NATIVE="1", **NO_COMPILER)
     assert built.returncode != 0

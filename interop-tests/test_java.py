@@ -123,7 +123,14 @@ class Tools:
         return self.command(main_class, *arguments)
 
 
-@pytest.fixture(scope="module", params=RELEASES, ids=lambda release: release.version)
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(RELEASES[0], marks=pytest.mark.thorough("the next release has the same clients")),
+        *RELEASES[1:],
+    ],
+    ids=lambda release: release.version,
+)
 def release_tools(
     request: pytest.FixtureRequest, session_broker: BrokerProcess, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Tools]:

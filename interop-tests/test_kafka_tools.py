@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from real_kafka import RealKafka
-from tool_bench import VERSIONS, insist_on_tools, side_by_side
+from tool_bench import FIRST_OF_VERSIONS, insist_on_tools, side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -205,7 +205,7 @@ def brokers(new_broker: Callable[..., BrokerProcess]) -> Iterator[tuple[BrokerPr
         assert "Traceback" not in ours.log_tail(1_000_000), ours.log_tail(8000)
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=FIRST_OF_VERSIONS)
 def benches(
     request: pytest.FixtureRequest,
     brokers: tuple[BrokerProcess, BrokerProcess],

@@ -137,7 +137,7 @@ def stored(bootstrap: str, topic: str) -> list[list[int]]:
     return values
 
 
-@pytest.mark.parametrize("members", [1, 2])
+@pytest.mark.parametrize("members", [pytest.param(1, marks=pytest.mark.thorough("the same with 2")), 2])
 def test_clients_outlive_their_broker(mortal_broker: BrokerProcess, name: str, members: int) -> None:
     bootstrap = mortal_broker.bootstrap
     admin = AdminClient({"bootstrap.servers": bootstrap})

@@ -53,7 +53,9 @@ def poll_until_it_has(consumer: Consumer, partitions: int) -> None:
         consumer.poll(0.1)
 
 
-@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.parametrize(
+    "protocol", ["classic", pytest.param("consumer", marks=pytest.mark.thorough("the same with classic"))]
+)
 def test_the_partitions_of_a_killed_member_go_to_the_other(
     new_broker: Callable[..., BrokerProcess], name: str, protocol: str, request: pytest.FixtureRequest
 ) -> None:

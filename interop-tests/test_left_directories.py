@@ -73,6 +73,7 @@ def outcome_of(directory: Path, tests: str, *options: str) -> str:
     return found.stdout
 
 
+@pytest.mark.thorough("test_each_worker_finds_what_its_tests_left")
 def test_fault_is_found(tmp_path: Path) -> None:
     said = outcome_of(tmp_path, "test_gap or test_damage or test_fair_damage")
     assert "3 passed, 2 deselected, 1 error" in said
@@ -81,6 +82,7 @@ def test_fault_is_found(tmp_path: Path) -> None:
     assert not any("test_fair" in line for line in faults), said
 
 
+@pytest.mark.thorough("test_each_worker_finds_what_its_tests_left")
 def test_a_gap_is_found(tmp_path: Path) -> None:
     said = outcome_of(tmp_path, "gap")
     assert "3 passed, 2 deselected, 1 error" in said
@@ -96,5 +98,6 @@ def test_each_worker_finds_what_its_tests_left(tmp_path: Path) -> None:
         assert worker_finds in said, said
 
 
+@pytest.mark.thorough("test_fault_is_found has a fair log, too")
 def test_nothing_is_found_where_nothing_is_wrong(tmp_path: Path) -> None:
     assert "3 passed, 2 deselected in" in outcome_of(tmp_path, "fair or checkpointed")

@@ -12,7 +12,7 @@ import pytest
 from broker_cluster import BrokerCluster
 from drivers.kafka_python import KafkaPython3
 from support.kcompat_broker import KcompatBroker
-from tool_bench import CLASSES, VERSIONS, insist_on_tools
+from tool_bench import CLASSES, LAST_OF_VERSIONS, insist_on_tools
 from tools_jvm import ToolsJvm, compile_runner
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def test_kafka_python_describes_the_quorum(told: Told) -> None:
     assert f"{listener['host']}:{listener['port']}" == told.address
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=LAST_OF_VERSIONS)
 def jvm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ToolsJvm]:
     insist_on_tools()
     runner = tmp_path_factory.mktemp(f"quorum-{request.param}")

@@ -88,6 +88,7 @@ def consume(bootstrap: str, topic: str, count: int) -> list[list[bytes]]:
         consumer.close()
 
 
+@pytest.mark.thorough("the client tests read their records back")
 def test_a_million_records_come_back(fresh_broker: BrokerProcess, name: str) -> None:
     bootstrap = fresh_broker.bootstrap
     admin = AdminClient({"bootstrap.servers": bootstrap})

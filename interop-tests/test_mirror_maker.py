@@ -169,6 +169,7 @@ def setting(driver: Confluent, topic: str) -> str:
         return ""
 
 
+@pytest.mark.thorough("test_connect.py has workers of Kafka Connect")
 @pytest.mark.timeout(5 * PATIENCE_S)
 def test_topics_and_groups_move_both_ways(pair: Pair, tmp_path: Path) -> None:
     flows = [

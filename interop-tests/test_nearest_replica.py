@@ -82,7 +82,10 @@ class Story:
         return set(part.isr_nodes)
 
 
-@pytest.mark.parametrize("kind", [JavaReader, LibrdkafkaReader])
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(JavaReader, marks=pytest.mark.thorough("the same with librdkafka")), LibrdkafkaReader],
+)
 def test_the_replica_in_the_rack_serves_while_it_is_in_sync(
     cluster: BrokerCluster, name: str, kind: type[JavaReader | LibrdkafkaReader], tmp_path: Path
 ) -> None:

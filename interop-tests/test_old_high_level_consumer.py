@@ -87,7 +87,10 @@ class ThreeBrokers(Place):
         self.cluster.create_topic(name, PARTITIONS)
 
 
-@pytest.fixture(scope="module", params=["one broker", "three brokers"])
+THREE = pytest.mark.thorough("the same with one broker; test_groups_in_a_cluster.py has three")
+
+
+@pytest.fixture(scope="module", params=["one broker", pytest.param("three brokers", marks=THREE)])
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     if request.param == "one broker":
         with ZooKeeperBroker() as broker:

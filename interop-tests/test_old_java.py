@@ -28,8 +28,8 @@ SOURCES = REPOSITORY / "interop-tests" / "java"
 FIRST = "0.8.2.2"
 RELEASES = (FIRST, "0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2")
 CODECS = ("none", "gzip", "snappy", "lz4")
-BETWEEN = ("0.9.0.1", "1.1.1")
-"""Releases whose record format and kind of consumer two of the others have too."""
+BETWEEN = RELEASES[1:-1]
+"""Releases whose record formats the differential test and other clients have, too."""
 FIRST_WITH_ZSTD = "2.8.2"
 WITHOUT_TIMESTAMPS = (FIRST, "0.9.0.1")
 RECORDS = [

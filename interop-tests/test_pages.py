@@ -24,6 +24,12 @@ SCRIPTS = {
     "zookeeper-shell": ("3.9.2", f"{SHELL} -server"),
 }
 """The release and the main class of each of Kafka's scripts that pages call."""
+
+
+def needs_spark(scene: Scene) -> bool:
+    return any("pyspark" in block.needs for block in scene.blocks)
+
+
 SCENES = [scene for page in pages() for scene in scenes(page) if scene.needs_clients]
 
 PLAIN = "-W ignore -p no:asyncio -p no:randomly"
@@ -59,7 +65,12 @@ def spark_variables(home: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("scene", SCENES, ids=str)
+WITH_SPARK = pytest.mark.thorough("test_demo.py and test_spark.py run the same programs")
+
+
+@pytest.mark.parametrize(
+    "scene", [pytest.param(each, marks=WITH_SPARK if needs_spark(each) else ()) for each in SCENES], ids=str
+)
 def test_blocks_do_what_the_page_says(scene: Scene, tmp_path: Path) -> None:
     programs = {"pytest": f'exec python -W ignore -m pytest {PLAIN} "$@"'}
     needs = set().union(*(block.needs for block in scene.blocks))

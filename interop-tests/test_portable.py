@@ -102,6 +102,7 @@ def test_what_is_produced_is_fetched_compacted_and_there_after_a_restart(
     assert values(client, name, 3) == rounds[-1]
 
 
+@pytest.mark.thorough("test_spark.py has a query that sees its broker killed")
 @pytest.mark.usefixtures("spark")
 def test_spark_goes_on_after_a_restart(
     portable: PortableBroker, client: KafkaPython3, name: str, tmp_path: Path

@@ -180,7 +180,9 @@ async def a_leader_that_was_replaced_cuts_what_it_wrote(cluster: Cluster) -> Non
     assert ours.log.log_end_offset == 69
 
 
-@pytest.mark.parametrize("release", ["3.9", "2.6"])
+@pytest.mark.parametrize(
+    "release", ["3.9", pytest.param("2.6", marks=pytest.mark.thorough("the same with 3.9"))]
+)
 def test_replicas_of_both_kinds_are_the_same(zookeeper: ZooKeeper, tmp_path: Path, release: str) -> None:
     """2.6 knows neither ids of topics nor epochs in Fetch: logs are cut by OffsetForLeaderEpoch."""
     asyncio.run(asyncio.wait_for(play(zookeeper, tmp_path, release), 100))

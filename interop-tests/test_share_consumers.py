@@ -217,6 +217,7 @@ def last_taken(driver: Remote, member: str) -> dict[int, int]:
     return taken(driver, member, 3)
 
 
+@pytest.mark.thorough("test_each_record_is_accepted_once_while_members_come_and_go")
 def test_two_members_share_one_partition(maker, driver, other, shared):
     first, second = driver.join_shared(shared, shared), other.join_shared(shared, shared)
     held = last_taken(driver, first)
@@ -250,6 +251,7 @@ def test_what_is_held_too_long_goes_to_another(maker, driver, other, shared):
     driver.leave_shared(slow)
 
 
+@pytest.mark.thorough("test_what_is_held_too_long_goes_to_another")
 def test_an_answer_that_comes_too_late_is_refused(maker, driver, other, shared):
     maker.set_group_config(shared, "share.record.lock.duration.ms", str(SHORT_LOCK_MS))
     slow, waiting = driver.join_shared(shared, shared), other.join_shared(shared, shared)
@@ -269,6 +271,7 @@ def test_an_answer_that_comes_too_late_is_refused(maker, driver, other, shared):
     other.leave_shared(waiting)
 
 
+@pytest.mark.thorough("the differential test renews locks")
 def test_what_is_renewed_is_held_on(maker, driver, other, shared):
     maker.set_group_config(shared, "share.record.lock.duration.ms", str(LOCK_MS))
     slow, waiting = driver.join_shared(shared, shared), other.join_shared(shared, shared)

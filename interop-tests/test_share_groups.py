@@ -58,6 +58,7 @@ def kafka() -> Iterator[RealKafka]:
         yield kafka
 
 
+@pytest.mark.thorough("the differential test has the requests of the tools")
 def test_the_tools_print_the_same(
     kafka: RealKafka, new_broker: Callable[..., BrokerProcess], tmp_path: Path
 ) -> None:

@@ -77,6 +77,7 @@ def texts(*values: object, partition: int = 0) -> list[Record]:
     return [Record(str(value).encode(), partition=partition) for value in values]
 
 
+@pytest.mark.thorough("test_demo.py runs a Spark from the command line")
 def test_an_example_runs_from_the_command_line(broker, client, name):
     client.create_topic(name, 3, {})
     client.produce(name, [Record(b"x", partition=n % 3) for n in range(10)])

@@ -35,6 +35,7 @@ def word_count(broker: BrokerProcess, name: str, tmp_path: Path) -> Iterator[Wor
     driver.close()
 
 
+@pytest.mark.thorough("the other test also counts on after kills")
 def test_words_are_counted_across_rebalances_and_restored_from_the_changelog(word_count: WordCount) -> None:
     word_count.feed(1000)
     with word_count.instance("first") as first:

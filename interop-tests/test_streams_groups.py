@@ -133,6 +133,7 @@ class Member:
         self._play.close()
 
 
+@pytest.mark.thorough("the differential test has the requests of the tools")
 def test_the_tools_print_the_same(kafka: RealKafka, tmp_path: Path) -> None:
     insist_on_tools()
     with ExitStack() as running:

@@ -77,6 +77,7 @@ transactions list
 SCRIPTS = {"3.9.2": OPEN + HANGING, "4.3.0": OPEN + HANGING + TERMINATED}
 
 
+@pytest.mark.thorough("the differential test has the requests of the tool")
 @pytest.mark.parametrize("release", VERSIONS)
 def test_a_tool_prints_what_it_prints_with_kafka(
     new_broker: Callable[..., BrokerProcess], tmp_path: Path, release: str

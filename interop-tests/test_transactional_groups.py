@@ -162,6 +162,7 @@ def test_members_to_whom_the_broker_assigns(copying: Copying, tmp_path: Path) ->
     copying.has_copied_all_once()
 
 
+@pytest.mark.thorough("test_java.py has a group that goes over and back")
 @pytest.mark.timeout(4 * PATIENCE_S)
 def test_a_group_that_goes_over_and_back(copying: Copying, tmp_path: Path) -> None:
     first = copying.join("confluent", confluent(), [])

@@ -145,7 +145,10 @@ def play(client: RawClient) -> None:
     assert delete_topic(client, "gone") == 0
 
 
-@pytest.fixture(scope="module", params=["open", "secure"])
+SECURE = pytest.mark.thorough("zookeeper_store/ has access lists of nodes")
+
+
+@pytest.fixture(scope="module", params=["open", pytest.param("secure", marks=SECURE)])
 def both(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[dict[str, Node], dict[str, Node]]]:

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from tools_jvm import Ended
 
 VERSIONS = ("3.9.2", "4.3.0")
+_OTHER = pytest.mark.thorough("the other version of the tools sends the same requests")
+FIRST_OF_VERSIONS = (VERSIONS[0], pytest.param(VERSIONS[1], marks=_OTHER))
+"""Parameters of a test that `make test` runs with the tools of Kafka 3.9.2 only."""
+LAST_OF_VERSIONS = (pytest.param(VERSIONS[0], marks=_OTHER), VERSIONS[1])
+"""Parameters of a test that `make test` runs with the tools of Kafka 4.3.0 only."""
 TOOLS = "org.apache.kafka.tools."
 CLASSES = {
     "topics": f"{TOOLS}TopicCommand",

@@ -49,7 +49,12 @@ class Served(Struct, frozen=True):
     secured: Secured | None = None
 
 
-@pytest.fixture(scope="session", params=["zookeeper", "zookeeper by TLS", "our port"])
+BY_TLS = pytest.mark.thorough("test_tls.py has a session with TLS")
+
+
+@pytest.fixture(
+    scope="session", params=["zookeeper", pytest.param("zookeeper by TLS", marks=BY_TLS), "our port"]
+)
 def zookeeper(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A real one, the same with encrypted sessions, and ours."""
     with ExitStack() as undo:
