@@ -94,6 +94,13 @@ def kafka(properties: Mapping[str, str] = PROPERTIES) -> BrokerProcess:
     return RealKafka("3.9.2", properties, heap=HEAP, options=())
 
 
+def like(broker: BrokerProcess, properties: Mapping[str, str], listeners: Mapping[str, str]) -> BrokerProcess:
+    """A broker of the same kind with other properties and further listeners, not started yet."""
+    if is_kcompat(broker):
+        return type(broker)(properties, listeners=listeners)
+    return RealKafka("3.9.2", properties, heap=HEAP, options=(), listeners=listeners)
+
+
 def is_mock(broker: BrokerProcess) -> bool:
     """Whether this is the mock cluster, which has no admin requests and keeps only some MB a partition."""
     return isinstance(broker, MockCluster)

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "interop-tests")
 
 import compaction
 import down_conversion
+import encrypted
 import flush
 import footprint
 import fresh_group
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 MEASURES: tuple[Measure, ...] = (
     *footprint.FIRST,
     *throughput.MEASURES,
+    *encrypted.MEASURES,
     *latency.MEASURES,
     *fresh_group.MEASURES,
     *transactions.MEASURES,

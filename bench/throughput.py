@@ -12,6 +12,8 @@ from system import Stopwatch
 from trial import Measure
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from trial import Numbers, Trial, Work
 
 PARTITIONS = 4
@@ -36,19 +38,21 @@ def librdkafka_produce(
     acks: int = 1,
     partitions: int = PARTITIONS,
     copies: int = 1,
+    settings: Mapping[str, str] = {},
 ) -> Stopwatch:
     """Produce `count` records of `size` bytes, of which the brokers keep `copies`, and wait for the last
-    acknowledgement.
+    acknowledgement. `settings` are further ones of the producer.
     """
-    settings = {
+    all_settings = {
         "bootstrap.servers": trial.bootstrap,
         "acks": acks,
         "linger.ms": 5,
         "batch.size": 1_000_000,
         "queue.buffering.max.messages": 1_000_000,
         "queue.buffering.max.kbytes": 1_048_576,
+        **settings,
     }
-    producer = Producer(settings)
+    producer = Producer(all_settings)
     producer.list_topics(topic, timeout=10)
     chunk = [{"value": bytes(size)} for _ in range(PRODUCE_CHUNK)]
     trial.warm(max(512, count * size * copies * 3 // 2 >> 20))

@@ -97,7 +97,6 @@ class PlainListener:
         self._is_protected = protected
         self._socket = sock
         self._make_poller = make_poller
-        self._tls = tls
         self._make_connection = _transport(tls)
         self._hub: Hub | None = None
         self._local: dict[tuple[str, int], tuple[str, int]] = {}
@@ -162,8 +161,6 @@ class PlainListener:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             local = _address(sock.getsockname())
-            if self._tls is not None:
-                sock = self._tls.wrap(sock)
         except OSError:  # gone between accept and here
             sock.close()
             return True

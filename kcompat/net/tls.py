@@ -1,8 +1,9 @@
 """A conversation on a socket, encrypted with TLS by OpenSSL.
 
-OpenSSL reads and writes the socket itself, one record at a time, and has the buffers of a record only while
-one is half received or half sent. With buffers in memory between OpenSSL and the socket, each connection
-would keep the largest that it ever needed, and each byte would be copied twice more.
+Bytes are received into a buffer that all connections of a loop share, and go from there to OpenSSL through a
+buffer of the connection (`ssl.MemoryBIO`); encrypted answers take the same way back. OpenSSL could read the
+socket itself, but with two system calls for each record, and librdkafka sends two records for each message.
+The buffers of a connection keep the size that they once had, so they are filled with little at a time.
 
 The handshake is made in steps, as its messages arrive. Frames are handed on after it.
 """
@@ -10,7 +11,6 @@ The handshake is made in steps, as its messages arrive. Frames are handed on aft
 from __future__ import annotations
 
 import os
-import socket
 import ssl
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -21,6 +21,8 @@ from kcompat.net.socket_stream import SocketStream
 from kcompat.security.tls_server import CertificateError
 
 if TYPE_CHECKING:
+    import socket
+
     from kcompat.net.answers import FrameHandler
     from kcompat.net.hub import Hub
     from kcompat.net.out_queue import Buffer
@@ -28,10 +30,11 @@ if TYPE_CHECKING:
     from kcompat.security.tls_server import TlsServer
 
 RECORD: Final = 16 * KIB
-"""Most bytes that one TLS record carries, and that OpenSSL gives in one call."""
-CHUNK: Final = 64 * KIB
-"""Bytes given to OpenSSL at a time, four records. Bytes of a file are read again if the socket does not take
-them."""
+"""Most bytes that one TLS record carries."""
+RECEIVED: Final = 32 * KIB
+"""Encrypted bytes received at a time."""
+CHUNK: Final = 4 * RECORD
+"""Bytes that are encrypted before they are sent. Bytes of a file are read that many at a time."""
 
 _NOT_TLS: Final = frozenset({"HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "WRONG_VERSION_NUMBER"})
 """OpenSSL's reasons to refuse first bytes that are no TLS at all."""
@@ -39,26 +42,40 @@ _NOT_TLS_ALERT: Final = b"\x15\x03\x03\x00\x02\x02\x50"
 """Unencrypted fatal alert `internal_error`: Kafka's answer to a client that does not speak TLS."""
 
 
-class ChunkBuffer:
-    """The buffer through which all connections of a loop send parts of files."""
+class Scratch:
+    """The buffers that all TLS connections of a loop share."""
 
     def __init__(self, hub: Hub) -> None:  # noqa: ARG002 - as `Hub.share` calls it
-        self.view = memoryview(bytearray(CHUNK))
+        self.received = memoryview(bytearray(RECEIVED))
+        """For encrypted bytes from a socket."""
+        self.chunk = memoryview(bytearray(CHUNK))
+        """For bytes of a file that are to be encrypted."""
 
     def close(self) -> None:
-        """Do nothing: the memory goes with the buffer."""
+        """Do nothing: the memory goes with the buffers."""
 
 
 class TlsConnection(SocketStream):
-    """A connected, non-blocking TLS socket of one peer; `server.wrap` made it."""
+    """A connected, non-blocking socket of one peer, which carries TLS."""
 
-    __slots__ = ("_chunk", "_ending", "_handshake_ends", "_reads_soon", "_server", "_tls")
+    __slots__ = (
+        "_encrypted",
+        "_encrypted_from",
+        "_ending",
+        "_handshake_ends",
+        "_incoming",
+        "_outgoing",
+        "_reads_soon",
+        "_scratch",
+        "_server",
+        "_tls",
+    )
 
     def __init__(
         self,
         hub: Hub,
         poller: Poller,
-        sock: ssl.SSLSocket,
+        sock: socket.socket,
         handler: FrameHandler,
         listener_name: str,
         peer: tuple[str, int],
@@ -67,27 +84,32 @@ class TlsConnection(SocketStream):
         server: TlsServer,
     ) -> None:
         super().__init__(hub, poller, sock, handler, listener_name, peer, local_address)
-        self._tls = sock
         self._server = server
-        self._chunk = hub.share(ChunkBuffer).view
+        self._scratch = hub.share(Scratch)
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._tls = server.wrap(self._incoming, self._outgoing)
+        self._encrypted: list[Buffer] = []  # what the socket has not taken
+        self._encrypted_from = 0  # bytes of answers that `_encrypted` was made of
         self._ending = ""  # why the stream has ended, if it has
         self._reads_soon = False  # `_read_rest` will be called
         self._handshake_ends = hub.loop.time() + hub.limits.handshake_deadline_s  # 0: it is done
-        poller.add_reader(sock.fileno(), self.on_readable)
+        self.resume_reading()
 
     # The handshake
 
     def _shake_hands(self) -> None:
-        """Continue the handshake as far as the received bytes allow."""
+        """Continue the handshake with the bytes that are there."""
+        self._fetch()
+        if self._ending:
+            self.close(self._ending)
+            return
         try:
             self._tls.do_handshake()
         except ssl.SSLWantReadError:
+            self._flush_handshake()
             return
-        except ssl.SSLWantWriteError:
-            self.stop_reading()
-            self.watch_writable()
-            return
-        except OSError as error:
+        except ssl.SSLError as error:
             self._handshake_failed(error)
             return
         try:
@@ -98,20 +120,32 @@ class TlsConnection(SocketStream):
             return
         self._handshake_ends = 0.0
         self._deadline = self._hub.loop.time() + self._hub.limits.header_deadline_s
+        self._flush_handshake()
 
-    def _handshake_failed(self, error: OSError) -> None:
-        if not isinstance(error, ssl.SSLError) or error.reason is None or isinstance(error, ssl.SSLEOFError):
+    def _flush_handshake(self) -> None:
+        """Send the messages of the handshake. What the socket does not take goes before the first answer."""
+        if self._outgoing.pending:
+            self._encrypted.append(self._outgoing.read())
+        try:
+            self._send_encrypted()
+        except BlockingIOError:
+            pass
+        except OSError:
             self.close("disconnected")
-            return
+
+    def _handshake_failed(self, error: ssl.SSLError) -> None:
         if error.reason in _NOT_TLS:
-            with suppress(OSError):
-                socket.socket.send(self._tls, _NOT_TLS_ALERT)
+            alert = _NOT_TLS_ALERT
             problem = f"the client does not speak TLS, and listener {self.listener_name} does"
         else:
+            alert = self._outgoing.read()
             problem = f"TLS handshake on listener {self.listener_name} failed: {_explained(error)}"
         self._hub.complain(self.peer_host, f"connection closed: {problem}")
-        with suppress(OSError):  # unread bytes would make the system drop the alert
-            socket.socket.recv(self._tls, RECORD)
+        with suppress(OSError):
+            self._socket.send(alert)
+            self._socket.recv_into(
+                self._scratch.received
+            )  # unread bytes would make the system drop the alert
         self.close("failed handshake")
 
     def overdue(self, now: float) -> str | None:
@@ -138,11 +172,56 @@ class TlsConnection(SocketStream):
         elif self._ending:
             self.close(self._ending)
 
+    def _receive(self, room: memoryview) -> int:
+        """Decrypt received bytes to `room` and return their number; the end of the stream sets `_ending`."""
+        size, count, has_more = len(room), 0, not self._ending
+        try:
+            while count < size:
+                if not (self._incoming.pending or self._tls.pending()):
+                    if not has_more:
+                        break
+                    has_more = self._fetch() == RECEIVED
+                count = self._decrypt(room, count)
+        except ssl.SSLError as error:
+            self._ending = "damaged TLS"
+            self._hub.complain(self.peer_host, f"connection closed: damaged TLS: {_explained(error)}")
+        return count
+
+    def _fetch(self) -> int:
+        """Receive encrypted bytes for OpenSSL and return their number."""
+        received = self._scratch.received
+        try:
+            count = self._socket.recv_into(received)
+        except (BlockingIOError, InterruptedError):
+            return 0
+        except OSError:
+            count = 0
+        if count:
+            self._incoming.write(received[:count])
+        else:
+            self._ending = "disconnected"
+        return count
+
+    def _decrypt(self, room: memoryview, count: int) -> int:
+        """Decrypt the whole records that OpenSSL has to `room[count:]`; return where they end there."""
+        read, incoming, size = self._tls.read, self._incoming, len(room)
+        with suppress(ssl.SSLWantReadError):
+            while count < size:
+                got: int = read(size - count, room[count:])  # type: ignore[assignment]
+                if not got:  # the peer has announced its end
+                    self._ending = "disconnected"
+                    break
+                count += got
+                if not incoming.pending:
+                    break
+        return count
+
     def _read_rest_soon(self) -> None:
-        """Read again in the next iteration if OpenSSL has more of a record than there was room for, which the
-        socket does not show. Not at once: answers may wait for the end of this event (`transmit_soon`).
+        """Read again in the next iteration what there was no room for, which the socket does not show.
+
+        Not at once: answers may wait for the end of this event (`transmit_soon`).
         """
-        if not self._reads_soon and (self._ending or self._tls.pending()):
+        if not self._reads_soon and (self._ending or self._incoming.pending or self._tls.pending()):
             self._reads_soon = True
             self._hub.loop.call_soon(self._read_rest)
 
@@ -151,60 +230,51 @@ class TlsConnection(SocketStream):
         if not self._gate & CLOSED:
             self.on_readable()
 
-    def _receive(self, room: memoryview) -> int:
-        """Receive bytes into `room` and return their number; the end of the stream sets `_ending`."""
-        if self._ending:
-            return 0
-        receive, size, count = self._tls.recv_into, len(room), 0
-        try:
-            while count < size:
-                got = receive(room[count:])
-                count += got
-                if got < RECORD:  # most likely the last record of those that the peer wrote together
-                    if not got:
-                        self._ending = "disconnected"
-                    break
-        except ssl.SSLWantReadError:
-            pass
-        except OSError as error:
-            self._ending = "disconnected"
-            if isinstance(error, ssl.SSLError) and error.reason is not None:
-                self._ending = "damaged TLS"
-                self._hub.complain(self.peer_host, f"connection closed: damaged TLS: {_explained(error)}")
-        return count
-
     def resume_reading(self) -> None:
         self._poller.add_reader(self._socket.fileno(), self.on_readable)
         self._read_rest_soon()
 
     # Sending
 
-    def on_writable(self) -> None:
-        if not self._handshake_ends:
-            super().on_writable()
-            return
-        self.unwatch_writable()
-        self.resume_reading()
-        self._shake_hands()
-
     def send(self, data: Buffer) -> int:
         """Encrypt and send the beginning of a buffer (see `out_queue.Sink`).
 
-        OpenSSL may have encrypted and sent a part of a chunk when the socket takes no more. It wants to be
-        given the same bytes again; the queue of unsent answers offers them next.
+        Bytes count as taken once the socket has all that they were encrypted to. Until then the queue of unsent
+        answers offers them again, and they are not encrypted again.
         """
-        write, view, sent = self._tls.write, memoryview(data), 0
+        view, sent = memoryview(data), 0
         try:
             while sent < len(view):
-                sent += write(view[sent : sent + CHUNK])
-        except ssl.SSLWantWriteError:
+                if not self._encrypted_from:
+                    self._encrypt(view[sent : sent + CHUNK])
+                sent += self._send_encrypted()
+        except BlockingIOError:
             if not sent:
-                raise BlockingIOError from None
-        except (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError) as error:
-            raise ConnectionError from error
+                raise
         return sent
 
-    def send_buffers(self, buffers: list[Buffer], *, more: bool) -> int:  # noqa: ARG002 - each is a record
+    def _encrypt(self, chunk: memoryview) -> None:
+        for start in range(0, len(chunk), RECORD):
+            self._tls.write(chunk[start : start + RECORD])
+            self._encrypted.append(self._outgoing.read())
+        self._encrypted_from = len(chunk)
+
+    def _send_encrypted(self) -> int:
+        """Send all encrypted bytes; return the number of those that they were made of.
+
+        Raises BlockingIOError when the socket takes no more, another OSError when the peer is gone.
+        """
+        pieces = self._encrypted
+        while pieces:
+            sent = self._socket.sendmsg(pieces)
+            while pieces and sent >= len(pieces[0]):
+                sent -= len(pieces.pop(0))
+            if sent:
+                pieces[0] = memoryview(pieces[0])[sent:]
+        taken, self._encrypted_from = self._encrypted_from, 0
+        return taken
+
+    def send_buffers(self, buffers: list[Buffer], *, more: bool) -> int:  # noqa: ARG002 - no record is left open
         sent = 0
         try:
             for buffer in buffers:
@@ -218,16 +288,20 @@ class TlsConnection(SocketStream):
         return sent
 
     def send_file(self, file: int, position: int, count: int) -> int:
-        chunk = self._chunk[: min(count, CHUNK)]
-        size = os.preadv(file, (chunk,), position)
-        return self.send(chunk[:size])
+        if not self._encrypted_from:
+            chunk = self._scratch.chunk[: min(count, CHUNK)]
+            size = os.preadv(file, (chunk,), position)
+            if not size:
+                return 0
+            self._encrypt(chunk[:size])
+        return self._send_encrypted()
 
     def hang_up(self) -> None:
-        if not self._handshake_ends:
-            with suppress(
-                OSError, ValueError
-            ):  # the peer need not answer: the end is sent, then the socket's
+        if not self._handshake_ends and not self._encrypted:
+            with suppress(ssl.SSLError, ValueError):  # the peer need not answer
                 self._tls.unwrap()
+            with suppress(OSError):
+                self._socket.send(self._outgoing.read())
         super().hang_up()
 
 
@@ -235,4 +309,4 @@ def _explained(error: ssl.SSLError) -> str:
     """Return OpenSSL's reason in words; for a refused certificate, what is wrong with it."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the client's certificate is refused: {error.verify_message}"
-    return error.reason.replace("_", " ").lower()
+    return (error.reason or "no reason given").replace("_", " ").lower()

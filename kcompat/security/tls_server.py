@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from typing import TYPE_CHECKING, Final, Self, TypeAlias
+from typing import Final, Self, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -16,9 +16,6 @@ from kcompat.security.principal_mapping import principal_name, read_rules
 from kcompat.security.principals import ANONYMOUS, USER, Principal
 from kcompat.security.tls_context import make_context
 from kcompat.security.tls_settings import TlsSettings
-
-if TYPE_CHECKING:
-    from socket import socket
 
 SHOWN: Final = 200
 """Most characters of a client's name that an error shows."""
@@ -104,20 +101,19 @@ class TlsServer:
         _check_names(old.certificate, new.certificate, settings)
         return new
 
-    def wrap(self, sock: socket) -> ssl.SSLSocket:
-        """Return a TLS socket in place of `sock`, which cannot be used any more; no handshake has begun.
-
-        Raises OSError.
+    def wrap(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO) -> ssl.SSLObject:
+        """Return the server's side of a connection, whose handshake has not begun. It takes what it receives
+        from `incoming`, and gives what it sends to `outgoing`.
         """
-        return self._state.context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
+        return self._state.context.wrap_bio(incoming, outgoing, server_side=True)
 
-    def principal(self, sock: ssl.SSLSocket) -> Principal:
-        """Return the principal of the client of a socket whose handshake is done.
+    def principal(self, tls: ssl.SSLObject) -> Principal:
+        """Return the principal of the client of a connection whose handshake is done.
 
         Raises:
             CertificateError: no rule gives the owner of the certificate a name.
         """
-        certificate = sock.getpeercert(binary_form=True) if self._names_clients else None
+        certificate = tls.getpeercert(binary_form=True) if self._names_clients else None
         if certificate is None:
             return ANONYMOUS
         try:
