@@ -14,7 +14,7 @@ Version notes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kcompat.api.acl_validation import member, refuse_unknown_elements
 from kcompat.protocol.errors import ErrorCode
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from kcompat.promise import Promise
 
 Result = CreateAclsResponse.AclCreationResult
+
+UNSPECIFIC: Final = (0, 1)
+"""Codes of UNKNOWN and ANY, for resource types, operations and permissions alike."""
 
 
 def handle(
@@ -81,19 +84,24 @@ def _validate(acl: Acl, *, escapes: bool) -> Result:
     no error.
     """
     pattern, entry = acl.pattern, acl.entry
-    problem = None
-    if pattern.type is ResourceType.CLUSTER and pattern.name != CLUSTER.name:
-        problem = f"The only valid name for the CLUSTER resource is {CLUSTER.name}"
-    elif not pattern.name:
-        problem = "Invalid empty resource name"
-    elif pattern.type in (ResourceType.UNKNOWN, ResourceType.ANY):
-        problem = f"Invalid resourceType {pattern.type.name}"
-    elif pattern.kind not in STORED_KINDS:
-        problem = f"Invalid patternType {pattern.kind.name}"
-    elif entry.operation in (Operation.UNKNOWN, Operation.ANY):
-        problem = f"Invalid operation {entry.operation.name}"
-    elif entry.permission not in (Permission.ALLOW, Permission.DENY):
-        problem = f"Invalid permissionType {entry.permission.name}"
-    elif "/" in pattern.name and not escapes:
-        problem = "Failed to create ACL"
-    return Result() if problem is None else Result(ErrorCode.INVALID_REQUEST, problem)
+    problems = (
+        (
+            pattern.type is ResourceType.CLUSTER and pattern.name != CLUSTER.name,
+            f"The only valid name for the CLUSTER resource is {CLUSTER.name}",
+        ),
+        (not pattern.name, "Invalid empty resource name"),
+        (pattern.type in UNSPECIFIC, f"Invalid resourceType {pattern.type.name}"),
+        (pattern.kind not in STORED_KINDS, f"Invalid patternType {pattern.kind.name}"),
+        (entry.operation in UNSPECIFIC, f"Invalid operation {entry.operation.name}"),
+        (entry.permission in UNSPECIFIC, f"Invalid permissionType {entry.permission.name}"),
+        (
+            ":" not in entry.principal,
+            f"Could not parse principal from `{entry.principal}` "
+            "(no colon is present separating the principal type from the principal name)",
+        ),
+        ("/" in pattern.name and not escapes, "Failed to create ACL"),
+    )
+    for is_wrong, message in problems:
+        if is_wrong:
+            return Result(ErrorCode.INVALID_REQUEST, message)
+    return Result()

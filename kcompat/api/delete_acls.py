@@ -47,7 +47,9 @@ def handle(
         if isinstance(outcome, ErrorCode):
             done = [Result(outcome, outcome.message)] * len(valid)
         else:
-            done = [Result(matching_acls=[_row_of(acl) for acl in acls]) for acls in outcome]
+            done = [
+                Result(error_message=None, matching_acls=[_row_of(acl) for acl in acls]) for acls in outcome
+            ]
         each = iter(done)
         return DeleteAclsResponse(
             filter_results=[next(each) if refusal is None else Result(*refusal) for refusal in refusals]
@@ -63,6 +65,7 @@ def _refuse_all(request: DeleteAclsRequest, error: ErrorCode) -> DeleteAclsRespo
 def _row_of(acl: Acl) -> MatchingAcl:
     pattern, entry = acl.pattern, acl.entry
     return MatchingAcl(
+        error_message=None,
         resource_type=pattern.type,
         resource_name=pattern.name,
         pattern_type=pattern.kind,

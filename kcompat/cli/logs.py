@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.config.errors import ConfigError
 from kcompat.config.loggers import LEVELS, PACKAGE
+from kcompat.security.authorizer import AUDIT_LOGGER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +33,8 @@ def set_up_logging(environment: Mapping[str, str], level: str | None = None, ori
     handler.setFormatter(LinesFrom(origin) if origin else logging.Formatter(PATTERN))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     root_level = level or environment.get(ROOT_LEVEL_VARIABLE) or "WARN"
-    logging.getLogger(PACKAGE).setLevel(_number(ROOT_LEVEL_VARIABLE, root_level))
+    for name in (PACKAGE, AUDIT_LOGGER):
+        logging.getLogger(name).setLevel(_number(ROOT_LEVEL_VARIABLE, root_level))
     for pair in filter(None, environment.get(LOGGERS_VARIABLE, "").split(",")):
         name, separator, text = (part.strip() for part in pair.partition("="))
         if not separator:

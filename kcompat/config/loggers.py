@@ -1,7 +1,7 @@
 """The levels of this broker's loggers, which the BROKER_LOGGER resource shows and sets (KIP-412).
 
-Clients see only the loggers of the package `kcompat`, and the package itself under Kafka's name `root`: they
-cannot change the logging of a program that embeds a broker.
+Clients see only the loggers of the package `kcompat`, the package itself under Kafka's name `root`, and the
+log of the authorizer: they cannot change the logging of a program that embeds a broker.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from kcompat.config.describe import EVERYTHING, ConfigSource, Entry
 from kcompat.config.dynamic import CONFIG_OPERATIONS, Alteration, Change, ConfigOperation, check_form
 from kcompat.config.types import ConfigType
 from kcompat.protocol.errors import ErrorCode
+from kcompat.security.authorizer import AUDIT_LOGGER
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -41,7 +42,8 @@ def find_logger(name: str) -> logging.Logger | None:
     if name == ROOT:
         return logging.getLogger(PACKAGE)
     known = logging.Logger.manager.loggerDict.get(name)
-    return known if isinstance(known, logging.Logger) and name.startswith(f"{PACKAGE}.") else None
+    is_ours = name.startswith(f"{PACKAGE}.") or name == AUDIT_LOGGER
+    return known if isinstance(known, logging.Logger) and is_ours else None
 
 
 def describe_loggers(names: Container[str] = EVERYTHING) -> list[Entry]:

@@ -9,7 +9,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from kcompat.security.acls import SUPER_USER, AclTable
-from kcompat.security.authorizer import Purpose
+from kcompat.security.authorizer import AUDIT_LOGGER, Purpose
 from kcompat.security.operations import camel_case
 
 if TYPE_CHECKING:
@@ -27,9 +27,13 @@ LONGEST_NAME: Final = 249
 topic. Together they take about 5 MB.
 """
 
-AUDIT_LOGGER: Final = "kafka.authorizer.logger"
-"""Kafka's name of the log of decisions."""
 TRACE: Final = 5
+DEBUG: Final = logging.DEBUG
+INFO: Final = logging.INFO
+
+# Python 3.11 takes 0.2 us to find a member of an enumeration.
+_ACCESS: Final = Purpose.ACCESS
+_OPERATIONS: Final = Purpose.OPERATIONS
 
 _audit_log = logging.getLogger(AUDIT_LOGGER)
 
@@ -52,6 +56,7 @@ class AclAuthorizer:
         self._most_remembered = most_remembered
         self._super_users = frozenset(super_users)
         self._table = AclTable(allows_without_acls=allows_without_acls)
+        self._generation = object()
         self._decisions: dict[tuple[Principal, str, Operation, Resource], Decision] = {}
         self._on_any: dict[tuple[Principal, str, Operation, ResourceType], bool] = {}
 
@@ -62,7 +67,7 @@ class AclAuthorizer:
         operation: Operation,
         resource: Resource,
         request: ApiKey,
-        purpose: Purpose = Purpose.ACCESS,
+        purpose: Purpose = _ACCESS,
         /,
     ) -> bool:
         """Return whether a principal may do an operation on a resource, and log the decision.
@@ -74,14 +79,13 @@ class AclAuthorizer:
         decision = self._decisions.get(question)
         if decision is None:
             decision = self._decide(question)
-        is_allowed = decision.is_allowed
-        if is_allowed:
-            level = TRACE if purpose is Purpose.OPERATIONS else logging.DEBUG
+        if decision.is_allowed:
+            level = TRACE if purpose is _OPERATIONS else DEBUG
         else:
-            level = logging.INFO if purpose is Purpose.ACCESS else TRACE
+            level = INFO if purpose is _ACCESS else TRACE
         if _audit_log.isEnabledFor(level):
             _audit_log.log(level, "%s", _audit(question, request, decision))
-        return is_allowed
+        return decision.is_allowed
 
     def may_on_any(
         self, principal: Principal, host: str, operation: Operation, resource_type: ResourceType, /
@@ -95,6 +99,13 @@ class AclAuthorizer:
                 self._on_any.clear()
             self._on_any[question] = is_allowed
         return is_allowed
+
+    @property
+    def generation(self) -> object:
+        """An object that stays the same until an ACL changes; another one each time while allowed access is
+        logged.
+        """
+        return object() if _audit_log.isEnabledFor(DEBUG) else self._generation
 
     @property
     def remembered(self) -> int:
@@ -114,6 +125,7 @@ class AclAuthorizer:
         if self._table.replace(pattern, entries):
             self._decisions.clear()
             self._on_any.clear()
+            self._generation = object()
 
     def _decide(self, question: tuple[Principal, str, Operation, Resource]) -> Decision:
         is_super_user = str(question[0]) in self._super_users

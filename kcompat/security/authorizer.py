@@ -5,7 +5,7 @@ allows all.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from msgspec import Struct
 
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from kcompat.security.principals import Principal
 
 
+# Python 3.11 takes 0.2 us to find a member of an enumeration, and handlers name resources all the time.
+_TOPIC: Final = ResourceType.TOPIC
+_GROUP: Final = ResourceType.GROUP
+
+
 class Resource(Struct, frozen=True, gc=False):
     """A resource that access is controlled for, whether or not it exists."""
 
@@ -26,18 +31,21 @@ class Resource(Struct, frozen=True, gc=False):
     @classmethod
     def topic(cls, name: str) -> Self:
         """Return the topic of this name as a resource."""
-        return cls(ResourceType.TOPIC, name)
+        return cls(_TOPIC, name)
 
     @classmethod
     def group(cls, group_id: str) -> Self:
         """Return the group of this id, of any kind, as a resource."""
-        return cls(ResourceType.GROUP, group_id)
+        return cls(_GROUP, group_id)
 
     @classmethod
     def transactional_id(cls, name: str) -> Self:
         """Return the transactional id of a producer as a resource."""
         return cls(ResourceType.TRANSACTIONAL_ID, name)
 
+
+AUDIT_LOGGER: Final = "kafka.authorizer.logger"
+"""Kafka's name of the log of decisions."""
 
 CLUSTER = Resource(ResourceType.CLUSTER, "kafka-cluster")
 """The cluster as a resource, the only one of its type, under the name that Kafka gives it."""
@@ -60,6 +68,12 @@ class Authorizer(Protocol):
     @property
     def allows_everything(self) -> bool:
         """Whether `may` is always true, so that a caller on a hot path need not call it."""
+
+    @property
+    def generation(self) -> object:
+        """An object that stays the same while `may` gives the same answers and need not log them. A caller on
+        a hot path may remember an answer as long.
+        """
 
     def may(
         self,
@@ -85,6 +99,7 @@ class AllowEverything:
     """The authorizer of a broker without a configured one: it allows all operations."""
 
     allows_everything = True
+    generation = None
 
     def may(self, *_question: object) -> bool:
         return True

@@ -105,6 +105,7 @@ class Denying:
     """An authorizer that denies these operations on these resources, and on whole types of them."""
 
     allows_everything = False
+    generation = None
 
     def __init__(self, *denied: tuple[Operation, Resource | ResourceType]) -> None:
         self._denied = denied

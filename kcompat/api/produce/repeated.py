@@ -37,12 +37,16 @@ if TYPE_CHECKING:
     from kcompat.api.produce.production import AtOnce
     from kcompat.api.registry import Reader
     from kcompat.net.answers import Connection
+    from kcompat.security.authorizer import Authorizer
+    from kcompat.security.principals import Principal
 
 MOST_KNOWN: Final = 1000
 LONGEST_HEAD: Final = 512
 """Requests that are remembered per version, and bytes that each may have around its batch. Together with the
 decoded requests they take at most 2 MB.
 """
+
+_PRODUCE: Final = ApiKey.PRODUCE
 
 
 class _Known(Struct):
@@ -52,10 +56,12 @@ class _Known(Struct):
     request: ProduceRequest
     """The request without its batch."""
     topic: str
-    resource: Resource
-    """The topic as the authorizer knows it."""
     row: PartitionAnswer
     response: ProduceResponse
+    allowed: tuple[Principal | None, str, object] = (None, "", None)
+    """The last client that the authorizer has allowed the request, by principal and host, and the generation
+    of its decision.
+    """
 
 
 def shortcut(services: Services, version: int, read: Reader) -> RepeatedProduces | None:
@@ -89,14 +95,7 @@ class RepeatedProduces:
             return None
         topic, row, request = known.topic, known.row, known.request
         authorizer = self._server.authorizer
-        if not authorizer.allows_everything and not authorizer.may(
-            connection.principal,
-            connection.peer_host,
-            Operation.WRITE,
-            known.resource,
-            ApiKey.PRODUCE,
-            Purpose.FILTER,  # a denial is logged by `production.py`
-        ):
+        if not authorizer.allows_everything and not _is_allowed(known, connection, authorizer):
             return None
         if version >= FIRST_WITH_IDS and (
             self._metadata.image.topic_names.get(request.topic_data[0].topic_id) != topic
@@ -117,7 +116,7 @@ class RepeatedProduces:
                 row.log_append_time_ms = result.append_time_ms
                 row.log_start_offset = result.log_start_offset
                 return known.response
-        context = RequestContext(connection, self._services, version, known.client_id, now_ms, ApiKey.PRODUCE)
+        context = RequestContext(connection, self._services, version, known.client_id, now_ms, _PRODUCE)
         return Production(context, request, [], [], {}, []).answer(partition, result)
 
     def _learn(self, connection: Connection, frame: memoryview, head: bytes) -> None:
@@ -129,7 +128,7 @@ class RepeatedProduces:
         index = topic.partition_data[0].index
         topic.partition_data[0].records = None
         context = RequestContext(
-            connection, self._services, self._version, client_id, self._now_ms(), ApiKey.PRODUCE
+            connection, self._services, self._version, client_id, self._now_ms(), _PRODUCE
         )
         name = resolve(context, topic)
         if (
@@ -142,4 +141,17 @@ class RepeatedProduces:
         response = ProduceResponse([TopicAnswer(topic.name, topic.topic_id, [row])])
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
-        self._known[head] = _Known(client_id, request, name, Resource.topic(name), row, response)
+        self._known[head] = _Known(client_id, request, name, row, response)
+
+
+def _is_allowed(known: _Known, connection: Connection, authorizer: Authorizer) -> bool:
+    """Return whether the authorizer allows a client a remembered request. `production.py` logs a denial."""
+    principal, host, generation = known.allowed
+    current = authorizer.generation
+    if generation is current and principal is connection.principal and host is connection.peer_host:
+        return True
+    principal, host, topic = connection.principal, connection.peer_host, Resource.topic(known.topic)
+    if not authorizer.may(principal, host, Operation.WRITE, topic, _PRODUCE, Purpose.FILTER):
+        return False
+    known.allowed = (principal, host, current)
+    return True

@@ -73,6 +73,11 @@ async def test_acls_are_in_force_when_answered(version: int) -> None:
         ({"operation": -1}, "Invalid operation UNKNOWN"),
         ({"permission_type": 1}, "Invalid permissionType ANY"),
         ({"permission_type": 99}, "Invalid permissionType UNKNOWN"),
+        (
+            {"principal": "alice"},
+            "Could not parse principal from `alice` "
+            "(no colon is present separating the principal type from the principal name)",
+        ),
     ],
 )
 async def test_an_acl_that_is_not_allowed_is_refused_alone(changes: dict[str, object], message: str) -> None:

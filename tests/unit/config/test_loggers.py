@@ -8,6 +8,7 @@ import pytest
 from kcompat.config.dynamic import Alteration, Change, ConfigOperation
 from kcompat.config.loggers import change_loggers, describe_loggers, find_logger, level_name
 from kcompat.protocol.errors import ErrorCode
+from kcompat.security.authorizer import AUDIT_LOGGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +44,12 @@ def test_levels_are_shown_set_and_deleted() -> None:
     assert change("root", ConfigOperation.SET, "FATAL") == Change()
     assert change(NAME, ConfigOperation.DELETE, None) == Change()
     assert shown("root", NAME) == {"root": "FATAL", NAME: "FATAL"}
+
+
+def test_the_log_of_the_authorizer_is_shown_under_its_name_in_kafka() -> None:
+    logging.getLogger(AUDIT_LOGGER)
+    assert shown(AUDIT_LOGGER, "kafka.other").keys() == {AUDIT_LOGGER}
+    assert find_logger("kafka") is None
 
 
 def test_validation_alone_changes_nothing() -> None:

@@ -7,9 +7,9 @@ import logging
 import pytest
 
 from kcompat.protocol.api_keys import ApiKey
-from kcompat.security.acl_authorizer import AUDIT_LOGGER, AclAuthorizer
+from kcompat.security.acl_authorizer import AclAuthorizer
 from kcompat.security.acls import Entry, Pattern, PatternType, Permission
-from kcompat.security.authorizer import CLUSTER, Purpose, Resource
+from kcompat.security.authorizer import AUDIT_LOGGER, CLUSTER, Purpose, Resource
 from kcompat.security.operations import Operation, ResourceType
 from kcompat.security.principals import USER, Principal
 
@@ -39,6 +39,19 @@ def test_a_change_is_obeyed_at_once() -> None:
         assert authorizer.may(ALICE, HOST, Operation.READ, ORDERS, ApiKey.FETCH)
         assert authorizer.may_on_any(ALICE, HOST, Operation.READ, ResourceType.TOPIC)
         authorizer.replace(PATTERN, frozenset())
+
+
+def test_an_answer_may_be_remembered_until_an_acl_changes_unless_it_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    authorizer = AclAuthorizer()
+    before = authorizer.generation
+    authorizer.replace(PATTERN, frozenset())
+    assert authorizer.generation is before
+    authorizer.replace(PATTERN, frozenset({READ_ENTRY}))
+    assert authorizer.generation is not before
+    caplog.set_level(logging.DEBUG, AUDIT_LOGGER)
+    assert authorizer.generation is not authorizer.generation
 
 
 def test_remembered_decisions_are_bounded() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,11 @@ from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.compression import Codec
+from kcompat.security.acl_authorizer import AclAuthorizer
+from kcompat.security.acls import Entry, Pattern, Permission
+from kcompat.security.authorizer import AUDIT_LOGGER
 from kcompat.security.operations import Operation, ResourceType
+from kcompat.security.principals import USER, Principal
 from support.asking import Client, Denying
 from support.raw_client import request_frame, response_in
 from support.topics_on_disk import ME, ONE, TWO, TopicsFixture, batch, rows, topic_data
@@ -280,6 +285,39 @@ def test_a_right_that_is_taken_away_is_missed(pair: Pair) -> None:
     for wire in (pair.short, pair.long):
         wire.fixture.services.server.authorizer = Denying((Operation.WRITE, ResourceType.TOPIC))
     assert rows(pair.send(batch(b"w"))) == [(0, ErrorCode.TOPIC_AUTHORIZATION_FAILED, -1)]
+
+
+def test_each_client_is_served_by_its_own_rights(pair: Pair) -> None:
+    alice, bob = (Principal(USER, name) for name in ("alice", "bob"))
+    authorizer = AclAuthorizer()
+    topic = Pattern(ResourceType.TOPIC, "t")
+
+    def send_as(principal: Principal) -> int:
+        for wire in (pair.short, pair.long):
+            wire.fixture.services.server.authorizer = authorizer
+            wire.fixture.peer.principal = principal
+        ((_, error, _),) = rows(pair.send(batch(b"v")))
+        return int(error)
+
+    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert send_as(alice) == denied
+    authorizer.replace(topic, frozenset({Entry(Operation.WRITE, str(alice), "*", Permission.ALLOW)}))
+    assert [send_as(each) for each in (alice, alice, bob, alice)] == [0, 0, denied, 0]
+    assert pair.short.handled == 3  # the two that were denied, and the first of alice
+    authorizer.replace(topic, frozenset())
+    assert [send_as(each) for each in (alice, bob)] == [denied, denied]
+    assert pair.values() == [b"v"] * 3
+
+
+def test_a_shortcut_is_logged_by_the_authorizer(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
+    authorizer = AclAuthorizer(allows_without_acls=True)
+    pair.short.fixture.services.server.authorizer = authorizer
+    pair.send(batch(b"v"))
+    with caplog.at_level(logging.DEBUG, AUDIT_LOGGER):
+        pair.send(batch(b"v"))
+        pair.send(batch(b"v"))
+    assert caplog.text.count("Allowed operation = WRITE") == 2
+    assert pair.short.handled == 1
 
 
 @pytest.mark.parametrize(
