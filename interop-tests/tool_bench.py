@@ -52,7 +52,7 @@ CLASSES = {
     "streams-groups": f"{TOOLS}streams.StreamsGroupCommand",
     "all-groups": f"{TOOLS}GroupsCommand",
 }
-MOVED = {"console-producer": "ConsoleProducer"}
+MOVED = {"console-producer": "kafka.tools.ConsoleProducer", "acls": "kafka.admin.AclCommand"}
 """Tools that were in Scala before Kafka 4."""
 
 FOR_ALL_OR_NOTHING = "The update failed for all features since the following feature had an error: "
@@ -91,7 +91,8 @@ class Bench:
 
     def _main_class(self, name: str) -> str:
         if name in MOVED:
-            return f"{'kafka.tools.' if self.version.startswith('3.') else TOOLS}{MOVED[name]}"
+            scala = MOVED[name]
+            return scala if self.version.startswith("3.") else TOOLS + scala.rpartition(".")[2]
         return CLASSES[name]
 
     def _parse(self) -> str:
