@@ -6,20 +6,17 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from kcompat.cluster import znodes
 from kcompat.cluster.config_entities import USERS, sanitized_entity
-from kcompat.store.interface import Create, NodeExistsError
+from kcompat.node.prepared_store import with_prepared_store
+from kcompat.store.interface import Create, NodeExistsError, NoNodeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from kcompat.clock import Clock
-    from kcompat.config.broker import BrokerConfig
     from kcompat.node.environment import Environment
     from kcompat.security.added_users import AddedUser
-    from kcompat.store.interface import MetadataStore, Sessions
+    from kcompat.store.interface import MetadataStore
 
 _log = logging.getLogger(__name__)
 
@@ -27,53 +24,49 @@ _log = logging.getLogger(__name__)
 def with_first_users(environment: Environment, users: Sequence[AddedUser]) -> Environment:
     """Return the environment whose store gets these users before its first broker, if it is new.
 
-    A store that has a cluster already is left as it is: there, users may have been changed or deleted.
+    A store that has a cluster already gets those users alone that replace others: the rest may have been
+    changed or deleted there.
     """
     if not users:
         return environment
-
-    def open_store(config: BrokerConfig, clock: Clock) -> _StoreWithUsers:
-        return _StoreWithUsers(environment.open_store(config, clock), users)
-
-    return replace(environment, open_store=open_store)
-
-
-class _StoreWithUsers:
-    """A metadata store that gets its first users with its first session."""
-
-    def __init__(self, store: Sessions, users: Sequence[AddedUser]) -> None:
-        self.is_own = store.is_own
-        self._store = store
-        self._users = users
-
-    async def session(self) -> MetadataStore:
-        """Return a session, as `Sessions.session` does."""
-        session = await self._store.session()
-        users, self._users = self._users, ()
-        if users:
-            await _add(session, users)
-        return session
-
-    async def close(self) -> None:
-        """Close the store."""
-        await self._store.close()
+    return with_prepared_store(environment, lambda session: _add(session, users))
 
 
 async def _add(session: MetadataStore, users: Sequence[AddedUser]) -> None:
-    """Create these users, unless the store has the id of a cluster."""
-    if await session.exists(znodes.CLUSTER_ID) is not None:
-        _log.info("the users of --add-scram are not added: the cluster exists already")
-        return
-    configs: dict[str, dict[str, str]] = {}
-    for user in users:
-        configs.setdefault(user.name, {})[user.mechanism] = user.credential
+    """Create the users, unless the store has the id of a cluster; those that replace others are put there in
+    any case.
+    """
     for parent in (znodes.CONFIG, f"{znodes.CONFIG}/{USERS}"):
         with suppress(NodeExistsError):
             await session.create(parent)
-    paths = {name: znodes.config_path(*sanitized_entity((USERS, name))) for name in configs}
+    for path, configs in _configs(user for user in users if user.replaces).items():
+        await _put(session, path, configs)
+    first = _configs(user for user in users if not user.replaces)
+    if not first:
+        return
+    if await session.exists(znodes.CLUSTER_ID) is not None:
+        _log.info("the users of --add-scram are not added: the cluster exists already")
+        return
     try:
-        await session.multi(
-            [Create(path, znodes.encode_config(configs[name])) for name, path in paths.items()]
-        )
+        await session.multi([Create(path, znodes.encode_config(configs)) for path, configs in first.items()])
     except NodeExistsError:
         _log.info("the users of --add-scram are not added: there are some already")
+
+
+def _configs(users: Iterable[AddedUser]) -> dict[str, dict[str, str]]:
+    """Return the configs of users by path."""
+    configs: dict[str, dict[str, str]] = {}
+    for user in users:
+        path = znodes.config_path(*sanitized_entity((USERS, user.name)))
+        configs.setdefault(path, {})[user.mechanism] = user.credential
+    return configs
+
+
+async def _put(session: MetadataStore, path: str, configs: Mapping[str, str]) -> None:
+    """Set configs of a user, who may have others. No broker of this cluster reads them yet."""
+    try:
+        data, _ = await session.get(path)
+    except NoNodeError:
+        await session.create(path, znodes.encode_config(configs))
+    else:
+        await session.set(path, znodes.encode_config({**znodes.decode_config(data), **configs}))

@@ -124,11 +124,15 @@ class AclStore:
         return self._acls.find(wanted)
 
     def create(self, acls: Iterable[Acl]) -> Promise[ErrorCode]:
+        """Add ACLs as `add` does, in a task of this store."""
+        return self._tasks.run(self.add(acls))
+
+    async def add(self, acls: Iterable[Acl]) -> ErrorCode:
         """Add ACLs; return NONE once they are in force here. The caller has validated them."""
         added: dict[Pattern, set[Entry]] = {}
         for acl in acls:
             added.setdefault(acl.pattern, set()).add(acl.entry)
-        return self._tasks.run(self._change(list(added), lambda pattern, entries: entries | added[pattern]))
+        return await self._change(list(added), lambda pattern, entries: entries | added[pattern])
 
     def delete(self, filters: Sequence[AclFilter]) -> Promise[ErrorCode | list[list[Acl]]]:
         """Remove the ACLs that pass one of the filters; return those of each filter, in order."""

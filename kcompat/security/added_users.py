@@ -25,6 +25,8 @@ class AddedUser(Struct, frozen=True, gc=False):
     name: str
     mechanism: str
     credential: str
+    replaces: bool = False
+    """Whether a cluster that exists already gets the credential too, in the place of a former one."""
 
     def __repr__(self) -> str:
         """Return a text that shows no secret."""

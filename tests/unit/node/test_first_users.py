@@ -74,6 +74,24 @@ async def test_later_sessions_of_the_same_store_add_nothing() -> None:
     await store.close()
 
 
+async def test_users_that_replace_others_are_put_into_a_cluster_that_exists() -> None:
+    environment = environment_of(ProcessStore.in_memory(lambda: 0))
+    session = await session_of(with_first_users(environment, USERS))
+    await session.create("/cluster")
+    await session.create(znodes.CLUSTER_ID)
+    replacing = [
+        AddedUser("a/b", "SCRAM-SHA-256", "new", replaces=True),
+        AddedUser("dave", "SCRAM-SHA-256", "four", replaces=True),
+        AddedUser("erin", "SCRAM-SHA-256", "five"),
+    ]
+    session = await session_of(with_first_users(environment, replacing))
+    assert await users_in(session) == {
+        "a%2Fb": {"SCRAM-SHA-256": "new", "SCRAM-SHA-512": "two"},
+        "carol": {"SCRAM-SHA-512": "three"},
+        "dave": {"SCRAM-SHA-256": "four"},
+    }
+
+
 async def test_without_users_the_environment_stays_as_it_is() -> None:
     environment = real_environment()
     assert with_first_users(environment, []) is environment
