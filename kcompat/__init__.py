@@ -1,7 +1,7 @@
 """A broker compatible with the Apache Kafka protocol.
 
 Most programs need only `kcompat.Broker`, a broker inside this process. `kcompat.Cluster` runs several of
-them.
+them. `kcompat.allow` and `kcompat.deny` make the ACLs that both take.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kcompat.embedded import Broker, Cluster
+    from kcompat.embedded import Broker, Cluster, allow, deny
 
-__all__ = ["Broker", "Cluster"]
+__all__ = ["Broker", "Cluster", "allow", "deny"]
 
 
 def __getattr__(name: str) -> object:

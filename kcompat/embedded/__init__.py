@@ -2,5 +2,6 @@
 
 from kcompat.embedded.broker import Broker
 from kcompat.embedded.cluster import Cluster, ClusterBroker
+from kcompat.embedded.permissions import allow, deny
 
-__all__ = ["Broker", "Cluster", "ClusterBroker"]
+__all__ = ["Broker", "Cluster", "ClusterBroker", "allow", "deny"]

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.embedded.running import Embedded
-from kcompat.embedded.settings import read_settings
+from kcompat.embedded.settings import read_development, read_settings
 from kcompat.errors import UsageError
 from kcompat.node.broker import BrokerNode
 from kcompat.node.environment import real_environment
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     from kcompat.config.broker import BrokerConfig
     from kcompat.embedded.settings import Settings
     from kcompat.log.cleaner.cleaner import Compacted
+    from kcompat.security.acls import Acl
 
 
 class Broker(Embedded[BrokerNode]):
@@ -26,6 +28,13 @@ class Broker(Embedded[BrokerNode]):
 
         with Broker() as broker:
             producer = KafkaProducer(bootstrap_servers=broker.bootstrap_servers)
+
+    `tls`, `users` and `acls` secure it, each for itself or together. `tls=True` stands for a certificate from
+    an authority of its own; `users` are passwords by user, for SASL; `acls` is a list of what `allow` and
+    `deny` return, and all else is denied then.
+
+        with Broker(tls=True, users={"alice": "secret"}, acls=[allow("alice", "all", topic="*")]) as broker:
+            producer = Producer(broker.client_config("alice", library="confluent"))
 
     Arguments that are not possible raise UsageError at once, values that are not allowed ConfigError. The
     errors of `start` are documented there. All of these are in `kcompat.errors`.
@@ -38,11 +47,16 @@ class Broker(Embedded[BrokerNode]):
         host: str = "127.0.0.1",
         port: int = 0,
         config: Settings | None = None,
+        tls: bool = False,
+        users: Mapping[str, str] | None = None,
+        acls: Sequence[Sequence[Acl]] | None = None,
     ) -> None:
-        super().__init__("the broker", read_settings(data_dir, host, port, config))
+        super().__init__(
+            "the broker", read_settings(data_dir, host, port, config), read_development(tls, users, acls)
+        )
 
     async def _begin(self, config: BrokerConfig) -> BrokerNode:
-        node = BrokerNode(config, real_environment())
+        node = BrokerNode(config, self._development.prepared(real_environment()))
         await node.start()
         return node
 

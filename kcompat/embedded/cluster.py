@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from kcompat.embedded.running import START_TIMEOUT_S, STOP_TIMEOUT_S, Embedded, starting
-from kcompat.embedded.settings import check_port, read_settings
+from kcompat.embedded.settings import check_port, read_development, read_settings
 from kcompat.errors import UsageError
 from kcompat.net.sockets import HeldPort
 from kcompat.node.cluster import ClusterNodes
@@ -17,12 +17,13 @@ from kcompat.node.environment import real_environment
 from kcompat.node.spread import spread
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     from kcompat.config.broker import BrokerConfig
     from kcompat.embedded.settings import Settings
     from kcompat.embedded.thread import LoopThread
+    from kcompat.security.acls import Acl
 
 IN_SYNC_TIMEOUT_S = 30.0
 
@@ -72,9 +73,9 @@ class ClusterBroker:
 class Cluster(Embedded[ClusterNodes]):
     """Brokers 0, 1, 2, ... in one thread, started by `with` or `start()`.
 
-    `data_dir`, `host` and `config` are as for `Broker`; each broker has a directory of its own below
-    `data_dir`, or below each of `log.dirs`. From `port` on the brokers listen on ports in a row; 0 means free
-    ones. `racks` are the racks of the brokers in turn.
+    `data_dir`, `host`, `config`, `tls`, `users` and `acls` are as for `Broker`; each broker has a directory
+    of its own below `data_dir`, or below each of `log.dirs`. From `port` on the brokers listen on ports in a
+    row; 0 means free ones. `racks` are the racks of the brokers in turn.
 
         with Cluster(3) as cluster:
             producer = KafkaProducer(bootstrap_servers=cluster.bootstrap_servers, acks="all")
@@ -90,18 +91,27 @@ class Cluster(Embedded[ClusterNodes]):
         port: int = 0,
         config: Settings | None = None,
         racks: Sequence[str] | None = None,
+        tls: bool = False,
+        users: Mapping[str, str] | None = None,
+        acls: Sequence[Sequence[Acl]] | None = None,
     ) -> None:
         if isinstance(brokers, bool) or not isinstance(brokers, int) or brokers < 1:
             raise UsageError(f"brokers={brokers!r} is not a number of brokers: use 1 or more")
         if racks is not None and (isinstance(racks, str) or not racks):
             raise UsageError(f"racks={racks!r} is not a list of racks: name at least one, as in ['a', 'b']")
         check_port(port, brokers)
-        super().__init__("the cluster", read_settings(data_dir, host, port, config))
+        if brokers > 1 and acls is not None and users is None and not tls:
+            raise UsageError("acls need users or tls=True: without, brokers and clients are all anonymous")
+        super().__init__(
+            "the cluster",
+            read_settings(data_dir, host, port, config),
+            read_development(tls, users, acls, has_peers=brokers > 1),
+        )
         self._racks = racks
         self.brokers = [ClusterBroker(self, broker_id) for broker_id in range(brokers)]
 
     async def _begin(self, config: BrokerConfig) -> ClusterNodes:
-        environment = real_environment()
+        environment = self._development.prepared(real_environment())
         with ExitStack() as undo:
             ports = None
             if config.listeners[0].port == 0:  # a broker that starts again has to be where clients know it

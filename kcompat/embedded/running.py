@@ -14,11 +14,14 @@ from kcompat.config.broker import BrokerConfig
 from kcompat.descriptors import raise_limit
 from kcompat.embedded.thread import LoopThread
 from kcompat.errors import StartError, StartTimeoutError, UsageError
+from kcompat.security.client_settings import SETTINGS
 from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from types import TracebackType
+
+    from kcompat.node.development import Development
 
 Nodes = TypeVar("Nodes")
 
@@ -40,14 +43,21 @@ def starting(what: str, timeout_s: float) -> Iterator[None]:
 class Embedded(ABC, Generic[Nodes]):
     """Base class that runs brokers on a loop in a thread of its own, from `start` to `stop`."""
 
-    def __init__(self, what: str, values: Mapping[str, str]) -> None:
+    def __init__(self, what: str, values: Mapping[str, str], development: Development) -> None:
         """Check the settings. `what` names this object in messages; `values` are Kafka's keys that differ
-        from the defaults. If they name no directory, each start creates a temporary one. Raises ConfigError.
+        from the defaults, to which `development` adds security. If they name no directory, each start creates
+        a temporary one. Raises ConfigError.
         """
         self._what = what
-        self._config = BrokerConfig(values)
+        self._development = development
+        self._config = development.secured(BrokerConfig(values))
         self._is_temporary = not values.get("log.dirs") and not values.get("log.dir")
         self._started: tuple[LoopThread, Nodes] | None = None
+
+    @property
+    @abstractmethod
+    def bootstrap_servers(self) -> str:
+        """Addresses as clients take them for `bootstrap.servers`. Raises UsageError if not started."""
 
     @abstractmethod
     async def _begin(self, config: BrokerConfig) -> Nodes:
@@ -82,8 +92,9 @@ class Embedded(ABC, Generic[Nodes]):
             with starting(self._what, timeout_s):
                 nodes = thread.call(self._begin(config), timeout_s)
             undo.callback(self._end_here, thread, nodes)
+            self._ca_file = self._development.write_ca(config.log_dirs[0])
             self._undo = undo.pop_all()
-        self._started = thread, nodes
+        self._started, self._started_config = (thread, nodes), config
         return self
 
     def stop(self) -> None:
@@ -91,6 +102,34 @@ class Embedded(ABC, Generic[Nodes]):
         if self._started is not None:
             self._started = None
             self._undo.close()
+
+    @property
+    def ca_file(self) -> str:
+        """Path of the PEM file with the certificate authority that clients trust, until the stop. Raises
+        UsageError if there is no TLS or the brokers are not started.
+        """
+        self._running()
+        if self._ca_file is None:
+            raise UsageError(f"{self._what} has no certificates: make it with tls=True")
+        return self._ca_file
+
+    def client_config(
+        self, user: str | None = None, *, library: str = "confluent", mechanism: str = "PLAIN"
+    ) -> dict[str, object]:
+        """Return the settings with which a client of a library connects, and logs in as a user.
+
+        `library` is `confluent`, `kafka-python`, `aiokafka`, `java` or `spark`; `mechanism` is `PLAIN`,
+        `SCRAM-SHA-256` or `SCRAM-SHA-512`. Where the brokers have TLS but no users, a client shows a
+        certificate of the user.
+
+        Raises:
+            UsageError: the brokers are not started, or one of the arguments is not possible.
+        """
+        self._running()
+        if library not in SETTINGS:
+            raise UsageError(f"the settings of {library!r} are not known: use one of {', '.join(SETTINGS)}")
+        access = self._development.access(self._started_config, self.bootstrap_servers, user, mechanism)
+        return SETTINGS[library](access)
 
     def _end_here(self, thread: LoopThread, nodes: Nodes) -> None:
         with suppress(TimeoutError):  # a part that does not stop ends with its thread

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,6 +15,8 @@ from kcompat.config.listeners import MAX_PORT, Endpoint, is_host
 from kcompat.config.providers import resolve_variables
 from kcompat.config.types import format_value
 from kcompat.errors import ConfigError, UsageError
+from kcompat.node.development import Development
+from kcompat.security.acls import Acl
 
 Setting: TypeAlias = "str | float | bool | timedelta | os.PathLike[str] | Sequence[str | float]"
 """A value of one of Kafka's keys; a sequence is a list, and a `timedelta` stands for milliseconds."""
@@ -54,6 +57,41 @@ def read_settings(
             raise UsageError(f"data_dir={str(data_dir)!r} and log.dirs both say where to store: give one")
         values["log.dirs"] = as_log_dirs(_path_of(data_dir))
     return resolve_variables(values, os.environ)
+
+
+def read_development(
+    tls: bool,
+    users: Mapping[str, str] | None,
+    acls: Sequence[Sequence[Acl]] | None,
+    *,
+    has_peers: bool = False,
+) -> Development:
+    """Return the security that the arguments specify for a broker, or for several that are peers.
+
+    Raises:
+        UsageError: an argument is not possible, or `tls` needs libraries that are not installed.
+    """
+    if not isinstance(tls, bool):
+        raise UsageError(f"tls={tls!r} is neither True nor False: for other certificates set Kafka's keys")
+    if users is not None and not isinstance(users, Mapping):
+        raise UsageError("users are no mapping: use passwords by user, as in {'alice': 'secret'}")
+    if acls is not None and not isinstance(acls, list | tuple):
+        raise UsageError(f"acls={acls!r} is no list: use what kcompat.allow and deny return, in a list")
+    return Development(
+        tls=tls,
+        users=None if users is None else dict(users),
+        acls=None if acls is None else _acls_of(acls),
+        has_peers=has_peers,
+    )
+
+
+def _acls_of(acls: Sequence[Sequence[Acl]]) -> list[Acl]:
+    """Return the ACLs of several calls of `allow` and `deny` as one list."""
+    groups = [tuple(each) if isinstance(each, list | tuple) else (each,) for each in acls]
+    found = list(chain.from_iterable(groups))
+    if not all(isinstance(each, Acl) for each in found):
+        raise UsageError(f"acls={acls!r} are not ACLs: use a list of what kcompat.allow and deny return")
+    return found
 
 
 def check_port(port: int, count: int = 1) -> None:

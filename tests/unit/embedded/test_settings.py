@@ -54,6 +54,15 @@ def test_values_are_written_as_a_properties_file_has_them(name: str, value: Any,
         ({"data_dir": 7}, UsageError, "data_dir=7 is not the name of a directory"),
         ({"data_dir": "/x", "config": {"log.dir": "/y"}}, UsageError, "both say where to store: give one"),
         ({"data_dir": "/x", "config": {"log.dirs": "/y"}}, UsageError, "both say where to store: give one"),
+        ({"tls": "yes"}, UsageError, "tls='yes' is neither True nor False"),
+        ({"users": ["alice"]}, UsageError, "users are no mapping: use passwords by user"),
+        ({"users": {"": "x"}}, UsageError, "'' is not a name that users can have"),
+        ({"users": {"kcompat-broker": "x"}}, UsageError, "'kcompat-broker' is not a name that users can"),
+        ({"users": {"alice": ""}}, UsageError, "the password of 'alice' is not a text"),
+        ({"users": {"alice": None}}, UsageError, "the password of 'alice' is not a text"),
+        ({"tls": True, "acls": "alice"}, UsageError, "acls='alice' is no list: use what kcompat.allow"),
+        ({"tls": True, "acls": ["alice"]}, UsageError, r"acls=\['alice'\] are not ACLs"),
+        ({"tls": True, "config": {"listeners": "SSL://:0"}}, ConfigError, "takes the place of a single"),
     ],
 )
 @pytest.mark.parametrize("kind", [Broker, Cluster])
@@ -64,9 +73,18 @@ def test_arguments_that_cannot_be_are_named(
         kind(**arguments)
 
 
+def test_a_broker_that_is_not_started_has_no_clients() -> None:
+    broker = Broker(tls=True)
+    with pytest.raises(UsageError, match="the broker is not started"):
+        broker.client_config()
+    with pytest.raises(UsageError, match="the broker is not started"):
+        _ = broker.ca_file
+
+
 @pytest.mark.parametrize(
     ("brokers", "arguments", "message"),
     [
+        (2, {"acls": []}, "acls need users or tls=True: without, brokers and clients are all anonymous"),
         (0, {}, "brokers=0 is not a number of brokers: use 1 or more"),
         ("3", {}, "brokers='3' is not a number of brokers"),
         (True, {}, "brokers=True is not a number of brokers"),

@@ -153,6 +153,10 @@ async def test_a_broker_is_registered_by_the_name_of_its_host_unless_it_is_alone
         ("PLAINTEXT://[::1]:9092", {}, False),
         ("SASL_PLAINTEXT://:9092", {}, False),
         ("SASL_SSL://:9092", {}, False),
+        ("SSL://:9092", {}, True),
+        ("SSL://:9092", {"ssl.client.auth": "requested"}, True),
+        ("SSL://:9092", {"ssl.client.auth": "required"}, False),
+        ("SSL://:9092", {"listener.name.ssl.ssl.client.auth": "required"}, False),
     ],
 )
 def test_a_listener_that_others_reach_without_a_login_is_an_open_door(
