@@ -2,8 +2,8 @@
 
 Behaviour
 - Refused without a login, and after a login with a token (DELEGATION_TOKEN_REQUEST_NOT_ALLOWED).
-- The owner and the renewers of a token may change it until it expires. A negative period removes the token;
-  the response repeats the period, as Kafka's does in KRaft mode.
+- The owner and the renewers of a token may change it until it expires. A negative period removes the token,
+  also an expired one.
 
 Version notes
 - 2: flexible.
@@ -37,14 +37,18 @@ def handle(
     tokens = context.services.cluster.tokens
     if not tokens.are_enabled:
         return ExpireDelegationTokenResponse(error_code=ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
-    period_ms = request.expiry_time_period_ms
-    decide = partial(expire, principal=context.principal, period_ms=period_ms, now_ms=context.now_ms)
+    decide = partial(
+        expire,
+        principal=context.principal,
+        period_ms=request.expiry_time_period_ms,
+        now_ms=context.now_ms,
+    )
 
     def changed(outcome: DelegationToken | ErrorCode | None) -> ExpireDelegationTokenResponse:
         if isinstance(outcome, DelegationToken):
             return ExpireDelegationTokenResponse(expiry_timestamp_ms=outcome.expires_at_ms)
         if outcome is None:
-            return ExpireDelegationTokenResponse(expiry_timestamp_ms=period_ms)
+            return ExpireDelegationTokenResponse(expiry_timestamp_ms=context.now_ms)
         return ExpireDelegationTokenResponse(error_code=outcome)
 
     return tokens.change(request.hmac, decide).map(changed)

@@ -39,7 +39,7 @@ class DelegationToken(Struct, frozen=True):
     expires_at_ms: int
 
     def has_expired(self, now_ms: int) -> bool:
-        """Return whether the token can no longer be changed."""
+        """Return whether the token can only be removed."""
         return min(self.max_ms, self.expires_at_ms) < now_ms
 
     def belongs_to(self, principal: Principal) -> bool:
@@ -69,9 +69,10 @@ def renew(
     """Return the token with a later time of expiry, or the error; a period of 0 or less stands for the
     longest one.
     """
-    error = _refusal(token, principal, now_ms)
-    if error is not None:
-        return error
+    if token.has_expired(now_ms):
+        return ErrorCode.DELEGATION_TOKEN_EXPIRED
+    if not token.belongs_to(principal):
+        return ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH
     period_ms = min(limits.renewal_ms, period_ms) if period_ms > 0 else limits.renewal_ms
     return replace(token, expires_at_ms=min(token.max_ms, now_ms + period_ms))
 
@@ -80,13 +81,14 @@ def expire(
     token: DelegationToken, principal: Principal, period_ms: int, now_ms: int
 ) -> DelegationToken | ErrorCode | None:
     """Return the token that expires after a period, None if it is removed at once because the period is
-    negative, or the error.
+    negative, or the error. A token that has expired can still be removed.
     """
-    error = _refusal(token, principal, now_ms)
-    if error is not None:
-        return error
+    if not token.belongs_to(principal):
+        return ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH
     if period_ms < 0:
         return None
+    if token.has_expired(now_ms):
+        return ErrorCode.DELEGATION_TOKEN_EXPIRED
     return replace(token, expires_at_ms=min(token.max_ms, now_ms + period_ms))
 
 
@@ -103,14 +105,6 @@ def is_shown(
     if owners is not None and not any(map(token.belongs_to, owners)):
         return False
     return token.belongs_to(principal) or may_describe(token)
-
-
-def _refusal(token: DelegationToken, principal: Principal, now_ms: int) -> ErrorCode | None:
-    if token.has_expired(now_ms):
-        return ErrorCode.DELEGATION_TOKEN_EXPIRED
-    if not token.belongs_to(principal):
-        return ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH
-    return None
 
 
 def _is_same(one: Principal, other: Principal) -> bool:

@@ -60,7 +60,9 @@ def test_others_change_nothing_and_an_expired_token_stays_expired() -> None:
     assert not token().has_expired(5100)
     for principal in (OWNER, OTHER):
         assert renew(token(), principal, -1, 5101, LIMITS) is ErrorCode.DELEGATION_TOKEN_EXPIRED
-        assert expire(token(), principal, -1, 5101) is ErrorCode.DELEGATION_TOKEN_EXPIRED
+    assert expire(token(), OWNER, 0, 5101) is ErrorCode.DELEGATION_TOKEN_EXPIRED
+    assert expire(token(), OTHER, 0, 5101) is ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH
+    assert expire(token(), OWNER, -1, 5101) is None
     assert replace(token(), expires_at_ms=9000).has_expired(6001)
 
 
