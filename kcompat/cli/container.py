@@ -18,7 +18,7 @@ from kcompat.config.errors import ConfigError
 from kcompat.config.redpanda import variables_of_rpk
 from kcompat.log.identity import Identity, store_identity, stored_identity
 from kcompat.net.listener import ListenerError
-from kcompat.node.broker_id import DEFAULT_BROKER_ID
+from kcompat.node.identity import DEFAULT_BROKER_ID
 from kcompat.node.listeners import reachable_host
 from kcompat.protocol.api_keys import ApiKey
 

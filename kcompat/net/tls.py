@@ -239,8 +239,8 @@ class TlsConnection(SocketStream):
     def send(self, data: Buffer) -> int:
         """Encrypt and send the beginning of a buffer (see `out_queue.Sink`).
 
-        Bytes count as taken once the socket has all that they were encrypted to. Until then the queue of unsent
-        answers offers them again, and they are not encrypted again.
+        Bytes count as taken once the socket has all that they were encrypted to. Until then the queue of
+        unsent answers offers them again, and they are not encrypted again.
         """
         view, sent = memoryview(data), 0
         try:

@@ -9,35 +9,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.feature_levels import HIGHEST_LEVELS
 from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.config.fixed_size import fit_to_size
 from kcompat.config.kraft import insist_on_one_node
-from kcompat.controller import loading
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.cleaner.watch import compact_now
 from kcompat.log.identity import stored_identity
 from kcompat.migration.adoption import adopt
 from kcompat.node.authorization import authorizer_of
-from kcompat.node.broker_id import with_broker_id
-from kcompat.node.housekeeping import Housekeeping, chores_of
+from kcompat.node.chores import chores_of
+from kcompat.node.housekeeping import Housekeeping
+from kcompat.node.identity import find_identity
 from kcompat.node.late_imports import LateImports
 from kcompat.node.layout import insist_on_one
 from kcompat.node.lifetime import Lifetime
-from kcompat.node.listeners import (
-    address_of,
-    advertise,
-    insist_on_free_ports,
-    keep_open,
-    server_of,
-    warn_of_open_doors,
-)
+from kcompat.node.listeners import address_of, advertise, insist_on_free_ports, keep_open, server_of
 from kcompat.node.logins import check_listeners
 from kcompat.node.parts import Parts
 from kcompat.node.peer_security import insist_on_peer_security
 from kcompat.node.storage_parts import StorageParts
 from kcompat.node.tls import TlsListeners
-from kcompat.protocol.uuids import random_uuid, uuid_to_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -104,31 +95,26 @@ class BrokerNode:
         self._lifetime.abandon()
 
     async def _start(self) -> None:
-        config, environment, began = self._config, self._environment, self._lifetime.began
+        config, environment, lifetime = self._config, self._environment, self._lifetime
+        began = lifetime.began
         tls = TlsListeners(config)
         insist_on_free_ports(environment.bind, config)  # before any directory is created
         store = environment.open_store(config, environment.clock)
         began(store.close)
         session = await store.session()
-        is_ours = not config.string("zookeeper.connect")  # Kafka brokers do not start with finalized features
-        await loading.prepare(session, HIGHEST_LEVELS if is_ours else {})
-        config = await with_broker_id(config, self._identity, session, is_alone=store.is_own)
-        proposed = self._identity.cluster_id or uuid_to_text(random_uuid(environment.random))
-        # Adoption writes the id together with the topics found in the logs.
-        cluster_id = await loading.cluster_id(session, proposed, claims=not store.is_own)
+        config, cluster_id = await find_identity(
+            config, self._identity, session, environment.random, is_alone=store.is_own
+        )
         feed = ConfigFeed(fit_to_size(config, 1) if store.is_own else config)
         storage = StorageParts(feed, environment, cluster_id)
-        storage.open(self._lifetime)
+        storage.open(lifetime)
         if store.is_own:
             await adopt(session, storage.logs, cluster_id, feed.current, environment.random)
 
-        listeners = keep_open(environment.bind, config, tls.servers, self._lifetime)
-        parts = self.parts = Parts(
-            storage, session, self._authorizer, self._lifetime, keeps_metadata=store.is_own
-        )
+        listeners = keep_open(environment.bind, config, tls.servers, lifetime)
+        parts = self.parts = Parts(storage, session, self._authorizer, lifetime, keeps_metadata=store.is_own)
         self.server = server_of(parts, listeners)
-        feed.subscribe(tls.renew)
-        feed.guard(tls.check)
+        tls.follow(feed)
         told, self.served = await advertise(config, listeners, environment.host_name, is_alone=store.is_own)
         await parts.load_acls()
         await parts.cluster.join(told)
@@ -147,8 +133,6 @@ class BrokerNode:
         began(imports.stop, imports.stop)
         imports.start()
         self._is_serving = True
-        if self._authorizer.allows_everything:
-            warn_of_open_doors(config)
 
     @property
     def bootstrap_servers(self) -> str:

@@ -119,7 +119,13 @@ def _told_of(config: BrokerConfig, listener: Endpoint) -> Endpoint:
 
 
 def server_of(parts: Parts, listeners: Sequence[Listener]) -> Server:
-    """Return the server of a broker's listeners. Its limits follow the configuration."""
+    """Return the server of a broker's listeners. Its limits follow the configuration.
+
+    A warning is logged for each of the `open_doors` if everything is allowed.
+    """
+    if parts.services.server.authorizer.allows_everything:
+        for endpoint in open_doors(parts.config.current):
+            logger.warning("%s asks for no login: anyone who reaches it may do anything", endpoint)
     config, iteration = parts.config, parts.environment.iteration
     limits, address_limits = limits_of(config.current), parts.quotas.connection_rates
     server = Server(listeners, parts.dispatcher, limits, iteration, parts.gates, address_limits)
@@ -136,12 +142,6 @@ def open_doors(config: BrokerConfig) -> list[Endpoint]:
         and not endpoint.uses_sasl
         and not (endpoint.protocol == "SSL" and config.get_at(endpoint.name, "ssl.client.auth") == "required")
     ]
-
-
-def warn_of_open_doors(config: BrokerConfig) -> None:
-    """Log a warning for each of the `open_doors`."""
-    for endpoint in open_doors(config):
-        logger.warning("%s asks for no login: anyone who reaches it may do anything", endpoint)
 
 
 def limits_of(config: BrokerConfig) -> Limits:

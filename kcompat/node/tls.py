@@ -88,6 +88,11 @@ class TlsListeners:
             else:
                 logger.info("Listener %s has new key and trust stores", endpoint.name)
 
+    def follow(self, feed: ConfigFeed) -> None:
+        """Check each new configuration before it is taken, and renew the stores after."""
+        feed.guard(self.check)
+        feed.subscribe(self.renew)
+
     def chores(self, feed: ConfigFeed) -> list[Chore]:
         """Return the work to do from time to time: looking whether a file has changed."""
         look = Chore("key and trust stores", LOOK_EVERY_MS, lambda: self.renew(feed.current))

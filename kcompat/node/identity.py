@@ -1,13 +1,20 @@
-"""The id of this broker: the configured one, the one of its log directories, or a new one."""
+"""The identity of a broker: its id and the id of its cluster, from the configuration, the log directories or
+the metadata store, or new.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kcompat.cluster.feature_levels import HIGHEST_LEVELS
 from kcompat.cluster.registration import generate_broker_id
 from kcompat.config.errors import ConfigError
+from kcompat.controller import loading
+from kcompat.protocol.uuids import random_uuid, uuid_to_text
 
 if TYPE_CHECKING:
+    from random import Random
+
     from kcompat.config.broker import BrokerConfig
     from kcompat.log.identity import Identity
     from kcompat.store.interface import MetadataStore
@@ -16,6 +23,25 @@ DEFAULT_BROKER_ID: Final = 1
 """Id of a broker that keeps its own metadata, has no configured id, and has new log directories."""
 
 _MOST_RESERVED: Final = "reserved.broker.max.id"
+
+
+async def find_identity(
+    config: BrokerConfig, stored: Identity, session: MetadataStore, random: Random, *, is_alone: bool
+) -> tuple[BrokerConfig, str]:
+    """Return the configuration with the broker's final id, and the id of the cluster.
+
+    `stored` is the identity in the log directories. A store that has none of Kafka's nodes yet gets them.
+    `is_alone` says that the store is the broker's own.
+
+    Raises:
+        ConfigError: there is no broker id, or the ids do not fit together.
+    """
+    is_ours = not config.string("zookeeper.connect")  # Kafka brokers do not start with finalized features
+    await loading.prepare(session, HIGHEST_LEVELS if is_ours else {})
+    config = await with_broker_id(config, stored, session, is_alone=is_alone)
+    proposed = stored.cluster_id or uuid_to_text(random_uuid(random))
+    # Adoption writes the id together with the topics found in the logs.
+    return config, await loading.cluster_id(session, proposed, claims=not is_alone)
 
 
 async def with_broker_id(

@@ -9,7 +9,7 @@ import pytest
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.errors import ConfigError
 from kcompat.log.identity import Identity
-from kcompat.node.broker_id import with_broker_id
+from kcompat.node.identity import with_broker_id
 from kcompat.store.process_store import ProcessStore
 
 if TYPE_CHECKING:
