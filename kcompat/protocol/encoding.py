@@ -163,7 +163,9 @@ class _EncoderSource:
             self._source.line(f"add({self._source.codec(codes, 'pack')[0]}({values}))")
 
     def _length(self, length: str, compact: bool, code: str) -> None:
-        """Write a length with the pending run; `length` is a local, one higher in the compact form."""
+        """Generate code that writes a length, together with the pending fields of fixed width. `length` is the
+        name of a local variable, whose value is higher by one in the compact form.
+        """
         out = self._source
         if not compact:
             self._run.append((code, length))
