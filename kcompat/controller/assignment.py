@@ -112,8 +112,8 @@ def _manual_topic(spec: TopicSpec, state: ControllerState) -> Replicas:
 
 
 def _unusable(replicas: Sequence[int], state: ControllerState) -> list[int]:
-    """Return the ids that a new partition cannot be assigned to. These are negative ids, and all ids if none of
-    the brokers is live; brokers that are down or not registered yet are allowed beside a live one.
+    """Return the ids that a new partition cannot be assigned to. These are negative ids, and all ids if none
+    of the brokers is live; brokers that are down or not registered yet are allowed beside a live one.
     """
     impossible = [broker for broker in replicas if broker < 0]
     return impossible or ([] if state.brokers.keys() & set(replicas) else list(replicas))

@@ -163,8 +163,8 @@ class _EncoderSource:
             self._source.line(f"add({self._source.codec(codes, 'pack')[0]}({values}))")
 
     def _length(self, length: str, compact: bool, code: str) -> None:
-        """Generate code that writes a length, together with the pending fields of fixed width. `length` is the
-        name of a local variable, whose value is higher by one in the compact form.
+        """Generate code that writes a length together with the pending fields of fixed width. `length` names
+        a local variable, whose value is higher by one in the compact form.
         """
         out = self._source
         if not compact:
