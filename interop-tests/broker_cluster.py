@@ -15,6 +15,7 @@ from kcompat.protocol.messages.alter_partition_reassignments import AlterPartiti
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
+from support.broker_process import NO_LISTENERS
 from support.eventually import Patience
 from support.kcompat_broker import KcompatBroker
 from support.ports import free_port
@@ -53,9 +54,17 @@ PORT = 9092
 class BrokerOnHost(KcompatBroker):
     """Our broker on a host of its own."""
 
-    def __init__(self, on: Host, properties: Mapping[str, str]) -> None:
-        listener = {"listeners": f"PLAINTEXT://{on.address}:{PORT}"}
-        super().__init__({**properties, **listener}, port=PORT)
+    def __init__(
+        self, on: Host, properties: Mapping[str, str], listeners: Mapping[str, str] = NO_LISTENERS
+    ) -> None:
+        protocols = {"PLAINTEXT": "PLAINTEXT", **listeners}
+        listening = {
+            "listeners": ",".join(
+                f"{name}://{on.address}:{port}" for port, name in enumerate(protocols, PORT)
+            ),
+            "listener.security.protocol.map": ",".join(map(":".join, protocols.items())),
+        }
+        super().__init__({**properties, **listening}, port=PORT)
         self.on = on
         self.host = on.address
 
@@ -86,11 +95,14 @@ class BrokerCluster:
         hosts: Hosts | None = None,
         racks: Sequence[str] = (),
         ensemble: ZooKeeperEnsemble | None = None,
+        listeners: Mapping[str, str] = NO_LISTENERS,
     ) -> None:
         """Sessions are `UNHURRIED` with a Kafka among them, unless `settings` say else. With `hosts` each
         broker, of ours alone, is on a host of its own, and ZooKeeper on the last one. `racks` are those of
-        the brokers, one each. They are over the `ensemble` if there is one.
+        the brokers, one each. They are over the `ensemble` if there is one. `listeners` are the security
+        protocols of further listeners, by name; clients of this class come by PLAINTEXT.
         """
+        self._listeners = listeners
         self._zookeepers: ZooKeeper | ZooKeeperEnsemble
         if ensemble is not None:
             self._zookeepers = ensemble
@@ -106,22 +118,23 @@ class BrokerCluster:
                 self.brokers[broker_id] = self.broker_of(kind, own)
             else:
                 own["zookeeper.connect"] = self._zookeepers.bootstrap
-                self.brokers[broker_id] = BrokerOnHost(hosts.hosts[broker_id - 1], own)
+                self.brokers[broker_id] = BrokerOnHost(hosts.hosts[broker_id - 1], own, listeners)
 
     def broker_of(self, kind: str, properties: Mapping[str, str]) -> BrokerProcess:
         """A broker of this kind with these properties, on this host and not started yet."""
         if kind == "kafka":
-            return ZooKeeperKafka(self._zookeepers, properties=properties, heap="320m")
+            return ZooKeeperKafka(
+                self._zookeepers, properties=properties, heap="320m", listeners=self._listeners
+            )
         return self.kcompat_of(KcompatBroker, properties)
 
     def kcompat_of(self, kind: type[KcompatBroker], properties: Mapping[str, str]) -> KcompatBroker:
         """A broker of ours at the loopback address, as the Kafkas are; it would tell the name of the host."""
         port = free_port()
-        own = {
-            "zookeeper.connect": self._zookeepers.bootstrap,
-            "listeners": f"PLAINTEXT://127.0.0.1:{port}",
-        }
-        return kind({**properties, **own}, port=port)
+        own = {"zookeeper.connect": self._zookeepers.bootstrap}
+        if not self._listeners:
+            own["listeners"] = f"PLAINTEXT://127.0.0.1:{port}"
+        return kind({**properties, **own}, port=port, listeners=self._listeners)
 
     @property
     def zookeeper(self) -> ZooKeeper:

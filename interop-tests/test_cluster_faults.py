@@ -6,10 +6,13 @@ byte.
 
 `KCOMPAT_FAULTS=100` kills a hundred leaders, plays the other faults in proportion, and insists on how long
 each may be felt. Without it each is played once or twice, and the machine may be busy.
+
+With `KCOMPAT_SECURED=1` the brokers reach each other by SASL_SSL.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -24,7 +27,10 @@ from cluster_proof import FAULTS, PARTITIONS, TIMEOUT_S, Proof, often, report
 from hosts import Hosts, are_possible
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
+from support.broker_process import NO_LISTENERS
 from support.raw_requests import ACKS_ALL, fetch, produce
+from support.secured_brokers import INSIDE, settings_inside
+from support.tls_authority import Authority
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,8 +48,13 @@ def network() -> Iterator[Hosts | None]:
 
 
 @pytest.fixture(scope="module")
-def cluster(network: Hosts | None) -> Iterator[BrokerCluster]:
-    with BrokerCluster(hosts=network) as started:
+def cluster(network: Hosts | None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerCluster]:
+    settings, listeners = SETTINGS, NO_LISTENERS
+    if os.environ.get("KCOMPAT_SECURED"):
+        addresses = [] if network is None else [host.address for host in network.hosts]
+        authority = Authority(*addresses)
+        settings, listeners = settings_inside(authority, tmp_path_factory.mktemp("stores")), INSIDE
+    with BrokerCluster(settings=settings, hosts=network, listeners=listeners) as started:
         yield started
         for broker in started.brokers.values():
             assert "Traceback" not in broker.log_tail(10_000_000), broker.log_tail(8000)

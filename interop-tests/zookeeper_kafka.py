@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kcompat.protocol.messages.metadata import MetadataRequest
 from real_kafka import RealKafka
-from support.broker_process import BrokerProcess
+from support.broker_process import NO_LISTENERS, BrokerProcess
 from support.kafka_jars import class_path, java, short_lived
 from support.raw_client import RawClient
 
@@ -87,8 +87,11 @@ class ZooKeeperKafka(RealKafka):
         chroot: str = "",
         heap: str = "512m",
         options: Sequence[str] | None = None,
+        listeners: Mapping[str, str] = NO_LISTENERS,
     ) -> None:
-        super().__init__(properties=properties, heap=heap, data_dir=data_dir, options=options)
+        super().__init__(
+            properties=properties, heap=heap, data_dir=data_dir, options=options, listeners=listeners
+        )
         self._connect = f"{zookeeper.bootstrap}{chroot}"
 
     def prepare(self) -> None:
@@ -104,10 +107,14 @@ class ZooKeeperKafka(RealKafka):
             return int(client.call(MetadataRequest(topics=[]), 4).controller_id) >= 0
 
     def _settings(self) -> dict[str, str]:
+        listeners = {"PLAINTEXT": ("PLAINTEXT", self.port)} | self.listeners
         return {
             "broker.id": "1",
             "zookeeper.connect": self._connect,
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+            "listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, (_, port) in listeners.items()),
+            "listener.security.protocol.map": ",".join(
+                f"{name}:{protocol}" for name, (protocol, _) in listeners.items()
+            ),
             "log.dirs": str(self._logs),
             "offsets.topic.replication.factor": "1",
             "transaction.state.log.replication.factor": "1",

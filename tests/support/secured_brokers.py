@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
@@ -11,12 +12,16 @@ from kcompat.security.sasl.plain import LOGIN_MODULE as PLAIN_MODULE
 from kcompat.security.sasl.scram import LOGIN_MODULE as SCRAM_MODULE
 from support.raw_client import RawClient
 from support.sasl import plain_token
+from support.tls_authority import as_pem
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from ssl import SSLContext
 
     from support.tls_authority import Authority
 
+INSIDE: Final = MappingProxyType({"INSIDE": "SASL_SSL"})
+"""Name and security protocol of the listener among brokers that `settings_inside` is for."""
 OWN_PASSWORD: Final = "inside"
 """Password of the brokers' own user, `broker`."""
 PASSWORD: Final = "secret"
@@ -29,7 +34,6 @@ def sasl_settings(protocol: str, mechanism: str = "PLAIN") -> dict[str, str]:
     own = f"username=broker password={OWN_PASSWORD}"
     users = f"user_broker={OWN_PASSWORD} user_admin={PASSWORD} user_alice={PASSWORD}"
     return {
-        "security.inter.broker.protocol": protocol,
         "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512,OAUTHBEARER",
         "sasl.mechanism.inter.broker.protocol": mechanism,
         f"{prefix}.plain.sasl.jaas.config": f"{PLAIN_MODULE} required {own} {users};",
@@ -43,7 +47,6 @@ def sasl_settings(protocol: str, mechanism: str = "PLAIN") -> dict[str, str]:
 def tls_settings(authority: Authority, protocol: str, **changes: str) -> dict[str, str]:
     """Return the settings of brokers that trust one authority, and show each other its certificates."""
     settings = {
-        "security.inter.broker.protocol": protocol,
         "ssl.keystore.type": "PEM",
         "ssl.keystore.key": _key_of(authority),
         "ssl.keystore.certificate.chain": _chain_of(authority),
@@ -52,6 +55,25 @@ def tls_settings(authority: Authority, protocol: str, **changes: str) -> dict[st
         f"listener.name.{protocol.lower()}.ssl.client.auth": "required",
     }
     return {**settings, **changes}
+
+
+def settings_inside(authority: Authority, directory: Path, mechanism: str = "PLAIN") -> dict[str, str]:
+    """Return the settings of brokers that reach each other by their listener `INSIDE`, with ACLs on. Clients
+    come by PLAINTEXT and may do everything. The stores are files, which Kafka's brokers can read too.
+    """
+    key = directory / "broker.pem"
+    key.write_bytes(as_pem(authority.broker))
+    return {
+        **sasl_settings("INSIDE", mechanism),
+        "inter.broker.listener.name": "INSIDE",
+        "listener.name.inside.ssl.client.auth": "required",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(key),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(authority.trust_in(directory)),
+        "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+        "super.users": "User:broker;User:ANONYMOUS",
+    }
 
 
 def logged_in(address: tuple[str, int], user: str, tls: SSLContext | None = None) -> RawClient:

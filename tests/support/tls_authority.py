@@ -32,9 +32,10 @@ NO_TRUST: Final = Store("trust", "JKS", None, None)
 class Authority:
     """A certificate authority, with a certificate of a broker on this machine that it has issued."""
 
-    def __init__(self) -> None:
+    def __init__(self, *hosts: str) -> None:
+        """Issue the certificate of a broker for this machine, and for further hosts."""
         self.ca = trustme.CA()
-        self.broker = self.ca.issue_cert(*HOSTS)
+        self.broker = self.ca.issue_cert(*HOSTS, *hosts)
 
     @property
     def pem(self) -> str:

@@ -43,6 +43,7 @@ class Secured:
         self.authority = Authority()
         settings = {
             "listeners": f"{protocol}://127.0.0.1:0",
+            "security.inter.broker.protocol": protocol,
             "min.insync.replicas": "2",
             "zookeeper.session.timeout.ms": "3000",
         }

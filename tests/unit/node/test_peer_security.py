@@ -86,6 +86,8 @@ def test_what_a_login_lacks_is_said_and_a_broker_alone_does_without(
 
 # TLS
 
+TLS = {"listeners": "SSL://localhost:0", "security.inter.broker.protocol": "SSL"}
+
 
 @pytest.fixture
 def authority() -> Authority:
@@ -93,7 +95,7 @@ def authority() -> Authority:
 
 
 def test_brokers_trust_the_store_and_show_the_key_of_their_listener(authority: Authority) -> None:
-    settings = {"listeners": "SSL://localhost:0", **tls_settings(authority, "SSL")}
+    settings = {**TLS, **tls_settings(authority, "SSL")}
     security = peer_security(lambda: BrokerConfig(settings), lambda: 0)()
     assert security.mechanism is None
     assert security.tls is not None
@@ -109,7 +111,7 @@ def test_brokers_trust_the_store_and_show_the_key_of_their_listener(authority: A
 def test_changed_stores_are_read_for_the_next_connection(
     authority: Authority, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings = {"listeners": "SSL://localhost:0", **tls_settings(authority, "SSL")}
+    settings = {**TLS, **tls_settings(authority, "SSL")}
     config = BrokerConfig(settings)
     current = peer_security(lambda: config, lambda: 0)
     first = current().tls
@@ -125,7 +127,7 @@ def test_changed_stores_are_read_for_the_next_connection(
 
 
 def test_a_store_that_cannot_be_read_is_said(authority: Authority) -> None:
-    settings = {"listeners": "SSL://localhost:0", **tls_settings(authority, "SSL")}
+    settings = {**TLS, **tls_settings(authority, "SSL")}
     with pytest.raises(ConfigError, match="No such file"):
         insist_on_peer_security(
             BrokerConfig({**settings, "ssl.truststore.certificates": "", "ssl.truststore.location": "/none"})
