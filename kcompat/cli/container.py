@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kcompat.cli.logs import ROOT_LEVEL_VARIABLE, set_up_logging
+from kcompat.cli.process_title import hide_settings
 from kcompat.cli.start import in_one_sentence, log_oddities, run_brokers
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.container import Asked, read_container
 from kcompat.config.errors import ConfigError
+from kcompat.config.properties import key_of_variable
 from kcompat.config.redpanda import variables_of_rpk
 from kcompat.log.identity import Identity, store_identity, stored_identity
 from kcompat.net.listener import ListenerError
@@ -68,12 +70,17 @@ def _insist_on_health() -> int:
 
 
 def _fault_of(listener: Endpoint) -> str | None:
-    """Ask the broker at `listener` for its APIs; return the fault in a sentence, or None if it answers."""
+    """Ask the broker at `listener` for its APIs; return the fault in a sentence, or None if it answers.
+
+    With TLS a handshake is enough: the broker may want a certificate that this command does not have.
+    """
     try:
         with socket.create_connection(
             (reachable_host(listener.host), listener.port), _HEALTH_TIMEOUT_S
         ) as connection:
             connection.settimeout(_HEALTH_TIMEOUT_S)
+            if listener.protocol.endswith("SSL"):
+                return _fault_of_tls(listener, connection)
             connection.sendall(_REQUEST)
             answer = connection.recv(_ANSWER.size, socket.MSG_WAITALL)
     except OSError as error:
@@ -83,12 +90,27 @@ def _fault_of(listener: Endpoint) -> str | None:
     return None
 
 
+def _fault_of_tls(listener: Endpoint, connection: socket.socket) -> str | None:
+    """Return the fault of a TLS listener in a sentence, or None if it takes part in a handshake."""
+    import ssl  # most listeners do without OpenSSL
+
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing secret is sent
+    try:
+        context.wrap_socket(connection).close()
+    except ssl.SSLError as error:
+        if "ALERT" not in (error.reason or ""):  # the broker refuses this client by an alert
+            return f"{listener} does not speak TLS: {error.reason}"
+    return None
+
+
 def _run(variables: Mapping[str, str], sentences: Sequence[str] | None = None) -> int:
     """Run a broker with `variables`, which take precedence over the environment; return the exit code.
 
     Logs `sentences` when the broker has started; by default those of the Kafka image that the variables
     imply.
     """
+    hide_settings((key_of_variable(name), value) for name, value in variables.items())
     environment = {ROOT_LEVEL_VARIABLE: "INFO", **os.environ, **variables}
     set_up_logging(environment)
     logger.setLevel(logging.INFO)  # programs wait for a start message, whatever the level
@@ -101,7 +123,7 @@ def _run(variables: Mapping[str, str], sentences: Sequence[str] | None = None) -
         _choose_cluster(config, requested.cluster_id)
     if sentences is None:
         sentences = WITH_KRAFT if requested.as_kraft else WITH_ZOOKEEPER
-    return run_brokers(config, started=lambda: _tell(config, sentences))
+    return run_brokers(config, started=lambda _: _tell(config, sentences))
 
 
 def _variables(settings: Sequence[str]) -> dict[str, str]:

@@ -236,6 +236,21 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="a SCRAM user that a new cluster begins with, as for kafka-storage; may be repeated",
     )
     start.add_argument(
+        "--dev-tls",
+        action="store_true",
+        help="encrypt by TLS, with certificates made for this run; clients trust development-ca.pem in the "
+        "data directory",
+    )
+    start.add_argument(
+        "--user",
+        dest="users",
+        action="append",
+        default=[],
+        metavar="NAME[:PASSWORD]",
+        help="let this user in, by PLAIN or SCRAM, and no client without a login; may be repeated. Without "
+        "PASSWORD it comes from the variable KCOMPAT_PASSWORD_NAME or the terminal",
+    )
+    start.add_argument(
         "--zookeeper-port",
         type=address,
         metavar="[HOST:]PORT",

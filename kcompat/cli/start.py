@@ -19,12 +19,14 @@ from kcompat.cli.own_process import (
     ended_by_signals,
     keep_freed_memory,
 )
+from kcompat.cli.process_title import hide, hide_settings
 from kcompat.config.broker import BrokerConfig, as_log_dirs
 from kcompat.config.errors import ConfigError
 from kcompat.config.known import NEWER_KEYS, meant_key
-from kcompat.config.properties import load_static
+from kcompat.config.properties import load_static, parse_overrides
 from kcompat.config.providers import has_variable, resolve_variables
 from kcompat.descriptors import raise_limit
+from kcompat.errors import KcompatError
 from kcompat.net.spinning import spinning_loop
 from kcompat.security.added_users import added_user
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
     from kcompat.node.broker import BrokerNode
     from kcompat.node.cluster import ClusterNodes
+    from kcompat.node.development import Development
     from kcompat.node.environment import Environment
     from kcompat.security.added_users import AddedUser
 
@@ -65,35 +68,59 @@ def in_one_sentence(work: Callable[[], int]) -> int:
 
     try:
         return work()
-    except (ConfigError, ListenerError, LogDirectoryError, StoreError) as error:
+    except (KcompatError, ListenerError, LogDirectoryError, StoreError) as error:
         print(f"kcompat: {error}", file=sys.stderr)
         return 1
 
 
 def _run(options: argparse.Namespace) -> int:
     set_up_logging(os.environ, options.log_level)
+    hide_settings(parse_overrides(options.override).items())
+    hide(text.partition("=")[2] for text in options.add_scram)
+    hide(text.partition(":")[2] for text in options.users)
     with _directory(options) as directory:
         config = read_config(options, os.environ, directory)
         users = list(map(added_user, options.add_scram))
+        development = _read_development(options)
+        if development is not None:
+            config = development.secured(config)
+            users += development.scram_users()
         log_oddities(config)
+
+        def started(addresses: str) -> None:
+            if development is not None:
+                from kcompat.cli.development import write_client_files
+
+                write_client_files(development, config, addresses)
+
         if options.processes:
             from kcompat.cli.processes import command
 
-            return command.run(config, options.brokers, options.zookeeper_port, options.log_level, users)
-        return run_brokers(config, options.brokers, options.zookeeper_port, users=users)
+            return command.run(
+                config, options.brokers, options.zookeeper_port, options.log_level, users, started
+            )
+        return run_brokers(config, options.brokers, options.zookeeper_port, started, users)
+
+
+def _read_development(options: argparse.Namespace) -> Development | None:
+    if not options.dev_tls and not options.users:
+        return None
+    from kcompat.cli.development import read_development  # most brokers need none of this
+
+    return read_development(options, os.environ)
 
 
 def run_brokers(
     config: BrokerConfig,
     brokers: int = 1,
     zookeeper: tuple[str, int] | None = None,
-    started: Callable[[], None] = lambda: None,
+    started: Callable[[str], None] = lambda _: None,
     users: Sequence[AddedUser] = (),
 ) -> int:
     """Run this number of brokers in this process until a signal ends them; return the exit code.
 
-    `started` is called when they serve clients. ZooKeeper clients are served at the address `zookeeper`. A
-    new cluster begins with `users`.
+    `started` is called with their addresses when they serve clients. ZooKeeper clients are served at the
+    address `zookeeper`. A new cluster begins with `users`.
     """
     raise_limit()
     keep_freed_memory()
@@ -197,7 +224,7 @@ async def _serve(
     config: BrokerConfig,
     brokers: int,
     zookeeper: tuple[str, int] | None,
-    started: Callable[[], None],
+    started: Callable[[str], None],
     users: Sequence[AddedUser],
 ) -> None:
     from kcompat.node.environment import real_environment
@@ -230,7 +257,7 @@ async def _serve(
                 config.log_dirs,
                 None if port is None else (port.host, port.port),
             )
-            started()
+            started(node.bootstrap_servers)
             undo.callback(asyncio.create_task(warn_of_unknown_names(node.served)).cancel)
             await ending
 

@@ -13,7 +13,7 @@ from kcompat.cli.processes.supervisor import BrokerFailedError, ProcessCluster
 from kcompat.config.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from kcompat.config.broker import BrokerConfig
     from kcompat.security.added_users import AddedUser
@@ -25,20 +25,25 @@ def run(
     zookeeper: tuple[str, int] | None,
     log_level: str | None,
     users: Sequence[AddedUser],
+    started: Callable[[str], None],
 ) -> int:
-    """Run each broker in a process of its own; return the exit code. Raises ConfigError, ListenerError."""
+    """Run each broker in a process of its own; return the exit code. `started` is called with their addresses
+    when they serve clients. Raises ConfigError, ListenerError.
+    """
     if brokers == 1:
         raise ConfigError("--processes is for several brokers: say how many with --brokers")
     cluster = ProcessCluster(config, brokers, zookeeper, log_level, users)
     try:
-        asyncio.run(_serve(cluster, config, shows_zookeeper=zookeeper is not None))
+        asyncio.run(_serve(cluster, config, started, shows_zookeeper=zookeeper is not None))
     except BrokerFailedError as error:
         print(f"kcompat: {error}", file=sys.stderr)
         return 1
     return int(cluster.has_failed)
 
 
-async def _serve(cluster: ProcessCluster, config: BrokerConfig, *, shows_zookeeper: bool) -> None:
+async def _serve(
+    cluster: ProcessCluster, config: BrokerConfig, started: Callable[[str], None], *, shows_zookeeper: bool
+) -> None:
     async with AsyncExitStack() as undo:
         undo.push_async_callback(cluster.stop)
         with ended_by_signals(cluster.over):
@@ -51,5 +56,6 @@ async def _serve(cluster: ProcessCluster, config: BrokerConfig, *, shows_zookeep
             await starting
             zookeeper = cluster.zookeeper if shows_zookeeper else None
             announce(cluster.addresses, cluster.served_listeners, config.log_dirs, zookeeper)
+            started(cluster.addresses)
             undo.callback(asyncio.create_task(warn_of_unknown_names(cluster.served_listeners)).cancel)
             await over

@@ -1,0 +1,68 @@
+"""`--dev-tls` and `--user` of `kcompat start`: security for development, and the files for its clients."""
+
+from __future__ import annotations
+
+import getpass
+import re
+import sys
+from typing import TYPE_CHECKING, Final
+
+import javaproperties
+
+from kcompat.config.errors import ConfigError
+from kcompat.node.development import Development, client_file, write_secret
+from kcompat.security.client_settings import SETTINGS
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import MutableMapping
+
+    from kcompat.config.broker import BrokerConfig
+
+MECHANISM: Final = "SCRAM-SHA-512"
+"""Mechanism in the files for clients. All of Kafka's own tools have it."""
+VARIABLE: Final = "KCOMPAT_PASSWORD_"
+"""Beginning of the environment variables with passwords, such as `KCOMPAT_PASSWORD_ALICE`."""
+
+
+def read_development(options: argparse.Namespace, environment: MutableMapping[str, str]) -> Development:
+    """Return the security that the options ask for.
+
+    Passwords are removed from `environment`, which child processes inherit.
+
+    Raises:
+        ConfigError: a user has no password.
+        UsageError: a user cannot be, or the extra `security` is missing.
+    """
+    users = dict(_read_user(text, environment) for text in options.users)
+    return Development(tls=options.dev_tls, users=users or None, has_peers=options.brokers > 1)
+
+
+def _read_user(text: str, environment: MutableMapping[str, str]) -> tuple[str, str]:
+    """Return a name and a password from NAME:PASSWORD, or from NAME and the environment or the terminal."""
+    name, colon, password = text.partition(":")
+    if colon:
+        return name, password
+    variable = VARIABLE + re.sub(r"\W", "_", name).upper()
+    if variable in environment:
+        return name, environment.pop(variable)
+    if sys.stdin is not None and sys.stdin.isatty():
+        return name, getpass.getpass(f"password of {name}: ")
+    raise ConfigError(f"--user {name} has no password: write --user {name}:PASSWORD, or set {variable}")
+
+
+def write_client_files(development: Development, config: BrokerConfig, addresses: str) -> None:
+    """Write a file for each user with the settings of Kafka's tools, and print where it is.
+
+    Raises:
+        StartError: a file cannot be written.
+    """
+    directory = config.log_dirs[0]
+    development.write_ca(directory)
+    for user in development.users or [None]:
+        access = development.access(config, addresses, user, MECHANISM)
+        settings = {name: str(value) for name, value in SETTINGS["java"](access).items()}
+        path = client_file(directory, user, ".properties")
+        write_secret(path, javaproperties.dumps(settings, timestamp=False))
+        print(f"Kafka's tools connect{'' if user is None else f' as {user}'} with --command-config {path}")
+    sys.stdout.flush()
