@@ -59,7 +59,7 @@ FOR_ALL_OR_NOTHING = "The update failed for all features since the following fea
 """Text of UpdateFeatures before the reason from version 2 on, which a Kafka with ZooKeeper does not have."""
 UNORDERED = re.compile(
     "console-(share-)?consumer|(share-|streams-)?groups .*--(list|members)"
-    "|transactions (list|find-hanging|describe-producers)"
+    "|transactions (list|find-hanging|describe-producers)|acls"
 )
 """Commands that print their lines in the order of a hash table, or of arrival."""
 LOOKS = re.compile("--(list|describe|verify)|transactions (list|describe|find-hanging)")
@@ -118,7 +118,8 @@ class Bench:
         for pattern in SINCE:
             text = re.sub(pattern, r"TIME\1DURATION", text)
         text = re.sub(r"\b\d{13}\b", "TIME", text)
-        # Kafka's tools go through a hash table.
+        # Kafka's tools go through a hash table. Between ACLs they print a tab, around them spaces.
+        text = re.sub(r"(?m)^\s+(\(principal=.*\)) *$", r"\1", text)
         text = re.sub(
             r"(?m)(?<= for partitions )\S+(, \S+)*$",
             lambda all_: ", ".join(sorted(all_[0].split(", "))),

@@ -127,6 +127,18 @@ def test_a_batch_that_is_there_already_is_not_acknowledged_where_the_disk_has_fa
     assert rows(answer) == [(0, ErrorCode.KAFKA_STORAGE_ERROR, -1)]
 
 
+def test_a_transaction_behind_another_batch_needs_its_permission(broker: TopicsFixture) -> None:
+    """A request in which not the first batch is one of a transaction does not evade the check
+    (CVE-2018-17196).
+    """
+    broker.services.server.authorizer = Denying((Operation.WRITE, Resource.transactional_id("x")))
+    sent = batch(b"v", producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    for transactional_id in ("x", None):
+        answer = broker.produce((0, batch(b"v")), (1, sent), transactional_id=transactional_id)
+        assert [error for _, error, _ in rows(answer)] == [53, 53]
+    assert broker.values("t") == []
+
+
 def test_a_transaction_in_a_batch_that_another_replaces_needs_its_permission(broker: TopicsFixture) -> None:
     broker.services.server.authorizer = Denying((Operation.WRITE, Resource.transactional_id("x")))
     sent = batch(b"v", producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
