@@ -60,6 +60,7 @@ check: lint types unit
 test: SELECTED := -m "not thorough"
 test: export KCOMPAT_SEEDS := 10
 test: export KCOMPAT_MOMENTS := 400
+test: export KCOMPAT_EVERY_CRASH := 6
 test: export KCOMPAT_FUZZ := 0.4
 test: prepared without-clients portable other-python-briefly interop
 	@echo "All tests passed."

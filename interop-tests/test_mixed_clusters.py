@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-pytestmark = pytest.mark.thorough("test_move_a_cluster.py has brokers of both kinds in one cluster")
+pytestmark = pytest.mark.thorough("test_replicas_beside_kafka.py has brokers of both kinds in one cluster")
 
 KAFKA, OURS = "kafka", "kcompat"
 FIRST, OTHER, THIRD = 1, 2, 3

@@ -121,6 +121,7 @@ class Hosts:
         )
 
 
+@pytest.mark.thorough("test_replicas_beside_kafka.py and test_take_over.py")
 @pytest.mark.timeout(400)
 def test_a_cluster_moves_in_and_out_as_the_page_says(tmp_path: Path) -> None:
     """No producer and no consumer notices."""

@@ -49,11 +49,17 @@ class Served(Struct, frozen=True):
     secured: Secured | None = None
 
 
+OUR_PORT = pytest.mark.thorough("tests/wire/test_zookeeper_store.py")
 BY_TLS = pytest.mark.thorough("test_tls.py has a session with TLS")
 
 
 @pytest.fixture(
-    scope="session", params=["zookeeper", pytest.param("zookeeper by TLS", marks=BY_TLS), "our port"]
+    scope="session",
+    params=[
+        "zookeeper",
+        pytest.param("zookeeper by TLS", marks=BY_TLS),
+        pytest.param("our port", marks=OUR_PORT),
+    ],
 )
 def zookeeper(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A real one, the same with encrypted sessions, and ours."""

@@ -1,7 +1,8 @@
 """A broker is recorded, file operation by file operation; then it ends before and after each, by a kill and
 by a power cut, and another broker starts on what is left, with nobody's help.
 
-`make faults` does that everywhere, `make test` at every third place, with the same checks.
+`make faults` does that everywhere, `make test-all` at every third place and `make test` at every sixth, with
+the same checks.
 
 The scenario is `support.crash_scenario`, the promises `crash_ledger`, the file system `disk`.
 """
@@ -65,7 +66,7 @@ NAMES = {
 RENAMES = {".cleaned -> .swap", ".swap -> .log", ".log -> .deleted", "-0 -> -delete", ".tmp -> -checkpoint"}
 LIVES_ON = 12
 """Every so many brokers that start do not only start."""
-EVERY = 1 if "KCOMPAT_EVERY_CRASH" in os.environ else 3
+EVERY = int(os.environ.get("KCOMPAT_EVERY_CRASH", "3"))
 """Before and after every so many operations."""
 OFTEN = 4 * EVERY
 """Where it is not every operation even then, every so many."""
