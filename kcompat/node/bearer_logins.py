@@ -12,6 +12,7 @@ from kcompat.security.bearer.kafka_classes import SIGNED_VALIDATORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from ssl import SSLContext
 
     from kcompat.clock import Clock
     from kcompat.config.broker import BrokerConfig
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _HANDLER: Final = "sasl.server.callback.handler.class"
+_TRUST: Final = "ssl.truststore."
 _URL: Final = "sasl.oauthbearer.jwks.endpoint.url"
 
 
@@ -34,7 +36,9 @@ def token_validator(
         ConfigError: the configuration asks for what there is not, or lacks a setting.
     """
     get: Callable[[str], Any] = partial(config.get_of, listener, "OAUTHBEARER")
-    return _signed(get, listener) if get(_HANDLER) in SIGNED_VALIDATORS else _unsecured(options, listener)
+    if get(_HANDLER) in SIGNED_VALIDATORS:
+        return _signed(get, options, listener)
+    return _unsecured(options, listener)
 
 
 def _unsecured(options: Mapping[str, str], listener: str) -> Callable[[Clock, Lifetime], TokenValidator]:
@@ -56,7 +60,9 @@ def _unsecured(options: Mapping[str, str], listener: str) -> Callable[[Clock, Li
     return make
 
 
-def _signed(get: Callable[[str], Any], listener: str) -> Callable[[Clock, Lifetime], TokenValidator]:
+def _signed(
+    get: Callable[[str], Any], options: Mapping[str, str], listener: str
+) -> Callable[[Clock, Lifetime], TokenValidator]:
     try:
         from kcompat.security.bearer.documents import fetcher, shown
         from kcompat.security.bearer.key_source import KeySource
@@ -70,7 +76,7 @@ def _signed(get: Callable[[str], Any], listener: str) -> Callable[[Clock, Lifeti
     if not url:
         raise ConfigError(f"Signed tokens at listener {listener} need {setting}, the address of a key set")
     try:
-        fetch = fetcher(url)
+        fetch = fetcher(url, _trust(options, listener))
     except ValueError as error:
         raise ConfigError(f"{setting} is not possible: {error}") from None
     settings = SignedSettings(
@@ -89,5 +95,42 @@ def _signed(get: Callable[[str], Any], listener: str) -> Callable[[Clock, Lifeti
         keys.open()
         lifetime.began(keys.close, keys.close)
         return SignedTokens(settings, keys, clock.now_ms)
+
+    return make
+
+
+def _trust(options: Mapping[str, str], listener: str) -> Callable[[], SSLContext] | None:
+    """Return the function that makes the context of TLS for the address of the key set; None if the options
+    say nothing, and the system decides whom to trust.
+
+    Raises:
+        ConfigError: an option asks for what there is not.
+    """
+    given = {name.removeprefix(_TRUST): text for name, text in options.items() if name.startswith("ssl.")}
+    if not given:
+        return None
+    unknown = given.keys() - {"type", "location", "password", "certificates"}
+    if unknown:
+        setting = mechanism_key(listener, "OAUTHBEARER", "sasl.jaas.config")
+        raise ConfigError(
+            f"{setting} has an option that is not supported for the address of the key set: {min(unknown)}"
+        )
+
+    def make() -> SSLContext:
+        import ssl
+
+        from kcompat.security.key_stores import Store, read_trust_store
+
+        store = Store(
+            "trust",
+            given.get("type", "JKS").upper(),
+            given.get("location"),
+            given.get("password"),
+            inline_certificates=given.get("certificates"),
+        )
+        try:
+            return ssl.create_default_context(cadata=read_trust_store(store))
+        except ConfigError as error:
+            raise OSError(f"{error}") from error
 
     return make

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
+import time
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kcompat import Cluster
-from kcompat.embedded import cluster as embedded_cluster
 from kcompat.errors import ConfigError
-from kcompat.node.first_users import with_first_users
-from kcompat.peer.client import PeerClient
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
+from kcompat.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat.security.added_users import added_user
-from support.eventually import Patience, limit_s
+from kcompat.security.credentials import SCRAM_SHA_512
+from kcompat.security.scram_keys import salted_password
+from support.eventually import limit_s
 from support.raw_client import RawClient
 from support.raw_requests import produce
 from support.secured_brokers import OWN_PASSWORD, logged_in, sasl_settings, tls_settings
@@ -30,6 +29,7 @@ from support.tls_authority import Authority
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Mapping
+    from pathlib import Path
 
 TIMEOUT_S = 20
 TOPIC = "t"
@@ -39,8 +39,10 @@ AUTHORIZED = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.Sta
 class Secured:
     """A cluster with a listener of one protocol, and its clients."""
 
-    def __init__(self, protocol: str, brokers: int = 3, **changes: str) -> None:
-        self.authority = Authority()
+    def __init__(
+        self, protocol: str, data_dir: Path | None = None, authority: Authority | None = None, **changes: str
+    ) -> None:
+        self.authority = authority or Authority()
         settings = {
             "listeners": f"{protocol}://127.0.0.1:0",
             "security.inter.broker.protocol": protocol,
@@ -54,7 +56,7 @@ class Secured:
             settings |= tls_settings(self.authority, protocol)
             self._tls = self.authority.client_context(self.authority.client())
         self._protocol = protocol
-        self.cluster = Cluster(brokers, config={**settings, **changes})
+        self.cluster = Cluster(3, data_dir=data_dir, config={**settings, **changes})
 
     def client(self, broker_id: int, user: str = "admin") -> RawClient:
         """Return a client of one broker."""
@@ -92,24 +94,14 @@ class Secured:
         self.cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
 
 
-@pytest.fixture
-def scram_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have each new cluster begin with the user of the brokers."""
-    users = [added_user(f"SCRAM-SHA-512=[name=broker,password={OWN_PASSWORD}]")]
-    environment = embedded_cluster.real_environment
-    monkeypatch.setattr(embedded_cluster, "real_environment", lambda: with_first_users(environment(), users))
-
-
 @pytest.mark.parametrize(
     ("protocol", "mechanism"),
     [
         ("SSL", ""),
         ("SASL_SSL", "PLAIN"),
-        ("SASL_SSL", "SCRAM-SHA-512"),
         ("SASL_PLAINTEXT", "OAUTHBEARER"),
     ],
 )
-@pytest.mark.usefixtures("scram_user")
 def test_brokers_that_are_sure_of_each_other_are_a_cluster(
     protocol: str, mechanism: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -131,22 +123,36 @@ def test_cluster_actions_are_denied_to_all_others() -> None:
         assert denied == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
-def test_brokers_renew_their_sessions_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    renewed: Counter[str] = Counter()
+def test_brokers_of_a_cluster_change_to_scram_once_their_user_exists(tmp_path: Path) -> None:
+    first = Secured("SASL_SSL", data_dir=tmp_path)
+    with first.cluster:
+        first.create_topic()
+        assert first.write() == 0
+        mechanism = SCRAM_SHA_512
+        salted = salted_password(mechanism, OWN_PASSWORD, b"salt", 4096)
+        user = AlterUserScramCredentialsRequest.ScramCredentialUpsertion(
+            "broker", mechanism.type, 4096, b"salt", salted
+        )
+        with first.client(0) as client:
+            controller = client.call(MetadataRequest(topics=None), 9).controller_id
+        with first.client(controller) as client:
+            (row,) = client.call(AlterUserScramCredentialsRequest(upsertions=[user]), 0).results
+        assert row.error_code == 0
+    changed = {"sasl.mechanism.inter.broker.protocol": mechanism.name}
+    second = Secured("SASL_SSL", data_dir=tmp_path, authority=first.authority, **changed)
+    with second.cluster:
+        second.cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
+        second.lose_and_return_the_leader()
 
-    def log_in_again(client: PeerClient) -> None:
-        renewed[client.name] += 1
-        original(client)
 
-    original = PeerClient._log_in_again
-    monkeypatch.setattr(PeerClient, "_log_in_again", log_in_again)
-    secured = Secured("SASL_SSL", **{"connections.max.reauth.ms": "1200"})
+def test_brokers_renew_their_sessions_in_time() -> None:
+    session_s = 1.2
+    secured = Secured("SASL_SSL", **{"connections.max.reauth.ms": f"{1000 * session_s:.0f}"})
     with secured.cluster as cluster:
         secured.create_topic()
         offsets = count()
-        patience = Patience(TIMEOUT_S)
-        while len(renewed) < 3 or min(renewed.values()) < 2:
-            assert patience.lasts, renewed
+        until = time.monotonic() + 3 * session_s
+        while time.monotonic() < until:
             assert secured.write() == next(offsets)
         hubs = [node.server.hub for node in cluster.nodes.running.values()]
         assert [hub.closed["expired session"] for hub in hubs] == [0, 0, 0]

@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 LARGEST_DOCUMENT: Final = 1024 * 1024
 """Bytes of the largest document that is read."""
 FETCH_TIMEOUT_S: Final = 10.0
+"""Time in seconds after which a document is given up."""
 
 _PIECE: Final = 64 * 1024
 
 
-def fetcher(url: str, tls: Callable[[], ssl.SSLContext] | None = None) -> Callable[[], bytes]:
+def fetcher(
+    url: str, tls: Callable[[], ssl.SSLContext] | None = None, timeout_s: float = FETCH_TIMEOUT_S
+) -> Callable[[], bytes]:
     """Return a function that fetches the document at a URL; it raises OSError.
 
     `tls` makes the TLS context for `https`; without it, the certificate authorities of the system are
@@ -36,7 +39,7 @@ def fetcher(url: str, tls: Callable[[], ssl.SSLContext] | None = None) -> Callab
     if parts.scheme == "file" and parts.netloc in ("", "localhost") and parts.path:
         return lambda: _read_file(Path(unquote(parts.path)))
     if parts.scheme in ("http", "https") and parts.hostname:
-        return lambda: open_url(urllib.request.Request(url, headers={"Accept": "application/json"}), tls)  # noqa: S310
+        return lambda: _get(url, tls, timeout_s)
     raise ValueError('only "http", "https" and "file" are supported')
 
 
@@ -46,20 +49,21 @@ def shown(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def open_url(request: urllib.request.Request, tls: Callable[[], ssl.SSLContext] | None = None) -> bytes:
-    """Send a request to a web server and return the body of the response. Raises OSError.
+def _get(url: str, tls: Callable[[], ssl.SSLContext] | None, timeout_s: float) -> bytes:
+    """Return the document at a URL of a web server. Raises OSError.
 
     No redirection is followed, and no proxy of the environment is used: only the configured address is
     asked.
     """
-    deadline = time.monotonic() + FETCH_TIMEOUT_S
+    deadline = time.monotonic() + timeout_s
+    request = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310 - `fetcher` checks it
     opener = urllib.request.build_opener(
         urllib.request.ProxyHandler({}),
         _NoRedirect(),
         urllib.request.HTTPSHandler(context=None if tls is None else tls()),
     )
     try:
-        with opener.open(request, timeout=FETCH_TIMEOUT_S) as response:
+        with opener.open(request, timeout=timeout_s) as response:
             return _read(response, deadline)
     except HTTPException as error:
         raise OSError(f"the answer is not HTTP: {type(error).__name__}") from error
@@ -77,7 +81,7 @@ def _read(response: Any, deadline: float) -> bytes:
         if len(data) > LARGEST_DOCUMENT:
             raise OSError(f"the document has more than {LARGEST_DOCUMENT} bytes")
         if time.monotonic() > deadline:
-            raise TimeoutError(f"the document did not come within {FETCH_TIMEOUT_S:.0f} s")
+            raise TimeoutError("the document did not come in time")
     return bytes(data)
 
 

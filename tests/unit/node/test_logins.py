@@ -250,3 +250,12 @@ def test_a_login_module_of_another_mechanism_is_refused() -> None:
 )
 def test_a_broker_at_which_nobody_logs_in_by_scram(changes: dict[str, str]) -> None:
     assert not offers_scram(BrokerConfig({**SCRAM, **changes}))
+
+
+def test_the_trust_store_of_the_key_set_is_an_option_and_other_stores_are_refused() -> None:
+    url = {"sasl.oauthbearer.jwks.endpoint.url": "https://127.0.0.1:1/keys", **SIGNED}
+    line = f'{BEARER_MODULE} required ssl.truststore.type=PEM ssl.truststore.location="/none";'
+    bearer(**url, **{f"{OAUTH}.sasl.jaas.config": line})
+    line = f'{BEARER_MODULE} required ssl.keystore.location="/none";'
+    with pytest.raises(ConfigError, match=r"not supported for the address of the key set: ssl\.keystore"):
+        bearer(**url, **{f"{OAUTH}.sasl.jaas.config": line})

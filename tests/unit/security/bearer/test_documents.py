@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.security.bearer import documents
 from kcompat.security.bearer.documents import LARGEST_DOCUMENT, fetcher, shown
+from support.tls_authority import Authority
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,10 +84,31 @@ def test_what_a_web_server_does_wrong_is_an_error(server: str, path: str, reason
         fetcher(f"{server}/{path}")()
 
 
-def test_a_document_that_does_not_end_is_given_up(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "FETCH_TIMEOUT_S", 0.2)
+def test_a_document_that_does_not_end_is_given_up(server: str) -> None:
     with pytest.raises(TimeoutError):
-        fetcher(f"{server}/slow")()
+        fetcher(f"{server}/slow", timeout_s=0.2)()
+
+
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_a_web_server_with_tls_must_be_trusted(is_trusted: bool) -> None:
+    ours, other = Authority(), Authority()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ours.broker.configure_cert(context)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as serving:
+        serving.socket = context.wrap_socket(serving.socket, server_side=True)
+        thread = threading.Thread(target=serving.serve_forever, args=[0.01])
+        thread.start()
+        try:
+            url = f"https://127.0.0.1:{serving.server_port}/keys"
+            fetch = fetcher(url, (ours if is_trusted else other).client_context)
+            if is_trusted:
+                assert fetch() == b"{}"
+            else:
+                with pytest.raises(OSError, match="CERTIFICATE_VERIFY_FAILED"):
+                    fetch()
+        finally:
+            serving.shutdown()
+            thread.join()
 
 
 def test_a_file_that_is_missing_or_too_large_is_an_error(tmp_path: Path) -> None:
