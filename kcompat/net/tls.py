@@ -112,15 +112,14 @@ class TlsConnection(SocketStream):
         except ssl.SSLError as error:
             self._handshake_failed(error)
             return
+        self._handshake_ends = 0.0
+        self._deadline = self._hub.loop.time() + self._hub.limits.header_deadline_s
+        self._flush_handshake()
         try:
             self.principal = self._server.principal(self._tls)
         except CertificateError as error:
             self._hub.complain(self.peer_host, f"connection closed: {error}")
             self.close("refused certificate")
-            return
-        self._handshake_ends = 0.0
-        self._deadline = self._hub.loop.time() + self._hub.limits.header_deadline_s
-        self._flush_handshake()
 
     def _flush_handshake(self) -> None:
         """Send the messages of the handshake. What the socket does not take goes before the first answer."""
@@ -274,7 +273,7 @@ class TlsConnection(SocketStream):
         taken, self._encrypted_from = self._encrypted_from, 0
         return taken
 
-    def send_buffers(self, buffers: list[Buffer], *, more: bool) -> int:  # noqa: ARG002 - no record is left open
+    def send_buffers(self, buffers: list[Buffer], *, more: bool) -> int:  # noqa: ARG002
         sent = 0
         try:
             for buffer in buffers:

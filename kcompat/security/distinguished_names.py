@@ -21,15 +21,8 @@ _KEYWORDS: Final = {
     "0.9.2342.19200300.100.1.1": "UID",
     "0.9.2342.19200300.100.1.25": "DC",
 }
-_CHARSETS: Final = {
-    0x0C: "utf-8",  # UTF8String
-    0x13: "ascii",  # PrintableString
-    0x14: "latin-1",  # T61String
-    0x16: "ascii",  # IA5String
-    0x1B: "ascii",  # GeneralString
-    0x1C: "utf-32-be",  # UniversalString
-    0x1E: "utf-16-be",  # BMPString
-}
+_TEXT: Final = frozenset((0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E))
+"""Tags of the strings that Java writes as text. It takes all of them for UTF-8, also those in UTF-16."""
 _ESCAPED: Final = frozenset(',=+<>#;"\\')
 _SPACE: Final = " \r"
 
@@ -46,10 +39,10 @@ def name_text(name: bytes) -> str:
 def _attribute(attribute: Element) -> str:
     kind, value = attribute.parts()
     identifier = _dotted(kind.content)
-    keyword, charset = _KEYWORDS.get(identifier), _CHARSETS.get(value.tag)
-    if keyword is None or charset is None:
+    keyword = _KEYWORDS.get(identifier)
+    if keyword is None or value.tag not in _TEXT:
         return f"{keyword or identifier}=#{value.encoded.hex()}"
-    return f"{keyword}={_escaped(value.content.decode(charset, 'replace'))}"
+    return f"{keyword}={_escaped(value.content.decode('utf-8', 'replace'))}"
 
 
 def _dotted(content: bytes) -> str:

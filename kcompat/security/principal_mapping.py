@@ -104,13 +104,17 @@ def _mapping(pattern: str, replacement: str, case: str) -> Mapping:
         raise ConfigError(
             f"{SETTING} has the pattern `{pattern}`, which repeats a repetition: a match could take for ever"
         )
-    return Mapping(pattern, search, _parts(replacement, search.groups), case)
+    parts = _parts(replacement, search.groups)
+    if not search.groups and any(isinstance(part, int) and part for part in parts):
+        raise ConfigError(f"{SETTING} has the replacement `{replacement}`, but the pattern has no group")
+    return Mapping(pattern, search, parts, case)
 
 
 def _parts(replacement: str, groups: int) -> tuple[str | int, ...]:
     """Return the texts and group numbers of a replacement in Java's form.
 
-    A number too high for a group ends one digit earlier; one that is still too high is text, as in Kafka.
+    A number too high for a group ends one digit earlier. One that is still too high is text if the pattern
+    has any group, as in Kafka.
     """
     parts: list[str | int] = []
     start = 0
@@ -125,7 +129,8 @@ def _parts(replacement: str, groups: int) -> tuple[str | int, ...]:
         while size > 1 and int(digits[:size]) > groups:
             size -= 1
         number = int(digits[:size])
-        parts += [number if number <= groups else f"${digits[:size]}", digits[size:]]
+        is_text = number > groups > 0
+        parts += [f"${digits[:size]}" if is_text else number, digits[size:]]
     parts.append(replacement[start:])
     return tuple(part for part in parts if part != "")
 

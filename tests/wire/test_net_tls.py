@@ -210,9 +210,11 @@ async def test_a_rule_maps_the_name():
         assert handler.connections[0].principal == Principal("User", "ALICE")
 
 
-async def test_where_no_rule_applies_the_connection_is_closed(caplog):
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+async def test_where_no_rule_applies_the_connection_is_closed_after_its_handshake(version, caplog):
     settings = AUTHORITY.mutual(mapping_rules="RULE:^CN=bob.*$/bob/")
     context = AUTHORITY.client_context(AUTHORITY.client("alice"))
+    context.minimum_version = context.maximum_version = version
     async with (
         serving(ScriptedHandler(), tls=AUTHORITY.server(settings)) as server,
         peer_of(server, ssl=context) as peer,

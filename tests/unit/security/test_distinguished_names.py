@@ -72,9 +72,10 @@ def test_special_characters_are_escaped(value: str, text: str) -> None:
 
 
 def test_other_encodings_are_read() -> None:
-    kinds = (_ASN1Type.PrintableString, _ASN1Type.UTF8String, _ASN1Type.BMPString, _ASN1Type.UniversalString)
-    for kind in kinds:
+    for kind in (_ASN1Type.PrintableString, _ASN1Type.UTF8String, _ASN1Type.T61String):
         assert text_of(NameAttribute(NameOID.COMMON_NAME, "alice", kind)) == "CN=alice"
+    assert text_of(NameAttribute(NameOID.COMMON_NAME, "a", _ASN1Type.BMPString)) == r"CN=\00a"
+    assert text_of(NameAttribute(NameOID.COMMON_NAME, "a", _ASN1Type.UniversalString)) == "CN=#1c0400000061"
 
 
 def test_long_object_identifiers_are_written_in_numbers() -> None:

@@ -62,6 +62,7 @@ def test_names_are_replaced_as_in_java(rules: str, name: str, principal: str | N
         ("RULE:a/b", "has an invalid rule: `RULE:a/b`, unmatched substring: `RULE:a/b`"),
         ("RULE:(a/b/", "has the pattern `(a`, which is not supported: missing closing )"),
         ("RULE:(?=a)/b/", "has the pattern `(?=a)`, which is not supported: "),
+        ("RULE:a/$1/", "has the replacement `$1`, but the pattern has no group"),
         ("RULE:(a+)+/b/", "has the pattern `(a+)+`, which repeats a repetition"),
         ("RULE:((a*)b){2,}/b/", "has the pattern `((a*)b){2,}`, which repeats a repetition"),
     ],
