@@ -38,7 +38,7 @@ FIRST_WITH_DELETION_DISABLED = 3
 FIRST_WITH_STRICT_QUOTA = 5
 FIRST_WITH_TOPIC_IDS = 6
 
-Question = DeleteTopicsRequest.DeleteTopicState
+RequestedTopic = DeleteTopicsRequest.DeleteTopicState
 Answer = DeleteTopicsResponse.DeletableTopicResult
 
 _TWICE = "The provided topic name maps to an ID that was already supplied."
@@ -50,7 +50,7 @@ def handle(
     """Delete the topics, and answer once they are deleted."""
     requested = request.topics
     if context.api_version < FIRST_WITH_TOPIC_IDS:
-        requested = [Question(name=name) for name in request.topic_names]
+        requested = [RequestedTopic(name=name) for name in request.topic_names]
     if not context.services.server.config.delete_topic_enable:
         return _all(requested, _deletion_disabled(context.api_version))
     if request.timeout_ms <= 0:
@@ -89,13 +89,13 @@ def _deletion_disabled(version: int) -> ErrorCode:
     return ErrorCode.TOPIC_DELETION_DISABLED
 
 
-def _all(requested: Sequence[Question], error: ErrorCode) -> DeleteTopicsResponse:
+def _all(requested: Sequence[RequestedTopic], error: ErrorCode) -> DeleteTopicsResponse:
     return DeleteTopicsResponse(
         responses=[Answer(name=row.name, topic_id=row.topic_id, error_code=error) for row in requested]
     )
 
 
-def _too_late(requested: Sequence[Question]) -> list[Answer]:
+def _too_late(requested: Sequence[RequestedTopic]) -> list[Answer]:
     """Return the rows of a request without time: malformed questions show their error, and no row shows
     whether its topic exists.
     """
@@ -107,7 +107,7 @@ def _too_late(requested: Sequence[Question]) -> list[Answer]:
 
 
 def _resolve(
-    requested: Sequence[Question], image: ClusterImage, client: RequestContext | None
+    requested: Sequence[RequestedTopic], image: ClusterImage, client: RequestContext | None
 ) -> list[Answer]:
     """Return a row for each topic, with its name and id if known, and its error if it is refused.
 
@@ -129,7 +129,7 @@ def _resolve(
     return list(rows.values())
 
 
-def _malformed(row: Question, names: Counter[str | None], ids: Counter[bytes]) -> Answer | None:
+def _malformed(row: RequestedTopic, names: Counter[str | None], ids: Counter[bytes]) -> Answer | None:
     """Return the row of a malformed question, or None. Whether the topic exists does not matter."""
     if row.name is not None and row.topic_id != ZERO_UUID:
         problem = "You may not specify both topic name and topic id."
@@ -146,7 +146,7 @@ def _malformed(row: Question, names: Counter[str | None], ids: Counter[bytes]) -
     )
 
 
-def _denied(context: RequestContext, row: Question, topic: TopicImage | None) -> Answer | None:
+def _denied(context: RequestContext, row: RequestedTopic, topic: TopicImage | None) -> Answer | None:
     """Return the row of a topic that the client may not delete, or None.
 
     A client that may not describe the topic must not learn the topic's name from its id, nor from a name
@@ -169,6 +169,6 @@ def _denied(context: RequestContext, row: Question, topic: TopicImage | None) ->
     )
 
 
-def _unknown(row: Question) -> Answer:
+def _unknown(row: RequestedTopic) -> Answer:
     error = ErrorCode.UNKNOWN_TOPIC_ID if row.name is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return Answer(name=row.name, topic_id=row.topic_id, error_code=error, error_message=error.message)

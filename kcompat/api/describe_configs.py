@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
     from kcompat.config.broker import BrokerConfig
 
-Question = DescribeConfigsRequest.DescribeConfigsResource
+RequestedResource = DescribeConfigsRequest.DescribeConfigsResource
 Result = DescribeConfigsResponse.DescribeConfigsResult
 Row = DescribeConfigsResponse.DescribeConfigsResourceResult
 SynonymRow = DescribeConfigsResponse.DescribeConfigsSynonym
@@ -70,7 +70,7 @@ class _Description:
         self._repetitions = 0
         self._plain_topics: dict[tuple[str, ...], list[Row]] = {}
 
-    def of(self, resource: Question) -> Result:
+    def of(self, resource: RequestedResource) -> Result:
         """Return the config rows of one resource, or its error."""
         if (resource.resource_type, resource.resource_name) in self._seen:
             self._repetitions += 1
@@ -100,7 +100,7 @@ class _Description:
             case _:
                 return _refused(resource, ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST.message)
 
-    def _topic(self, resource: Question) -> Result:
+    def _topic(self, resource: RequestedResource) -> Result:
         name = resource.resource_name
         problem = name_problem(name)
         if problem is not None:
@@ -121,13 +121,13 @@ class _Description:
             rows = [own.get(row.name, row) for row in rows]
         return _answered(resource, rows)
 
-    def _group(self, resource: Question) -> Result:
+    def _group(self, resource: RequestedResource) -> Result:
         if not resource.resource_name:
             return _refused(resource, ErrorCode.INVALID_REQUEST, "Group name must not be empty")
         overrides = self._services.cluster.metadata.image.configs(GROUPS, resource.resource_name)
         return _answered(resource, self._rows(describe_group(self._config, overrides, _names(resource))))
 
-    def _broker(self, resource: Question) -> Result:
+    def _broker(self, resource: RequestedResource) -> Result:
         if not resource.resource_name:
             entries = describe_cluster_default(self._config, _names(resource))
         else:
@@ -137,13 +137,13 @@ class _Description:
             entries = describe_broker(self._config, _names(resource))
         return _answered(resource, self._rows(entries))
 
-    def _loggers(self, resource: Question) -> Result:
+    def _loggers(self, resource: RequestedResource) -> Result:
         if not resource.resource_name:
             return _refused(resource, ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
         refusal = self._not_this_broker(resource, "")
         return refusal or _answered(resource, self._rows(describe_loggers(_names(resource))))
 
-    def _not_this_broker(self, resource: Question, alternative: str) -> Result | None:
+    def _not_this_broker(self, resource: RequestedResource, alternative: str) -> Result | None:
         broker_id = id_of(resource.resource_name)
         if broker_id is None:
             message = f"Broker id must be an integer, but it is: {resource.resource_name}"
@@ -175,13 +175,13 @@ class _Description:
         ]
 
 
-def _names(resource: Question) -> Container[str]:
+def _names(resource: RequestedResource) -> Container[str]:
     return frozenset(resource.configuration_keys) if resource.configuration_keys else EVERYTHING
 
 
-def _answered(resource: Question, rows: list[Row]) -> Result:
+def _answered(resource: RequestedResource, rows: list[Row]) -> Result:
     return Result(resource_type=resource.resource_type, resource_name=resource.resource_name, configs=rows)
 
 
-def _refused(resource: Question, error: ErrorCode, message: str) -> Result:
+def _refused(resource: RequestedResource, error: ErrorCode, message: str) -> Result:
     return Result(error, message, resource.resource_type, resource.resource_name)

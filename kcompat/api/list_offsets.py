@@ -41,7 +41,7 @@ FIRST_VERSION_OF_SPECIAL = {-3: 7, -4: 8, -5: 9, -6: 11}
 
 TopicAnswer = ListOffsetsResponse.ListOffsetsTopicResponse
 PartitionAnswer = ListOffsetsResponse.ListOffsetsPartitionResponse
-Question = ListOffsetsRequest.ListOffsetsPartition
+RequestedPartition = ListOffsetsRequest.ListOffsetsPartition
 
 
 def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
@@ -51,50 +51,50 @@ def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsR
     reader = PartitionReader(request.isolation_level, replica, leader_only=replica != DEBUGGING)
     requested: dict[tuple[str, int], int] = {}
     for topic in request.topics:
-        for question in topic.partitions:
-            key = (topic.name, question.partition_index)
+        for row in topic.partitions:
+            key = (topic.name, row.partition_index)
             requested[key] = requested.get(key, 0) + 1
     for topic in request.topics:
         topic_answer = TopicAnswer(name=topic.name)
         is_allowed = context.may(Operation.DESCRIBE, Resource.topic(topic.name))
-        for question in topic.partitions:
-            repeated = requested[topic.name, question.partition_index] > 1
+        for row in topic.partitions:
+            repeated = requested[topic.name, row.partition_index] > 1
             if not is_allowed:
                 answer = PartitionAnswer(
-                    partition_index=question.partition_index, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                    partition_index=row.partition_index, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED
                 )
             elif repeated and context.api_version >= FIRST_WITH_ONE_OFFSET:
                 answer = PartitionAnswer(
-                    partition_index=question.partition_index, error_code=ErrorCode.INVALID_REQUEST
+                    partition_index=row.partition_index, error_code=ErrorCode.INVALID_REQUEST
                 )
             else:
-                answer = _answer(context, topic.name, question, reader)
+                answer = _answer(context, topic.name, row, reader)
             topic_answer.partitions.append(answer)
         response.topics.append(topic_answer)
     return response
 
 
 def _answer(
-    context: RequestContext, topic: str, question: Question, reader: PartitionReader
+    context: RequestContext, topic: str, row: RequestedPartition, reader: PartitionReader
 ) -> PartitionAnswer:
     version = context.api_version
-    answer = PartitionAnswer(partition_index=question.partition_index)
-    if not _is_known(question.timestamp, version):
+    answer = PartitionAnswer(partition_index=row.partition_index)
+    if not _is_known(row.timestamp, version):
         answer.error_code = ErrorCode.UNSUPPORTED_VERSION
         return answer
-    partition = context.services.storage.replicas.find(topic, question.partition_index)
+    partition = context.services.storage.replicas.find(topic, row.partition_index)
     if isinstance(partition, ErrorCode):
         answer.error_code = partition
         return answer
     if version < FIRST_WITH_ONE_OFFSET:
-        if question.max_num_offsets < 0:
+        if row.max_num_offsets < 0:
             answer.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
             return answer
         answer.error_code, answer.old_style_offsets = offsets_before(
-            partition, question.timestamp, question.max_num_offsets, reader, context.now_ms
+            partition, row.timestamp, row.max_num_offsets, reader, context.now_ms
         )
         return answer
-    found = offset_for(partition, question.timestamp, reader, question.current_leader_epoch)
+    found = offset_for(partition, row.timestamp, reader, row.current_leader_epoch)
     error = found.error
     if error == ErrorCode.OFFSET_NOT_AVAILABLE and version < FIRST_WITH_OFFSET_NOT_AVAILABLE:
         error = ErrorCode.LEADER_NOT_AVAILABLE

@@ -60,7 +60,7 @@ FIRST_WITH_TOPIC_IDS = 12
 TopicAnswer = MetadataResponse.MetadataResponseTopic
 PartitionAnswer = MetadataResponse.MetadataResponsePartition
 BrokerAnswer = MetadataResponse.MetadataResponseBroker
-Question = MetadataRequest.MetadataRequestTopic
+RequestedTopic = MetadataRequest.MetadataRequestTopic
 
 
 def handle(context: RequestContext, request: MetadataRequest) -> MetadataResponse | Promise[MetadataResponse]:
@@ -102,13 +102,13 @@ def _may_describe(context: RequestContext, name: str, purpose: Purpose = Purpose
     return context.may(Operation.DESCRIBE, Resource.topic(name), purpose)
 
 
-def _is_malformed(topic: Question, version: int) -> bool:
+def _is_malformed(topic: RequestedTopic, version: int) -> bool:
     if version < FIRST_WITH_TOPIC_IDS:
         return topic.name is None or topic.topic_id != ZERO_UUID
     return topic.name is None and topic.topic_id == ZERO_UUID
 
 
-def _refusal(requested: Sequence[Question], version: int) -> MetadataResponse:
+def _refusal(requested: Sequence[RequestedTopic], version: int) -> MetadataResponse:
     nameless = None if version >= FIRST_WITH_TOPIC_IDS else ""
     return MetadataResponse(
         topics=[
@@ -123,7 +123,7 @@ def _refusal(requested: Sequence[Question], version: int) -> MetadataResponse:
 
 
 def _by_id(
-    context: RequestContext, request: MetadataRequest, requested: Sequence[Question]
+    context: RequestContext, request: MetadataRequest, requested: Sequence[RequestedTopic]
 ) -> MetadataResponse:
     image = context.services.cluster.metadata.image
     ids = dict.fromkeys(topic.topic_id for topic in requested if topic.topic_id != ZERO_UUID)

@@ -64,10 +64,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _ask(running: AdminClient, topic: str) -> int:
     """Have a running broker compact a topic, show its progress, and return the exit code."""
-    with _Teller(topic) as teller:
+    with _Printer(topic) as printer:
         for answer in running.ask("compact", topic, Compacted | Progress):
-            teller.tell(answer)
-    return teller.code
+            printer.add(answer)
+    return printer.code
 
 
 async def _compact(config: BrokerConfig, topics: list[str]) -> int:
@@ -80,16 +80,16 @@ async def _compact(config: BrokerConfig, topics: list[str]) -> int:
     codes = []
     try:
         for topic in topics:
-            with _Teller(topic) as teller:
+            with _Printer(topic) as printer:
                 async for answer in node.compacting(topic):
-                    teller.tell(answer)
-            codes.append(teller.code)
+                    printer.add(answer)
+            codes.append(printer.code)
     finally:
         await node.stop()
     return max(codes)
 
 
-class _Teller:
+class _Printer:
     """Output of the command for one topic; `code` is the exit code for the topic."""
 
     def __init__(self, topic: str, interval_s: float = INTERVAL_S) -> None:
@@ -100,7 +100,7 @@ class _Teller:
         self._results = 0
         self._problems = 0
 
-    def tell(self, answer: Compacted | Progress) -> None:
+    def add(self, answer: Compacted | Progress) -> None:
         """Show a progress report or a result of the broker."""
         if isinstance(answer, Progress):
             self._bar = self._bar or ProgressBar(answer.bytes_total, shown=True, interval_s=self._interval_s)

@@ -72,23 +72,25 @@ class MetadataCache:
                     replace(image, controller_id=controller_id, brokers=brokers, presumed_dead=presumed_dead)
                 )
                 named = {each.topic for each in partitions}
-                self._tell_deleted(name for name in named if name in old.topics and name not in image.topics)
+                self._notify_of_deleted(
+                    name for name in named if name in old.topics and name not in image.topics
+                )
             case UpdateConfigs(changed):
                 known = self.image.entity_configs
                 other = {key: configs for key, configs in changed.items() if known.get(key) != configs}
                 self.update(self.image.with_configs(changed))
                 if other:
-                    self._configs.tell(None, other)
+                    self._configs.notify(None, other)
 
     def forget(self, topics: Collection[str]) -> None:
         """Remove these topics from the image."""
         self.update(self.image.with_topics((), topics))
-        self._tell_deleted(topics)
+        self._notify_of_deleted(topics)
 
-    def _tell_deleted(self, topics: Iterable[str]) -> None:
+    def _notify_of_deleted(self, topics: Iterable[str]) -> None:
         deleted = frozenset(topics)
         if deleted:
-            self._deletions.tell(None, deleted)
+            self._deletions.notify(None, deleted)
 
     def update(self, image: ClusterImage) -> None:
         """Replace the image, and call the listeners."""

@@ -203,7 +203,7 @@ class Registration:
     def _become(self, epoch: int) -> None:
         if epoch != self.epoch:
             self.epoch = epoch
-            self._listeners.tell(None, epoch)
+            self._listeners.notify(None, epoch)
 
     async def _pause(self) -> None:
         over = asyncio.Event()

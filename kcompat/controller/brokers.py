@@ -51,7 +51,7 @@ class Failover(Struct, frozen=True):
         reassignments.
         """
         draft = Draft(state)
-        _welcome(draft, state.brokers)
+        _send_image_and_roles(draft, state.brokers)
         elect_offline(draft)
         draft.state = replace(draft.state, deposed=frozenset())
         take_offline(draft, _replicas_on(draft, lambda broker_id: broker_id not in state.brokers))
@@ -93,7 +93,7 @@ class BrokersSeen(Struct, frozen=True):
             _remove(draft, lost)
         draft.state = replace(draft.state, brokers=dict(seen))
         if started:
-            _welcome(draft, started)
+            _send_image_and_roles(draft, started)
             elect_offline(draft)
             resume_reassignments(draft)
             resume_deletions(draft, started)
@@ -132,7 +132,7 @@ class LogDirectoriesFailed(Struct, frozen=True):
     def decide(self, state: ControllerState) -> Decision[None]:
         """Send these brokers all their roles: their replies name the replicas they cannot serve."""
         draft = Draft(state)
-        _tell_all_roles(draft, frozenset(self.brokers))
+        _send_all_roles(draft, frozenset(self.brokers))
         return draft.decision(None)
 
     def refused(self, error: ErrorCode) -> None:
@@ -152,17 +152,17 @@ def _remove(draft: Draft, lost: AbstractSet[int]) -> None:
     take_offline(draft, _replicas_on(draft, lost.__contains__))
 
 
-def _welcome(draft: Draft, started: Collection[int]) -> None:
+def _send_image_and_roles(draft: Draft, started: Collection[int]) -> None:
     """Send these brokers the whole metadata image and their roles, and the removal of topics being deleted,
     which they may have from before their session ended.
     """
     for broker_id in started:
         draft.propagate_all_to(broker_id)
     draft.propagate_deleted(deleted_partitions(deletion.topic for deletion in draft.state.deleting.values()))
-    _tell_all_roles(draft, frozenset(started))
+    _send_all_roles(draft, frozenset(started))
 
 
-def _tell_all_roles(draft: Draft, brokers: AbstractSet[int]) -> None:
+def _send_all_roles(draft: Draft, brokers: AbstractSet[int]) -> None:
     for topic, index, partition in draft.partitions():
         draft.send_roles(topic, index, [each for each in partition.replicas if each in brokers])
 

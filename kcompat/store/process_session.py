@@ -92,7 +92,7 @@ class ProcessSession(Session):
     def report(self, event: WatchEvent) -> None:
         """Report a change to the watches, unless the session is suspended."""
         if self._state is SessionState.CONNECTED:
-            self._watches.tell(event.path, event)
+            self._watches.notify(event.path, event)
 
     # -- changes of the session's state ------------------------------------------------------------------
 
@@ -161,11 +161,11 @@ class ProcessSession(Session):
     def _take_up(self) -> None:
         self._become(SessionState.CONNECTED)
         for path in self._watches.watched():
-            self._watches.tell(path, WatchEvent(EventType.MISSED, path))
+            self._watches.notify(path, WatchEvent(EventType.MISSED, path))
 
     def _become(self, state: SessionState) -> None:
         self._state = state
-        self._listeners.tell(None, state)
+        self._listeners.notify(None, state)
         if state is not SessionState.SUSPENDED and self._settled is not None:
             self._settled.set_result(None)
             self._settled = None

@@ -222,7 +222,7 @@ class ProcessStore:
         for change in changes:
             for session in tuple(self._sessions):
                 session.report(change.event)
-            self._listeners.tell(None, change)
+            self._listeners.notify(None, change)
 
     async def end(self, session: ProcessSession) -> None:
         """Remove a session and its ephemeral nodes."""

@@ -27,7 +27,7 @@ class Subscribers(Generic[Key, Event]):
         self._listeners.setdefault(key, []).append(subscription)
         return subscription
 
-    def tell(self, key: Key, event: Event) -> None:
+    def notify(self, key: Key, event: Event) -> None:
         """Call the present listeners of `key` with an event."""
         for subscription in tuple(self._listeners.get(key, ())):
             with contained(self._what):

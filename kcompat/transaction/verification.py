@@ -47,7 +47,7 @@ class TransactionVerifier:
         self._peers = peers
         self._cluster = cluster
         self._config = config
-        self._waiting: dict[int, dict[str, _Question]] = {}
+        self._waiting: dict[int, dict[str, _Pending]] = {}
         self._busy: set[int] = set()
 
     @property
@@ -61,9 +61,9 @@ class TransactionVerifier:
             return self._ask_here(claim, partitions).map(partial(_failures, claim))
         if leader not in self._cluster.image.brokers:
             return Promise.resolved(dict.fromkeys(partitions, ErrorCode.COORDINATOR_NOT_AVAILABLE))
-        question = _Question(claim, partitions)
-        self._queue(leader, question)
-        return question.promise.map(partial(_failures, claim))
+        pending = _Pending(claim, partitions)
+        self._queue(leader, pending)
+        return pending.promise.map(partial(_failures, claim))
 
     def _leader_for(self, transactional_id: str) -> int:
         partition = self._coordinator.partition_of(transactional_id)
@@ -77,45 +77,45 @@ class TransactionVerifier:
         added = self._coordinator.add_partitions(name, producer, partitions, VERSION_2)
         return added.map(lambda error: dict.fromkeys(partitions, error))
 
-    def _queue(self, broker_id: int, question: _Question) -> None:
+    def _queue(self, broker_id: int, pending: _Pending) -> None:
         """Queue a verification for a broker. Only the newest one of a transactional id waits, as its producer
         has given up the older one.
         """
         waiting = self._waiting.setdefault(broker_id, {})
-        name = question.claim.transactional_id
+        name = pending.claim.transactional_id
         former = waiting.get(name)
-        if former is not None and former.claim.epoch > question.claim.epoch:
-            question.answer_all(ErrorCode.INVALID_PRODUCER_EPOCH)
+        if former is not None and former.claim.epoch > pending.claim.epoch:
+            pending.answer_all(ErrorCode.INVALID_PRODUCER_EPOCH)
             return
-        waiting[name] = question
+        waiting[name] = pending
         if former is not None:
-            is_fenced = former.claim.epoch < question.claim.epoch
+            is_fenced = former.claim.epoch < pending.claim.epoch
             former.answer_all(ErrorCode.INVALID_PRODUCER_EPOCH if is_fenced else ErrorCode.NETWORK_EXCEPTION)
         self._send(broker_id)
 
     def _send(self, broker_id: int) -> None:
         if broker_id in self._busy:
             return
-        questions = self._waiting.pop(broker_id, None)
-        if not questions:
+        sent = self._waiting.pop(broker_id, None)
+        if not sent:
             return
         self._busy.add(broker_id)
         client = self._peers.of(broker_id, "transactions")
         timeout_ms = self._config.current.integer("request.timeout.ms")
-        client.ask(ApiKey.ADD_PARTITIONS_TO_TXN, partial(_request, questions.values()), timeout_ms).then(
-            partial(self._answered, broker_id, questions), partial(self._failed, broker_id, questions)
+        client.ask(ApiKey.ADD_PARTITIONS_TO_TXN, partial(_request, sent.values()), timeout_ms).then(
+            partial(self._answered, broker_id, sent), partial(self._failed, broker_id, sent)
         )
 
-    def _answered(self, broker_id: int, questions: dict[str, _Question], response: Any) -> None:
+    def _answered(self, broker_id: int, sent: dict[str, _Pending], response: Any) -> None:
         self._busy.discard(broker_id)
         rows = (
             {}
             if response.error_code
             else {row.transactional_id: row for row in response.results_by_transaction}
         )
-        for name, question in questions.items():
+        for name, pending in sent.items():
             if name in rows:
-                question.promise.complete(
+                pending.promise.complete(
                     {
                         (topic.name, row.partition_index): error_of(row.partition_error_code)
                         for topic in rows[name].topic_results
@@ -125,18 +125,18 @@ class TransactionVerifier:
             else:
                 refused = error_of(response.error_code) or ErrorCode.UNKNOWN_SERVER_ERROR
                 is_denied = refused == ErrorCode.CLUSTER_AUTHORIZATION_FAILED  # not the client's fault
-                question.answer_all(ErrorCode.INVALID_TXN_STATE if is_denied else refused)
+                pending.answer_all(ErrorCode.INVALID_TXN_STATE if is_denied else refused)
         self._send(broker_id)
 
-    def _failed(self, broker_id: int, questions: dict[str, _Question], error: Exception) -> None:
+    def _failed(self, broker_id: int, sent: dict[str, _Pending], error: Exception) -> None:
         self._busy.discard(broker_id)
         cannot_know = isinstance(error, PeerError) and error.fault is PeerFault.UNSUPPORTED
-        for question in questions.values():
-            question.answer_all(ErrorCode.NONE if cannot_know else ErrorCode.NETWORK_EXCEPTION)
+        for pending in sent.values():
+            pending.answer_all(ErrorCode.NONE if cannot_know else ErrorCode.NETWORK_EXCEPTION)
         self._send(broker_id)
 
 
-class _Question:
+class _Pending:
     """A verification that one producer waits for."""
 
     def __init__(self, claim: Claim, partitions: Collection[TopicPartition]) -> None:
@@ -148,22 +148,22 @@ class _Question:
         self.promise.complete(dict.fromkeys(self.partitions, error))
 
 
-def _request(questions: Collection[_Question], version: int) -> AddPartitionsToTxnRequest:
+def _request(sent: Collection[_Pending], version: int) -> AddPartitionsToTxnRequest:
     if version < FIRST_BETWEEN_BROKERS:
         raise PeerError(PeerFault.UNSUPPORTED, "the transaction coordinator")
     return Request(
         transactions=[
             Request.AddPartitionsToTxnTransaction(
-                question.claim.transactional_id,
-                question.claim.producer_id,
-                question.claim.epoch,
-                not question.claim.adds,
+                pending.claim.transactional_id,
+                pending.claim.producer_id,
+                pending.claim.epoch,
+                not pending.claim.adds,
                 [
                     Request.AddPartitionsToTxnTopic(topic, indexes)
-                    for topic, indexes in by_topic(question.partitions)
+                    for topic, indexes in by_topic(pending.partitions)
                 ],
             )
-            for question in questions
+            for pending in sent
         ]
     )
 

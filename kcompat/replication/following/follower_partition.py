@@ -93,14 +93,14 @@ class FollowerPartition:
         if offset < log.log_end_offset or log.epochs.latest >= 0:
             log.truncate_to(offset)
             self._ends_at(offset)
-            self._tell_copy(offset)
+            self._truncate_copy(offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Delete all records and start the log again at `offset`."""
         self._log.truncate_fully_and_start_at(offset)
         self._follower.high_watermark = offset
         self._partition.wake_consumers()
-        self._tell_copy(offset)
+        self._truncate_copy(offset)
 
     def _ends_at(self, offset: int) -> None:
         follower = self._follower
@@ -108,7 +108,7 @@ class FollowerPartition:
             follower.high_watermark = offset
             self._partition.wake_consumers()
 
-    def _tell_copy(self, offset: int) -> None:
+    def _truncate_copy(self, offset: int) -> None:
         if self._partition.future is not None:
             self._partition.future.original_cut(offset)
 

@@ -152,16 +152,16 @@ class ZooKeeperSession(Session):
             case SessionState.CONNECTED:
                 self._session_id = self._connection.session_id
                 self._watches.resume()  # before the caller reads nodes that it watches
-                self._listeners.tell(None, state)
+                self._listeners.notify(None, state)
                 self._requests.open()
                 if not self._connected.done():
                     self._connected.set_result(None)
             case SessionState.SUSPENDED:
                 self._watches.suspend()
                 self._requests.suspend()
-                self._listeners.tell(None, state)
+                self._listeners.notify(None, state)
             case SessionState.EXPIRED:
-                self._listeners.tell(None, state)
+                self._listeners.notify(None, state)
                 self._requests.end()
 
     # -- reads, transactions and watches -----------------------------------------------------------------

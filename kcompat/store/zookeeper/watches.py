@@ -73,10 +73,10 @@ class Watches:
         self._nodes.pop(node.path, None)
         return False
 
-    def tell(self, path: str, events: list[EventType]) -> None:
+    def notify(self, path: str, events: list[EventType]) -> None:
         """Report changes of a node to its listeners, in order."""
         for event in events:
-            self._listeners.tell(path, WatchEvent(event, path))
+            self._listeners.notify(path, WatchEvent(event, path))
 
     def request(self, send: Send, answered: Answered) -> None:
         """Send a request at once, ahead of all waiting requests."""
@@ -132,9 +132,9 @@ class _Watched:
         before, self._known = self._known, (now,)
         if self.has_missed:
             self.has_missed = False
-            self._watches.tell(self.path, [EventType.MISSED])
+            self._watches.notify(self.path, [EventType.MISSED])
         elif before is not None:
-            self._watches.tell(self.path, differences(before[0], now))
+            self._watches.notify(self.path, differences(before[0], now))
 
 
 def differences(before: Any, now: Any) -> list[EventType]:

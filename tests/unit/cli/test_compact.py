@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cli.compact import FAILED, _Teller
+from kcompat.cli.compact import FAILED, _Printer
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.cleaner.watch import Progress
 
@@ -20,10 +20,10 @@ LEFT = Compacted("t", 1, 100, 100, "its cleanup.policy does not contain compact,
 
 
 def told(*answers: Compacted | Progress) -> int:
-    with _Teller("t", interval_s=0) as teller:
+    with _Printer("t", interval_s=0) as printer:
         for answer in answers:
-            teller.tell(answer)
-    return teller.code
+            printer.add(answer)
+    return printer.code
 
 
 @pytest.mark.parametrize(
