@@ -61,9 +61,13 @@ class ScramLogin(RawClient):
         scram = ScramClient(name, password, mechanism.hash, "0123456789abcdef", extensions=extensions)
         self.answers: list[Any] = []
         self.seconds: list[float] = []
-        self.call(SaslHandshakeRequest(mechanism=mechanism.name), 1)
-        self._ask(scram.first())
-        self._ask(scram.final(self.answers[0].auth_bytes))
+        try:
+            self.call(SaslHandshakeRequest(mechanism=mechanism.name), 1)
+            self._ask(scram.first())
+            self._ask(scram.final(self.answers[0].auth_bytes))
+        except Exception:
+            self.close()
+            raise
         self.error: int = self.answers[1].error_code
         if not self.error:
             assert self.answers[1].auth_bytes == scram.expected
