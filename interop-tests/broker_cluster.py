@@ -64,7 +64,7 @@ class BrokerOnHost(KcompatBroker):
             ),
             "listener.security.protocol.map": ",".join(map(":".join, protocols.items())),
         }
-        super().__init__({**properties, **listening}, port=PORT)
+        super().__init__({**properties, **listening}, port=PORT, listeners=listeners)
         self.on = on
         self.host = on.address
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import ssl
 import time
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -20,14 +21,13 @@ from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
 from kcompat.security.credentials import SCRAM_SHA_512
 from kcompat.security.scram_keys import salted_password
-from support.eventually import limit_s
+from support.eventually import Patience, limit_s
 from support.raw_client import RawClient
 from support.raw_requests import produce
 from support.secured_brokers import OWN_PASSWORD, logged_in, sasl_settings, tls_settings
-from support.tls_authority import Authority
+from support.tls_authority import HOSTS, Authority, as_pem
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Mapping
     from pathlib import Path
 
@@ -65,6 +65,13 @@ class Secured:
         if "SASL" in self._protocol:
             return logged_in(address, user, self._tls)
         return RawClient(address, TIMEOUT_S, tls=self._tls)
+
+    def certificate(self) -> bytes | None:
+        """Return the certificate that the first broker shows to a new connection."""
+        with self.client(0) as client:
+            connection = client._socket
+            assert isinstance(connection, ssl.SSLSocket)
+            return connection.getpeercert(binary_form=True)
 
     def create_topic(self) -> None:
         """Create a topic with a replica on every broker."""
@@ -156,6 +163,34 @@ def test_brokers_renew_their_sessions_in_time() -> None:
             assert secured.write() == next(offsets)
         hubs = [node.server.hub for node in cluster.nodes.running.values()]
         assert [hub.closed["expired session"] for hub in hubs] == [0, 0, 0]
+
+
+def test_certificates_are_renewed_under_load_without_a_failed_request(tmp_path: Path) -> None:
+    """The brokers' listeners and their connections to each other take the new certificate."""
+    authority, key = Authority(), tmp_path / "broker.pem"
+    key.write_bytes(as_pem(authority.broker))
+    stores = {
+        "ssl.keystore.key": "",
+        "ssl.keystore.certificate.chain": "",
+        "ssl.keystore.location": str(key),
+        "ssl.allow.dn.changes": "true",
+    }
+    secured = Secured("SASL_SSL", authority=authority, **stores)
+    with secured.cluster as cluster:
+        secured.create_topic()
+        offsets = count()
+        old = secured.certificate()
+        key.write_bytes(as_pem(authority.ca.issue_cert(*HOSTS)))
+        patience = Patience(TIMEOUT_S)
+        while secured.certificate() == old:
+            assert patience.lasts
+            assert secured.write() == next(offsets)
+        follower = next(each for each in cluster.brokers if each.id != cluster.leader_of(TOPIC, 0))
+        follower.kill()
+        assert secured.write() == next(offsets)
+        follower.start()
+        cluster.wait_until_in_sync(limit_s(TIMEOUT_S))
+        assert secured.write() == next(offsets)
 
 
 def test_the_hosts_of_certificates_are_checked_unless_told_otherwise() -> None:
