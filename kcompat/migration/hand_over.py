@@ -28,6 +28,8 @@ from kcompat.log.names import (
     parse_partition_directory,
     partition_directory,
 )
+from kcompat.security.acl_nodes import ROOTS as ACL_ROOTS
+from kcompat.security.acl_nodes import name_in
 from kcompat.store.interface import StoreError, name_of
 from kcompat.store.tree import ROOT
 from kcompat.topics import CLUSTER_METADATA
@@ -108,11 +110,26 @@ def required_nodes(nodes: Mapping[str, StoredNode]) -> RequiredNodes:
         and not node.ephemeral_owner
         and not path.startswith((*NOTIFICATIONS, f"{SYSTEM}/"))
     }
+    kept = {_as_in_kafka(path): data for path, data in kept.items()}
     if znodes.FEATURE in kept:
         kept[znodes.FEATURE] = encode_finalized({})
     if znodes.CLUSTER_ID not in kept:
         raise HandOverRefusedError("the metadata store knows no cluster: no broker has started on it yet")
     return RequiredNodes(kept)
+
+
+def _as_in_kafka(path: str) -> str:
+    """Return the path of a node as Kafka writes it: names of ACLs are not escaped there."""
+    parent, _, node = path.rpartition("/")
+    if not parent.startswith(tuple(ACL_ROOTS.values())):
+        return path
+    name = name_in(node, escapes=True)
+    if "/" in name:
+        raise HandOverRefusedError(
+            f"ZooKeeper cannot hold the ACLs of {name_of(parent)} {name}, whose name has a slash: "
+            "remove them with kafka-acls first"
+        )
+    return f"{parent}/{name}"
 
 
 # -- the directories -------------------------------------------------------------------------------------

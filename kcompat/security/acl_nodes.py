@@ -8,6 +8,7 @@ of their own for each kind of patterns.
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import unquote
@@ -46,6 +47,9 @@ PERSISTENT_PATHS: Final = (
 """Nodes that an authorizer creates at its start if they are missing, parents first."""
 
 
+_ESCAPES: Final = re.compile("%2[5EF]")
+
+
 class UnreadableAclError(StoreError):
     """The payload of a node is none that a Kafka writes."""
 
@@ -56,19 +60,19 @@ def type_path(kind: PatternType, resource_type: ResourceType) -> str:
 
 
 def pattern_path(pattern: Pattern, *, escapes: bool) -> str:
-    """Return the path of a pattern. With `escapes`, names may be any text: `/` and `%` are written as in
-    URLs, and so is a name of dots alone.
+    """Return the path of a pattern. With `escapes`, names may be any text: `/` is written as in URLs, and so
+    are a name of dots alone and what looks like these escapes.
     """
     name = pattern.name
     if escapes:
-        name = name.replace("%", "%25").replace("/", "%2F")
+        name = _ESCAPES.sub(lambda found: f"%25{found[0][1:]}", name).replace("/", "%2F")
         name = name.replace(".", "%2E") if set(name) == {"."} else name
     return f"{type_path(pattern.kind, pattern.type)}/{name}"
 
 
 def name_in(node: str, *, escapes: bool) -> str:
     """Return the name of a pattern from the name of its node."""
-    return unquote(node) if escapes else node
+    return _ESCAPES.sub(lambda found: unquote(found[0]), node) if escapes else node
 
 
 def change_prefix(kind: PatternType) -> str:

@@ -25,6 +25,9 @@ from kcompat.migration.hand_over import (
 )
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
+from kcompat.security.acl_nodes import pattern_path
+from kcompat.security.acls import Pattern
+from kcompat.security.operations import ResourceType
 from kcompat.store.interface import Create, name_of, parent_of
 from kcompat.store.process_store import ProcessStore
 from kcompat.store.tree import Tree, TreeTransaction
@@ -244,3 +247,25 @@ def test_nodes_that_every_zookeeper_has_are_not_handed_over() -> None:
     kept = required_nodes(tree.nodes).nodes
     assert sorted(kept) == ["/cluster", znodes.CLUSTER_ID, "/own", "/zookeepers"]
     assert kept["/own"] == b""
+
+
+def with_acls_of(*names: str) -> RequiredNodes:
+    """Return the nodes to register of a store that has ACLs of groups with these names."""
+    tree = Tree()
+    transaction = TreeTransaction(tree, 0, 5, 1)
+    acls = [pattern_path(Pattern(ResourceType.GROUP, name), escapes=True) for name in names]
+    for path in ("/cluster", znodes.CLUSTER_ID, "/kafka-acl", "/kafka-acl/Group", *acls):
+        transaction.run(Create(path, b"{}"))
+    transaction.apply()
+    return required_nodes(tree.nodes)
+
+
+def test_acls_are_handed_over_under_the_names_that_kafka_gives_them() -> None:
+    names = ("plain", "50%", "%2F")
+    kept = with_acls_of(*names).nodes
+    assert {path for path in kept if path.count("/") == 3} == {f"/kafka-acl/Group/{name}" for name in names}
+
+
+def test_acls_that_zookeeper_cannot_hold_are_named() -> None:
+    with pytest.raises(HandOverRefusedError, match="the ACLs of Group a/b, whose name has a slash"):
+        with_acls_of("plain", "a/b")

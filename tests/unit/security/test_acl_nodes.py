@@ -37,12 +37,15 @@ def test_paths_are_those_of_kafka(pattern: Pattern, path: str) -> None:
     assert acl_nodes.pattern_path(pattern, escapes=False) == path
 
 
-@pytest.mark.parametrize("name", ["plain", "a/b", "50%", "%2F", ".", "..", "a.b", "ü/%25", "*"])
+@pytest.mark.parametrize(
+    "name", ["plain", "a/b", "50%", "%2F", ".", "..", "a.b", "ü/%25", "*", "%252F", "%2e"]
+)
 def test_any_name_can_be_escaped(name: str) -> None:
     path = acl_nodes.pattern_path(Pattern(ResourceType.GROUP, name), escapes=True)
     assert path.count("/") == 3
     last = path.rpartition("/")[2]
     assert last.strip(".")
+    assert last == name or {"/", "."} & set(name) or "%2" in name
     assert acl_nodes.name_in(last, escapes=True) == name
 
 
