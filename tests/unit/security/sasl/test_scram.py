@@ -205,6 +205,14 @@ def test_a_wrong_final_message_is_refused(replaced: dict[str, str]) -> None:
     assert negotiation.login is None
 
 
+def test_the_doubled_nonce_of_an_old_librdkafka_is_accepted() -> None:
+    negotiation, client = server(make_nonce=lambda: SERVER_NONCE), ScramClient("user", "pencil")
+    first = negotiation.respond(client.first())
+    nonce = f"{client.nonce}{client.nonce}{SERVER_NONCE}"
+    negotiation.respond(client.final(first, r=nonce))
+    assert negotiation.login is not None
+
+
 def test_a_negotiation_takes_two_messages_and_one_attempt() -> None:
     negotiation, client = server(), ScramClient("user", "pencil")
     final = client.final(negotiation.respond(client.first()))
