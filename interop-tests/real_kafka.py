@@ -62,8 +62,7 @@ class RealKafka(BrokerProcess):
         """Write server.properties and format the log directory, once."""
         if (self._logs / "meta.properties").exists():
             return
-        lines = [f"{key}={value}\n" for key, value in self._settings().items()]
-        self._properties_path.write_text("".join(lines))
+        self._properties_path.write_text(properties_text(self._settings()))
         arguments = ["format", "--cluster-id", CLUSTER_ID, "--config", str(self._properties_path)]
         self._java("kafka.tools.StorageTool", *arguments, heap="128m")
 
@@ -120,6 +119,13 @@ class RealKafka(BrokerProcess):
         )
         if done.returncode != 0:
             raise RuntimeError(f"{main_class} failed:\n{done.stdout}{done.stderr}")
+
+
+def properties_text(settings: Mapping[str, object]) -> str:
+    """Return a properties file of Java with these settings."""
+    lines = [f"{key}={value}\n" for key, value in settings.items()]
+    text = "".join(line.replace("\\", "\\\\") for line in lines)
+    return "".join(each if each.isascii() else f"\\u{ord(each):04x}" for each in text)
 
 
 def main() -> None:

@@ -54,19 +54,11 @@ def brokers() -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
     """A real Kafka, and ours."""
     if shutil.which("java") is None or not (CACHE / "kafka-3.9.2" / "libs").is_dir():
         pytest.skip("install a Java 17 runtime and run python interop-tests/fetch.py jars")
-    kafka = RealKafka(properties=_escaped(PROPERTIES), listeners=LISTENERS)
+    kafka = RealKafka(properties=PROPERTIES, listeners=LISTENERS)
     with kafka, KcompatBroker(PROPERTIES, listeners=LISTENERS) as ours:
         yield kafka, ours
         assert ours.is_running(), ours.log_tail()
         assert "Traceback" not in ours.log_tail(1_000_000), ours.log_tail(8000)
-
-
-def _escaped(properties: dict[str, str]) -> dict[str, str]:
-    """Return the values as a properties file has them."""
-    return {
-        name: text.replace("\\", "\\\\").encode("ascii", "backslashreplace").decode().replace("\\x", "\\u00")
-        for name, text in properties.items()
-    }
 
 
 def only_error(response: Any) -> None:

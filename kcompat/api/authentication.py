@@ -5,7 +5,8 @@ the dispatcher is, or a `SessionGate` for a session that ends (KIP-368). So a co
 not end costs nothing more per request than one without SASL.
 
 Failures (Kafka's `SaslServerAuthenticator` and `Selector`)
-- A refused login is answered after `connection.failed.authentication.delay.ms`, then the connection closes.
+- A refused login is answered after `connection.failed.authentication.delay.ms`. The connection closes 100 ms
+  later, or instead of an answer that the protocol does not have.
 - Garbage, an unexpected request and a frame that is too large close the connection at once.
 - Each is logged with its reason, at most one line a second for an address.
 """
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kcompat.api.context import Services
-    from kcompat.net.answers import Answer, Connection, FrameHandler, Settled
+    from kcompat.net.answers import Answer, Connection, FrameHandler
     from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
     from kcompat.security.sasl.exchange import OfferedMechanism
 
@@ -35,6 +36,10 @@ REFUSED: Final = "refused login"
 """Reason of closed connections whose client did not log in."""
 EXPIRED: Final = "expired session"
 """Reason of closed connections whose session has ended."""
+
+LINGER_MS: Final = 100
+"""Milliseconds from the answer to a refused login until the connection closes. Clients such as kafka-python 3
+drop an answer that they read together with the end of the stream."""
 
 _SASL_HANDSHAKE: Final = int(ApiKey.SASL_HANDSHAKE).to_bytes(2, "big")
 
@@ -109,11 +114,15 @@ class LoginGate:
     def _refuse(self, connection: Connection, refusal: LoginRefusedError) -> Answer:
         """Return the answer to a refused login, which comes after the delay; then the connection closes."""
         connection.complain(f"login refused: {refusal}")
-        connection.close_behind(REFUSED)
-        answer: Settled = CLOSE if refusal.response is None else refusal.response
-        later: Promise[Answer] = Promise()
+        response, call_later = refusal.response, self._services.server.clock.call_later
         delay_ms = self._settings.failure_delay_ms
-        self._services.server.clock.call_later(delay_ms, lambda: later.complete(answer))
+        close_after_ms = delay_ms if response is None else delay_ms + LINGER_MS
+        connection.mute(close_after_ms + LINGER_MS)  # so that no frame is handed on before the close
+        call_later(close_after_ms, lambda: connection.close(REFUSED))
+        if response is None:
+            return None
+        later: Promise[Answer] = Promise()
+        call_later(delay_ms, lambda: later.complete(response))
         return Waiting(later, Mode.PIPELINED)
 
 

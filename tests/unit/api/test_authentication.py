@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat.api.authentication import EXPIRED, REFUSED, LoginGate, LoginSettings
+from kcompat.api.authentication import EXPIRED, LINGER_MS, REFUSED, LoginGate, LoginSettings
 from kcompat.api.registry import SERVED
 from kcompat.net.answers import CLOSE, Waiting
 from kcompat.protocol.errors import ErrorCode
@@ -16,6 +16,7 @@ from kcompat.security.principals import ANONYMOUS, Principal
 from kcompat.security.sasl.exchange import OfferedMechanism
 from kcompat.security.sasl.plain import Plain
 from support.asking import Client, Finalized, services_of
+from support.current import current
 from support.sasl import decoded, frame_of, handshake_frame, plain_token, token_frame, versions_frame
 from support.virtual_clock import VirtualClock
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kcompat.net.answers import Answer, Connection
 
 ALICE, BOB = plain_token("alice", "secret"), plain_token("bob", "other")
+DELAY_MS = 100
 HEARTBEAT = frame_of(HeartbeatRequest(), 0)
 
 
@@ -38,15 +40,30 @@ class Dispatcher:
         return bytes(frame) == b"yes"
 
 
+class Peer(Client):
+    """A connection that may be muted and closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.muted_ms = 0.0
+        self.closed = ""
+
+    def mute(self, ms: float) -> None:
+        self.muted_ms = ms
+
+    def close(self, reason: str) -> None:
+        self.closed = reason
+
+
 class Scene:
     """A connection to a listener that offers PLAIN."""
 
     def __init__(self, max_session_ms: int = 0) -> None:
         self.clock = VirtualClock()
-        self.client = Client()
+        self.client = Peer()
         self.dispatcher = Dispatcher()
         plain = Plain({"alice": "secret", "bob": "other"})
-        settings = LoginSettings({"PLAIN": OfferedMechanism(plain, max_session_ms)}, 1000, 100)
+        settings = LoginSettings({"PLAIN": OfferedMechanism(plain, max_session_ms)}, 1000, DELAY_MS)
         services = services_of(served=SERVED, clock=self.clock, features=Finalized())
         self.client.handler = LoginGate(settings, services, self.dispatcher)
 
@@ -58,13 +75,19 @@ class Scene:
         self.send(handshake_frame())
         return self.send(token_frame(token))
 
-    def refused_after(self, answer: Any) -> tuple[float, Any]:
-        """The delay in ms until a refusal is answered, and what is sent then."""
+    def refused(self, answer: Any) -> Any:
+        """The response to a refused login: it comes after the delay, the end of the connection later."""
         assert isinstance(answer, Waiting)
-        began = self.clock.now_ms()
-        while not answer.promise.done:
-            self.clock.advance(1)
-        return self.clock.now_ms() - began, answer.promise.value
+        self.clock.advance(DELAY_MS - 1)
+        assert not current(answer.promise.done)
+        self.clock.advance(1)
+        assert answer.promise.done
+        self.clock.advance(LINGER_MS - 1)
+        assert current(self.client.closed) == ""
+        self.clock.advance(1)
+        assert self.client.closed == REFUSED
+        assert self.client.muted_ms > DELAY_MS + LINGER_MS
+        return answer.promise.value
 
 
 def test_a_client_that_has_logged_in_is_served_by_the_dispatcher_alone() -> None:
@@ -95,26 +118,27 @@ def test_an_unknown_version_of_api_versions_is_answered_in_version_0() -> None:
 
 def test_a_wrong_password_is_answered_after_the_delay_and_closes() -> None:
     scene = Scene()
-    waited_ms, response = scene.refused_after(scene.log_in(b"\0alice\0hunter2"))
-    assert waited_ms == 100
+    response = scene.refused(scene.log_in(b"\0alice\0hunter2"))
     assert decoded(response, SaslAuthenticateRequest, 2).error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
-    assert scene.client.closes_behind == REFUSED
     assert scene.client.principal is ANONYMOUS
     assert scene.client.complaints == ["login refused: the name or the password is wrong"]
 
 
 def test_an_unknown_mechanism_is_answered_after_the_delay_and_closes() -> None:
     scene = Scene()
-    waited_ms, response = scene.refused_after(scene.send(handshake_frame("GSSAPI")))
-    assert waited_ms == 100
+    response = scene.refused(scene.send(handshake_frame("GSSAPI")))
     assert decoded(response, SaslHandshakeRequest, 1).mechanisms == ["PLAIN"]
-    assert scene.client.closes_behind == REFUSED
 
 
 def test_a_refused_raw_token_closes_after_the_delay() -> None:
     scene = Scene()
     scene.send(handshake_frame(version=0))
-    assert scene.refused_after(scene.send(memoryview(b"\0alice\0hunter2"))) == (100, CLOSE)
+    assert scene.send(memoryview(b"\0alice\0hunter2")) is None
+    scene.clock.advance(DELAY_MS - 1)
+    assert scene.client.closed == ""
+    scene.clock.advance(1)
+    assert scene.client.closed == REFUSED
+    assert scene.client.muted_ms > DELAY_MS
 
 
 @pytest.mark.parametrize("frame", [HEARTBEAT, memoryview(b"GET / HTTP"), memoryview(b"x" * 1001)])
@@ -168,8 +192,7 @@ def test_a_second_renewal_within_a_second_is_an_ordinary_request() -> None:
 def test_a_renewal_by_another_user_closes_and_keeps_the_principal() -> None:
     scene = Scene(max_session_ms=5000)
     scene.log_in()
-    waited_ms, response = scene.refused_after(scene.log_in(BOB))
-    assert waited_ms == 100
+    response = scene.refused(scene.log_in(BOB))
     assert decoded(response, SaslAuthenticateRequest, 2).error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert scene.client.principal == Principal("User", "alice")
 
@@ -178,7 +201,7 @@ def test_requests_in_the_middle_of_a_renewal_are_refused() -> None:
     scene = Scene(max_session_ms=5000)
     scene.log_in()
     scene.send(handshake_frame())
-    _, response = scene.refused_after(scene.send(HEARTBEAT))
+    response = scene.refused(scene.send(HEARTBEAT))
     assert decoded(response, HeartbeatRequest, 0).error_code == ErrorCode.ILLEGAL_SASL_STATE
 
 

@@ -1,0 +1,149 @@
+// A client of each Go library that logs in and lists the topics: "login LIBRARY SETTINGS", where the settings are JSON.
+// It prints the topics, or the error, as JSON.
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/IBM/sarama"
+	"github.com/segmentio/kafka-go"
+	kafkasasl "github.com/segmentio/kafka-go/sasl"
+	kafkaplain "github.com/segmentio/kafka-go/sasl/plain"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
+)
+
+const patience = 20 * time.Second
+
+type settings struct {
+	Bootstrap string `json:"bootstrap"`
+	Protocol  string `json:"protocol"`
+	Mechanism string `json:"mechanism"`
+	User      string `json:"user"`
+	Password  string `json:"password"`
+	CaFile    string `json:"ca_file"`
+}
+
+func (s settings) usesSasl() bool { return strings.HasPrefix(s.Protocol, "SASL_") }
+
+// tls is the configuration of TLS, nil where the protocol has none.
+func (s settings) tls() (*tls.Config, error) {
+	if !strings.HasSuffix(s.Protocol, "SSL") {
+		return nil, nil
+	}
+	data, err := os.ReadFile(s.CaFile)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(data)
+	return &tls.Config{RootCAs: roots}, nil
+}
+
+func franz(ctx context.Context, s settings) ([]string, error) {
+	options := []kgo.Opt{kgo.SeedBrokers(s.Bootstrap), kgo.RequestRetries(0)}
+	mechanisms := map[string]func() sasl.Mechanism{
+		"PLAIN":         plain.Auth{User: s.User, Pass: s.Password}.AsMechanism,
+		"SCRAM-SHA-256": scram.Auth{User: s.User, Pass: s.Password}.AsSha256Mechanism,
+		"SCRAM-SHA-512": scram.Auth{User: s.User, Pass: s.Password}.AsSha512Mechanism,
+	}
+	if s.usesSasl() {
+		options = append(options, kgo.SASL(mechanisms[s.Mechanism]()))
+	}
+	config, err := s.tls()
+	if err != nil {
+		return nil, err
+	}
+	if config != nil {
+		options = append(options, kgo.DialTLSConfig(config))
+	}
+	client, err := kgo.NewClient(options...)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	topics, err := kadm.NewClient(client).ListTopics(ctx)
+	return topics.Names(), err
+}
+
+func saramas(_ context.Context, s settings) ([]string, error) {
+	config := sarama.NewConfig()
+	config.Metadata.Retry.Max = 0
+	if s.usesSasl() {
+		config.Net.SASL.Enable = true
+		config.Net.SASL.Mechanism = sarama.SASLMechanism(s.Mechanism)
+		config.Net.SASL.User, config.Net.SASL.Password = s.User, s.Password
+	}
+	roots, err := s.tls()
+	if err != nil {
+		return nil, err
+	}
+	config.Net.TLS.Enable, config.Net.TLS.Config = roots != nil, roots
+	client, err := sarama.NewClient([]string{s.Bootstrap}, config)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	return client.Topics()
+}
+
+func kafkago(ctx context.Context, s settings) ([]string, error) {
+	transport := &kafka.Transport{}
+	mechanisms := map[string]kafkasasl.Mechanism{"PLAIN": kafkaplain.Mechanism{Username: s.User, Password: s.Password}}
+	if s.usesSasl() {
+		transport.SASL = mechanisms[s.Mechanism]
+	}
+	var err error
+	if transport.TLS, err = s.tls(); err != nil {
+		return nil, err
+	}
+	client := &kafka.Client{Addr: kafka.TCP(s.Bootstrap), Transport: transport}
+	answer, err := client.Metadata(ctx, &kafka.MetadataRequest{})
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, topic := range answer.Topics {
+		names = append(names, topic.Name)
+	}
+	return names, nil
+}
+
+func run() ([]string, error) {
+	libraries := map[string]func(context.Context, settings) ([]string, error){
+		"franz": franz, "sarama": saramas, "kafkago": kafkago,
+	}
+	if len(os.Args) != 3 || libraries[os.Args[1]] == nil {
+		return nil, errors.New("login LIBRARY SETTINGS")
+	}
+	var s settings
+	if err := json.Unmarshal([]byte(os.Args[2]), &s); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return libraries[os.Args[1]](ctx, s)
+}
+
+func main() {
+	topics, err := run()
+	result := map[string]any{"topics": topics}
+	if err != nil {
+		result = map[string]any{"error": err.Error()}
+	}
+	slices.Sort(topics)
+	text, _ := json.Marshal(result)
+	fmt.Println(string(text))
+}

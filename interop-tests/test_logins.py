@@ -1,0 +1,195 @@
+"""Clients of each family that log in: with the right password, with a wrong one, and as an unknown user.
+
+A row of `ROWS` is a client, a mechanism and a protocol. ``--target=kafka`` plays them to a real Kafka.
+"""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import ExitStack
+from functools import cache, partial
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from drivers.logins import (
+    LoginFailedError,
+    MissingError,
+    aiokafka,
+    confluent,
+    go,
+    kafka_python,
+    kafkajs,
+    kcat,
+)
+from kcompat.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
+from kcompat.security.client_settings import SETTINGS, Access, Login
+from kcompat.security.credentials import SCRAM_MECHANISMS
+from kcompat.security.login_lines import login_line
+from kcompat.security.scram_keys import salted_password
+from real_kafka import properties_text
+from support.places import CACHE
+from support.raw_client import RawClient
+from support.raw_requests import create_topic
+from tools_jvm import ToolsJvm, compile_runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from support.broker_process import BrokerProcess
+
+    ListTopics = Callable[[Access], list[str]]
+
+TOPIC: Final = "seen-by-those-who-log-in"
+USER, PASSWORD = "alice", 'a "secret" \\of 20; char/acters ü'  # librdkafka 2.0 takes no "=" and "," in SCRAM
+LISTENERS: Final = {"SASL_PLAINTEXT": "SASL_PLAINTEXT"}
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+CLIENTS: Final[dict[str, ListTopics]] = {
+    "kafka-python": kafka_python,
+    "aiokafka": aiokafka,
+    "confluent": confluent,
+    "kcat": kcat,
+    "kafkajs": kafkajs,
+    "franz-go": go("franz"),
+    "sarama": go("sarama"),
+    "kafka-go": go("kafkago"),
+}
+THOROUGH: Final = pytest.mark.thorough("a client of each family logs in by PLAIN")
+JAVA: Final = ("3.9.2", "4.3.0")
+WITHOUT_SCRAM: Final = frozenset({"sarama", "kafka-go"})
+"""Clients that leave SCRAM to another library."""
+REFUSED: Final = {
+    "kafka-python": "Authentication failed",
+    "aiokafka": "Authentication failed",
+    "confluent": "_AUTHENTICATION",
+    "kcat": "Authentication failed",
+    "kafkajs": "KafkaJSSASLAuthenticationError",
+    "franz-go": "SASL_AUTHENTICATION_FAILED",
+    "sarama": "SASL",
+    "kafka-go": "SASL Authentication failed",
+    "java-3.9.2": "Authentication failed",
+    "java-4.3.0": "Authentication failed",
+}
+"""Part of what each client says of a refused login."""
+
+QUICK: Final = frozenset({"kafka-python", "aiokafka", "confluent", "kafkajs", "franz-go", "java-3.9.2"})
+"""Clients that `make test` lets log in, each by one mechanism at one listener."""
+
+
+def is_quick(client: str, mechanism: str, protocol: str) -> bool:
+    """Return whether a row belongs to `make test`."""
+    return client in QUICK and (mechanism, protocol) == ("PLAIN", "SASL_PLAINTEXT")
+
+
+ROWS: Final = [
+    pytest.param(
+        client,
+        mechanism,
+        protocol,
+        id=f"{client}-{mechanism}-{protocol}",
+        marks=() if is_quick(client, mechanism, protocol) else THOROUGH,
+    )
+    for protocol in LISTENERS
+    for mechanism in MECHANISMS
+    for client in [*CLIENTS, *(f"java-{version}" for version in JAVA)]
+    if mechanism == "PLAIN" or client not in WITHOUT_SCRAM
+]
+
+
+def properties() -> dict[str, str]:
+    """The settings of the listeners, the same for Kafka and for kcompat."""
+    settings = {"sasl.enabled.mechanisms": ",".join(MECHANISMS)}
+    for name in LISTENERS:
+        prefix = f"listener.name.{name.lower()}"
+        for mechanism in MECHANISMS:
+            options = {f"user_{USER}": PASSWORD} if mechanism == "PLAIN" else {}
+            line = login_line(mechanism, options)
+            settings[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = line
+    return settings
+
+
+def add_scram_users(client: RawClient) -> None:
+    """Create the user for the SCRAM mechanisms: one after the other, since Kafka takes one a request."""
+    for mechanism in SCRAM_MECHANISMS:
+        salted = salted_password(mechanism, PASSWORD, b"salt", 4096)
+        upsertion = AlterUserScramCredentialsRequest.ScramCredentialUpsertion(
+            USER, mechanism.type, 4096, b"salt", salted
+        )
+        answer = client.call(AlterUserScramCredentialsRequest(upsertions=[upsertion]), 0)
+        assert answer.results[0].error_code == 0
+
+
+@pytest.fixture(scope="module")
+def broker(new_broker: Callable[..., BrokerProcess]) -> Iterator[BrokerProcess]:
+    with new_broker(properties=properties(), listeners=LISTENERS) as broker:
+        with RawClient((broker.host, broker.port)) as client:
+            assert create_topic(client, TOPIC) == 0
+            add_scram_users(client)
+        yield broker
+        assert broker.is_running(), broker.log_tail()
+        assert "Traceback" not in broker.log_path.read_text(), broker.log_tail(8000)
+        assert PASSWORD not in broker.log_path.read_text()
+
+
+@pytest.fixture(scope="module")
+def client_of(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[str], ListTopics]]:
+    """The function that lists the topics with a client."""
+    with ExitStack() as running:
+
+        @cache
+        def java(version: str) -> ToolsJvm:
+            if shutil.which("javac") is None or not (CACHE / f"kafka-{version}" / "libs").is_dir():
+                raise MissingError("install a Java 17 JDK and run python interop-tests/fetch.py jars")
+            runner = tmp_path_factory.mktemp(f"tools-{version}")
+            compile_runner(version, runner)
+            jvm = ToolsJvm(version, runner)
+            running.callback(jvm.close)
+            return jvm
+
+        def client(name: str) -> ListTopics:
+            if not name.startswith("java-"):
+                return CLIENTS[name]
+            jvm = java(name.removeprefix("java-"))
+            return partial(kafka_topics, jvm, tmp_path_factory.mktemp("clients"))
+
+        yield client
+
+
+def kafka_topics(jvm: ToolsJvm, directory: Path, access: Access) -> list[str]:
+    """List the topics with Kafka's own tool."""
+    config = directory / "client.properties"
+    config.write_text(properties_text(SETTINGS["java"](access)))
+    arguments = ("--bootstrap-server", access.bootstrap_servers, "--command-config", str(config), "--list")
+    ended = jvm.run("org.apache.kafka.tools.TopicCommand", arguments)
+    if ended.code != "0":
+        raise LoginFailedError(ended.out + ended.err)
+    return ended.out.split()
+
+
+def access_to(broker: BrokerProcess, mechanism: str, protocol: str, user: str, password: str) -> Access:
+    """Return what a client needs to log in at the listener of a protocol."""
+    return Access(broker.bootstrap_of(protocol), protocol, login=Login(mechanism, user, password))
+
+
+@pytest.mark.parametrize(("name", "mechanism", "protocol"), ROWS)
+def test_logins(
+    broker: BrokerProcess,
+    client_of: Callable[[str], ListTopics],
+    name: str,
+    mechanism: str,
+    protocol: str,
+) -> None:
+    access = partial(access_to, broker, mechanism, protocol)
+    try:
+        client = client_of(name)
+        assert TOPIC in client(access(USER, PASSWORD))
+    except MissingError as missing:
+        pytest.skip(str(missing))
+    for user, password in ((USER, "wrong"), ("nobody", PASSWORD)):
+        with pytest.raises(LoginFailedError) as refusal:
+            client(access(user, password))
+        assert REFUSED[name] in str(refusal.value)
