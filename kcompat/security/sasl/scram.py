@@ -119,7 +119,7 @@ class ScramNegotiation:
         found = _CLIENT_FINAL.fullmatch(message)
         if found is None:
             raise SaslError("the final SCRAM message is malformed")
-        # librdkafka before 2.6.1 puts its own part of the nonce before it once more; Kafka takes any text there.
+        # librdkafka before 2.6.1 puts its own part of the nonce before it once more; Kafka takes any text.
         if found["nonce"] not in (self._nonce, self._client_nonce + self._nonce):
             raise SaslError("the nonce of the final SCRAM message is not the one of this login")
         if _decoded(found["binding"]) not in (self._header, _NO_BINDING):
