@@ -185,10 +185,57 @@ delegation-tokens --renew --renew-time-period -1 --hmac aG1hYw== --command-confi
 delegation-tokens --expire --expiry-time-period -1 --hmac aG1hYw== --command-config FILES/client.properties
 """
 
+QUOTAS = """
+configs --alter --user q1 --add-config producer_byte_rate=1048576,consumer_byte_rate=2097152
+configs --alter --user q1 --add-config SCRAM-SHA-256=[iterations=8192,password=secret]
+configs --alter --user q1 --add-config request_percentage=99.5
+configs --describe --user q1
+configs --alter --user q1 --delete-config SCRAM-SHA-256
+configs --describe --user q1
+configs --alter --user q1 --client c1 --add-config controller_mutation_rate=1000
+configs --alter --user q1 --client-defaults --add-config producer_byte_rate=1000000
+configs --alter --user q1 --client c/2 --add-config request_percentage=50
+configs --describe --user q1 --client c1
+configs --describe --user q1 --client-defaults
+configs --describe --entity-type users --entity-name q1 --entity-type clients
+configs --alter --user-defaults --add-config producer_byte_rate=100000000
+configs --describe --user-defaults
+configs --alter --client c1 --add-config consumer_byte_rate=100000000
+configs --alter --client-defaults --add-config consumer_byte_rate=100000000
+configs --describe --entity-type clients
+configs --describe --entity-type users
+configs --describe --client c1
+configs --describe --client-defaults
+configs --alter --client c1 --add-config producer_byte_rate=0
+configs --alter --client c1 --add-config producer_byte_rate=-5
+configs --alter --client c1 --add-config producer_byte_rate=1.5
+configs --alter --client c1 --add-config producer_byte_rate=many
+configs --alter --client c1 --add-config no_such_rate=1
+configs --alter --client c1 --add-config connection_creation_rate=1
+configs --alter --client c1 --delete-config producer_byte_rate
+configs --alter --client c1 --delete-config no_such_rate
+configs --alter --ip 10.0.0.1 --add-config connection_creation_rate=100
+configs --alter --ip-defaults --add-config connection_creation_rate=1000
+configs --alter --ip 10.0.0.1 --add-config connection_creation_rate=0
+configs --alter --ip 10.0.0.1 --add-config producer_byte_rate=100
+configs --describe --entity-type ips
+configs --describe --ip 10.0.0.1
+configs --describe --ip-defaults
+configs --alter --ip 10.0.0.1 --delete-config connection_creation_rate
+configs --alter --ip-defaults --delete-config connection_creation_rate
+configs --describe --entity-type ips
+configs --alter --client c1 --delete-config consumer_byte_rate
+configs --alter --client-defaults --delete-config consumer_byte_rate
+configs --alter --user-defaults --delete-config producer_byte_rate
+configs --alter --user q1 --delete-config producer_byte_rate,consumer_byte_rate,request_percentage
+configs --alter --user q1 --client c1 --delete-config controller_mutation_rate
+configs --alter --user q1 --client-defaults --delete-config producer_byte_rate
+configs --alter --user q1 --client c/2 --delete-config request_percentage
+configs --describe --entity-type clients
+configs --describe --entity-type users
+"""
+
 REFUSED = {
-    "configs --alter --ip 10.0.0.1 --add-config connection_creation_rate=100": (
-        "This broker does not enforce client quotas, so it does not store any."
-    ),
     "metadata-quorum remove-controller --controller-id 1 --controller-directory-id QUFBQUFBQUFBQUFBQUFBQQ": (
         "The node does not support REMOVE_RAFT_VOTER"
     ),
@@ -219,8 +266,8 @@ def benches(
 
 @pytest.mark.parametrize(
     "script",
-    [TOPICS, CONFIGS, GROUPS, OFFSETS, SECURITY],
-    ids=("topics", "configs", "groups", "offsets", "security"),
+    [TOPICS, CONFIGS, GROUPS, OFFSETS, SECURITY, QUOTAS],
+    ids=("topics", "configs", "groups", "offsets", "security", "quotas"),
 )
 def test_a_tool_prints_what_it_prints_with_kafka(benches: Benches, script: str) -> None:
     benches.compare(script)

@@ -60,6 +60,7 @@ FOR_ALL_OR_NOTHING = "The update failed for all features since the following fea
 UNORDERED = re.compile(
     "console-(share-)?consumer|(share-|streams-)?groups .*--(list|members)"
     "|transactions (list|find-hanging|describe-producers)|acls"
+    "|configs --describe .*--entity-type (users|clients|ips)"
 )
 """Commands that print their lines in the order of a hash table, or of arrival."""
 LOOKS = re.compile("--(list|describe|verify)|transactions (list|describe|find-hanging)")
