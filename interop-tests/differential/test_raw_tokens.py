@@ -8,6 +8,7 @@ import shutil
 import time
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -24,7 +25,7 @@ from support.sasl import plain_token
 from support.scram_client import ScramClient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from differential.play import Step
     from support.broker_process import BrokerProcess
@@ -52,18 +53,25 @@ EXPIRE, DESCRIBE = ApiKey.EXPIRE_DELEGATION_TOKEN, ApiKey.DESCRIBE_DELEGATION_TO
 HUGE: Final = 2**62
 
 
-@pytest.fixture(scope="module")
-def brokers() -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
-    """A real Kafka, and ours; both have the SCRAM user dora."""
+@contextmanager
+def side_by_side(properties: Mapping[str, str]) -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
+    """A real Kafka, and ours, with these settings."""
     if shutil.which("java") is None or not (CACHE / "kafka-3.9.2" / "libs").is_dir():
         pytest.skip("install a Java 17 runtime and run python interop-tests/fetch.py jars")
-    kafka = RealKafka(properties=PROPERTIES, listeners=LISTENERS)
-    with kafka, KcompatBroker(PROPERTIES, listeners=LISTENERS) as ours:
-        for broker in (kafka, ours):
-            _add_dora(broker)
+    kafka = RealKafka(properties=properties, listeners=LISTENERS)
+    with kafka, KcompatBroker(properties, listeners=LISTENERS) as ours:
         yield kafka, ours
         assert ours.is_running(), ours.log_tail()
         assert "Traceback" not in ours.log_tail(1_000_000), ours.log_tail(8000)
+
+
+@pytest.fixture(scope="module")
+def brokers() -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
+    """Two brokers that have the SCRAM user dora and a secret key for tokens."""
+    with side_by_side(PROPERTIES) as both:
+        for broker in both:
+            _add_dora(broker)
+        yield both
 
 
 def _add_dora(broker: BrokerProcess) -> None:
@@ -308,6 +316,20 @@ def sessions_of_expired_tokens(play: Play) -> None:
     play.call(ApiKey.HEARTBEAT, 0, group_id="", member_id="", generation_id=0)
 
 
+def tokens_without_a_secret_key(play: Play) -> None:
+    token = {"hmac": b"hmac", "max": -2}
+    group = {"principal_type": "Group", "principal_name": "x"}
+    for version in range(4):
+        create(play, version=version)
+        play.call(DESCRIBE, version, on=log_in(play, "alice"), owners=None)
+    create(play, owner_principal_type="User", owner_principal_name="bob")
+    create(play, renewers=[group])
+    play.call(DESCRIBE, 3, on=log_in(play, "alice"), owners=[])
+    for version in range(3):
+        change(play, RENEW, token, -1, version=version)
+        change(play, EXPIRE, token, -1, version=version)
+
+
 SCENES: Final[tuple[Scene, ...]] = (
     scram_logins,
     refused_scram_logins,
@@ -334,6 +356,17 @@ def transcript(broker: BrokerProcess, scene: Scene) -> list[Step]:
 @pytest.mark.thorough("tests/wire/test_delegation_tokens.py, without a Kafka beside it")
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
 def test_same_answers(brokers: tuple[BrokerProcess, BrokerProcess], scene: Scene) -> None:
+    compare(brokers, scene)
+
+
+@pytest.mark.thorough("tests/unit/api has the four requests without a secret key")
+def test_same_answers_without_a_secret_key() -> None:
+    with side_by_side({name: each for name, each in PROPERTIES.items() if "token" not in name}) as both:
+        compare(both, tokens_without_a_secret_key)
+
+
+def compare(brokers: tuple[BrokerProcess, BrokerProcess], scene: Scene) -> None:
+    """Play a scene to both brokers, and compare their answers."""
     with ThreadPoolExecutor(2) as threads:
         theirs, mine = threads.map(lambda broker: transcript(broker, scene), brokers)
     assert theirs

@@ -5,13 +5,16 @@ more transactions of the store at a time, in WAL mode with `synchronous=FULL`: t
 write-ahead log is on the disk, so a confirmed change survives a kill and a power cut. Only the commit waits
 for the disk, on a helper thread; the statements before it run on the caller's thread.
 
-The file is locked exclusively while it is open, so a second process cannot open it.
+The file is locked exclusively while it is open, so a second process cannot open it. A new one can be read by
+its owner alone.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -68,6 +71,9 @@ class SqliteJournal:
     def __init__(self, path: Path) -> None:
         """Open or create the file. Raises `StoreUnavailableError`, with the reason in one sentence."""
         self._path = path
+        with suppress(OSError):  # of a file that is there, or of a fault that SQLite finds too
+            # SQLite gives its own files the mode of this one. There are keys of users in it.
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         try:
             # Without an isolation level, transactions begin and end only where this module says so. The
             # connection may be used by other threads, because the helper thread commits.

@@ -107,6 +107,20 @@ def test_a_file_whose_making_was_cut_short_is_made_anew(tmp_path: Path, *, is_be
     journal.close()
 
 
+async def test_a_new_file_can_be_read_by_its_owner_alone(tmp_path: Path) -> None:
+    store = ProcessStore(SqliteJournal(tmp_path / "metadata.db"), lambda: 0)
+    await (await store.session()).create("/a")
+    modes = modes_in(tmp_path)
+    await store.close()
+    assert modes.keys() > {"metadata.db"}
+    assert set(modes.values()) == {0o600}
+
+
+def modes_in(directory: Path) -> dict[str, int]:
+    """Return the permissions of the files in a directory."""
+    return {path.name: path.stat().st_mode & 0o777 for path in directory.iterdir()}
+
+
 async def test_a_file_in_use_is_refused(tmp_path: Path) -> None:
     store = open_store(tmp_path / "metadata.db")
     with pytest.raises(StoreUnavailableError, match="in use by another process"):
