@@ -25,7 +25,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
-from kcompat.security.quotas.changes import entity_of, fault_of_entity, fault_of_quota, stored
+from kcompat.security.quotas.changes import entity_of, fault_of_entity, fault_of_quota, keys_of, stored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,10 +85,11 @@ def _store(
     kind, name = config_entity(entity)
     basis = services.cluster.metadata.image.configs(kind, name)
     configs = dict(basis)
+    quota_keys = keys_of(entity)
     for change in changes:
-        if change.remove:
+        if change.remove and change.key in quota_keys:  # not the credentials of a user, for instance
             configs.pop(change.key, None)
-        else:
+        elif not change.remove:
             configs[change.key] = stored(change.key, change.value)
     if configs == basis:
         done.complete(ErrorCode.NONE)

@@ -79,6 +79,14 @@ def test_credentials_and_other_quotas_of_a_user_stay() -> None:
     assert fixture.quotas.limits == {}
 
 
+def test_a_credential_is_no_quota_that_can_be_removed() -> None:
+    fixture = ConfigFixture()
+    fixture.store("users", "alice", {"SCRAM-SHA-256": "secret", BYTES: "5"})
+    removed = entry(ALICE, **{"SCRAM-SHA-256": None, BYTES: None})
+    assert alter(fixture, removed) == [(ALICE, 0, None)]
+    assert fixture.stored["users", "alice"] == {"SCRAM-SHA-256": "secret"}
+
+
 def test_a_change_is_made_to_what_another_client_has_stored_meanwhile() -> None:
     fixture = ConfigFixture()
     fixture.configs.held = []
