@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kcompat.config.types import Value
 
-_NO_TOKENS: Final = "brokers fetch no tokens for logins of their own"
+_NO_TOKENS: Final = "it is of Kafka 4, whose ways to get and check tokens are not there"
 _JWT: Final = "org.apache.kafka.common.security.oauthbearer.DefaultJwt"
 
 _DEFAULTS: Final[Mapping[str, str]] = {

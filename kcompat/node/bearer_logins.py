@@ -1,14 +1,19 @@
-"""The mechanism OAUTHBEARER of a listener: its configuration decides which tokens are valid."""
+"""The mechanism OAUTHBEARER of a listener: its configuration decides which tokens are valid, and by which
+token this broker logs in to others.
+"""
 
 from __future__ import annotations
 
+import base64
 import logging
 from functools import partial
+from random import random
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from kcompat.config.table import mechanism_key
 from kcompat.errors import ConfigError
-from kcompat.security.bearer.kafka_classes import SIGNED_VALIDATORS
+from kcompat.security.bearer.kafka_classes import FETCHED_LOGINS, SIGNED_VALIDATORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 _HANDLER: Final = "sasl.server.callback.handler.class"
 _TRUST: Final = "ssl.truststore."
+_ISSUER: Final = "sasl.oauthbearer.token.endpoint.url"
 _URL: Final = "sasl.oauthbearer.jwks.endpoint.url"
 
 
@@ -99,6 +105,69 @@ def _signed(
     return make
 
 
+def own_tokens(
+    config: BrokerConfig, listener: str, options: Mapping[str, str], now_ms: Callable[[], int]
+) -> Callable[[], str]:
+    """Return the function that returns a token for this broker's own logins, or raises SaslError.
+
+    `options` are those of the listener's JAAS login.
+
+    Raises:
+        ConfigError: the configuration asks for what there is not, or lacks a setting.
+    """
+    get: Callable[[str], Any] = partial(config.get_of, listener, "OAUTHBEARER")
+    if get("sasl.login.callback.handler.class") in FETCHED_LOGINS:
+        return _fetched_tokens(get, options, listener, now_ms)
+    from kcompat.security.bearer.unsecured_login import unsecured_tokens
+
+    try:
+        return unsecured_tokens(options, now_ms)
+    except ValueError as error:
+        jaas = mechanism_key(listener, "OAUTHBEARER", "sasl.jaas.config")
+        raise ConfigError(f"{jaas}: {error}") from None
+
+
+def _fetched_tokens(
+    get: Callable[[str], Any], options: Mapping[str, str], listener: str, now_ms: Callable[[], int]
+) -> Callable[[], str]:
+    from kcompat.security.bearer import token_source
+    from kcompat.security.bearer.documents import fetcher, shown
+    from kcompat.security.bearer.refreshing import Backoff
+
+    url, setting = get(_ISSUER), mechanism_key(listener, "OAUTHBEARER", _ISSUER)
+    if not url:
+        raise ConfigError(f"Tokens of an identity provider need {setting}, the address that issues them")
+    is_file = urlsplit(url).scheme == "file"
+    form, headers = None, {}
+    if not is_file:
+        names = [options.get("clientId", ""), options.get("clientSecret", "")]
+        if not all(names):
+            jaas = mechanism_key(listener, "OAUTHBEARER", "sasl.jaas.config")
+            raise ConfigError(f"{jaas} lacks clientId and clientSecret, by which this broker gets a token")
+        secret = base64.b64encode(":".join(names).encode()).decode()
+        form = token_source.credentials_form(options.get("scope"))
+        headers = {"Authorization": f"Basic {secret}", "Content-Type": "application/x-www-form-urlencoded"}
+    try:
+        fetch = fetcher(url, _trust(options, listener), headers=headers, body=form)
+    except ValueError as error:
+        raise ConfigError(f"{setting} is not possible: {error}") from None
+    read = token_source.token_of_file if is_file else token_source.token_of_response
+    source = token_source.TokenSource(
+        shown(url),
+        lambda: read(fetch()),
+        now_ms,
+        backoff=Backoff(get("sasl.login.retry.backoff.ms"), get("sasl.login.retry.backoff.max.ms")),
+        window=token_source.RefreshWindow(
+            get("sasl.login.refresh.window.factor"),
+            get("sasl.login.refresh.window.jitter"),
+            1000 * get("sasl.login.refresh.min.period.seconds"),
+            1000 * get("sasl.login.refresh.buffer.seconds"),
+        ),
+        chance=random,
+    )
+    return source.token
+
+
 def _trust(options: Mapping[str, str], listener: str) -> Callable[[], SSLContext] | None:
     """Return the function that makes the context of TLS for the address of the key set; None if the options
     say nothing, and the system decides whom to trust.
@@ -113,7 +182,7 @@ def _trust(options: Mapping[str, str], listener: str) -> Callable[[], SSLContext
     if unknown:
         setting = mechanism_key(listener, "OAUTHBEARER", "sasl.jaas.config")
         raise ConfigError(
-            f"{setting} has an option that is not supported for the address of the key set: {min(unknown)}"
+            f"{setting} has an option that is not supported for an identity provider: {min(unknown)}"
         )
 
     def make() -> SSLContext:

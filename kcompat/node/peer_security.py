@@ -60,15 +60,12 @@ def _scram(mechanism: ScramMechanism) -> Make:
 
 
 def _oauthbearer(config: BrokerConfig, listener: str, now_ms: Callable[[], int]) -> ClientMechanism:
+    from kcompat.node.bearer_logins import own_tokens
     from kcompat.security.bearer.kafka_classes import LOGIN_MODULE
-    from kcompat.security.bearer.unsecured_login import unsecured_tokens
-    from kcompat.security.sasl.oauthbearer import OAUTHBEARER, OAuthBearerClient
+    from kcompat.security.sasl.oauthbearer import OAuthBearerClient
 
-    login = jaas_login(config, listener, OAUTHBEARER, LOGIN_MODULE)
-    try:
-        return OAuthBearerClient(unsecured_tokens(login.options, now_ms))
-    except ValueError as error:
-        raise ConfigError(f"{mechanism_key(listener, OAUTHBEARER, 'sasl.jaas.config')}: {error}") from None
+    options = jaas_login(config, listener, "OAUTHBEARER", LOGIN_MODULE).options
+    return OAuthBearerClient(own_tokens(config, listener, options, now_ms))
 
 
 CLIENTS: Final[Mapping[str, Make]] = MappingProxyType(

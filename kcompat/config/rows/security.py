@@ -5,7 +5,12 @@ from __future__ import annotations
 from kcompat.config.keys import ConfigKey, Importance, Scope, no_effect, refused
 from kcompat.config.types import ConfigType
 from kcompat.config.validators import OneOf, Range
-from kcompat.security.bearer.kafka_classes import SIGNED_VALIDATORS, UNSECURED_VALIDATOR
+from kcompat.security.bearer.kafka_classes import (
+    FETCHED_LOGINS,
+    SIGNED_VALIDATORS,
+    UNSECURED_LOGIN,
+    UNSECURED_VALIDATOR,
+)
 
 BOOLEAN = ConfigType.BOOLEAN
 STRING = ConfigType.STRING
@@ -47,9 +52,12 @@ ROWS: tuple[ConfigKey, ...] = (
         "there is no Java virtual machine to load classes into",
         ConfigKey("sasl.client.callback.handler.class", CLASS, None,
                   "Class that supplies client credentials."),
-        ConfigKey("sasl.login.callback.handler.class", CLASS, None, "Class that supplies login credentials."),
         ConfigKey("sasl.login.class", CLASS, None, "Login class."),
     ),
+    ConfigKey("sasl.login.callback.handler.class", CLASS, None,
+              "Class that supplies the token by which a broker logs in to others: Kafka's for unsecured "
+              "tokens, which is the default, or Kafka's for those of an identity provider.",
+              validator=OneOf((UNSECURED_LOGIN, *FETCHED_LOGINS))),
     ConfigKey("sasl.server.callback.handler.class", CLASS, None,
               "Class that checks the tokens of OAUTHBEARER at a listener, as "
               "`listener.name.<listener>.oauthbearer.sasl.server.callback.handler.class`: Kafka's for "
@@ -85,23 +93,23 @@ ROWS: tuple[ConfigKey, ...] = (
                   "Share of a ticket's life after which it is renewed.", scope=PER_BROKER),
     ),
     *refused(
-        "brokers fetch no tokens for logins of their own",
+        "a broker waits 10 seconds for a token",
         ConfigKey("sasl.login.connect.timeout.ms", INT, None, "Connection timeout to the identity provider.",
                   LOW),
         ConfigKey("sasl.login.read.timeout.ms", INT, None, "Read timeout from the identity provider.", LOW),
-        ConfigKey("sasl.login.refresh.buffer.seconds", SHORT, "300",
-                  "Time kept between refresh and expiry of a credential.", scope=PER_BROKER),
-        ConfigKey("sasl.login.refresh.min.period.seconds", SHORT, "60",
-                  "Shortest time between refreshes of a credential.", scope=PER_BROKER),
-        ConfigKey("sasl.login.refresh.window.factor", DOUBLE, "0.8",
-                  "Share of a credential's life after which it is refreshed.", scope=PER_BROKER),
-        ConfigKey("sasl.login.refresh.window.jitter", DOUBLE, "0.05",
-                  "Random share added to the refresh time.", scope=PER_BROKER),
-        ConfigKey("sasl.login.retry.backoff.max.ms", LONG, "10000", "Longest pause between login attempts.",
-                  LOW),
-        ConfigKey("sasl.login.retry.backoff.ms", LONG, "100", "First pause between login attempts.", LOW),
-        ConfigKey("sasl.oauthbearer.token.endpoint.url", STRING, None, "Where tokens are issued."),
     ),
+    ConfigKey("sasl.login.refresh.buffer.seconds", SHORT, "300",
+              "Time kept between refresh and expiry of a credential.", scope=PER_BROKER),
+    ConfigKey("sasl.login.refresh.min.period.seconds", SHORT, "60",
+              "Shortest time between refreshes of a credential.", scope=PER_BROKER),
+    ConfigKey("sasl.login.refresh.window.factor", DOUBLE, "0.8",
+              "Share of a credential's life after which it is refreshed.", scope=PER_BROKER),
+    ConfigKey("sasl.login.refresh.window.jitter", DOUBLE, "0.05",
+              "Random share added to the refresh time.", scope=PER_BROKER),
+    ConfigKey("sasl.login.retry.backoff.max.ms", LONG, "10000", "Longest pause between login attempts.", LOW),
+    ConfigKey("sasl.login.retry.backoff.ms", LONG, "100", "First pause between login attempts.", LOW),
+    ConfigKey("sasl.oauthbearer.token.endpoint.url", STRING, None,
+              "Address at which a broker gets the token by which it logs in to others: https, http or file."),
     ConfigKey("ssl.allow.dn.changes", BOOLEAN, "false",
               "Whether a new certificate may change its distinguished name.", LOW),
     ConfigKey("ssl.allow.san.changes", BOOLEAN, "false",

@@ -9,12 +9,13 @@ import time
 import urllib.request
 from http.client import HTTPException
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 LARGEST_DOCUMENT: Final = 1024 * 1024
 """Bytes of the largest document that is read."""
@@ -22,15 +23,21 @@ FETCH_TIMEOUT_S: Final = 10.0
 """Time in seconds after which a document is given up."""
 
 _PIECE: Final = 64 * 1024
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def fetcher(
-    url: str, tls: Callable[[], ssl.SSLContext] | None = None, timeout_s: float = FETCH_TIMEOUT_S
+    url: str,
+    tls: Callable[[], ssl.SSLContext] | None = None,
+    *,
+    headers: Mapping[str, str] = _NONE,
+    body: bytes | None = None,
+    timeout_s: float = FETCH_TIMEOUT_S,
 ) -> Callable[[], bytes]:
     """Return a function that fetches the document at a URL; it raises OSError.
 
     `tls` makes the TLS context for `https`; without it, the certificate authorities of the system are
-    trusted.
+    trusted. A web server gets the `headers`, and the `body` if there is one (POST).
 
     Raises:
         ValueError: the URL is neither of a file nor of a web server.
@@ -38,9 +45,11 @@ def fetcher(
     parts = urlsplit(url)
     if parts.scheme == "file" and parts.netloc in ("", "localhost") and parts.path:
         return lambda: _read_file(Path(unquote(parts.path)))
-    if parts.scheme in ("http", "https") and parts.hostname:
-        return lambda: _get(url, tls, timeout_s)
-    raise ValueError('only "http", "https" and "file" are supported')
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError('only "http", "https" and "file" are supported')
+    accepting = {"Accept": "application/json", **headers}
+    request = urllib.request.Request(url, body, accepting)  # noqa: S310 - the scheme is checked
+    return lambda: _ask(request, tls, timeout_s)
 
 
 def shown(url: str) -> str:
@@ -49,14 +58,15 @@ def shown(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def _get(url: str, tls: Callable[[], ssl.SSLContext] | None, timeout_s: float) -> bytes:
-    """Return the document at a URL of a web server. Raises OSError.
+def _ask(
+    request: urllib.request.Request, tls: Callable[[], ssl.SSLContext] | None, timeout_s: float
+) -> bytes:
+    """Return the response of a web server. Raises OSError.
 
     No redirection is followed, and no proxy of the environment is used: only the configured address is
     asked.
     """
     deadline = time.monotonic() + timeout_s
-    request = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310 - `fetcher` checks it
     opener = urllib.request.build_opener(
         urllib.request.ProxyHandler({}),
         _NoRedirect(),

@@ -15,3 +15,10 @@ SIGNED_VALIDATORS: Final = (
     f"{_PACKAGE}.secured.OAuthBearerValidatorCallbackHandler",
 )
 """Names of the validator of signed tokens: the present one, and an older one."""
+UNSECURED_LOGIN: Final = f"{_PACKAGE}.internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler"
+"""Source of unsecured tokens for a broker's own logins, Kafka's default."""
+FETCHED_LOGINS: Final = (
+    f"{_PACKAGE}.OAuthBearerLoginCallbackHandler",
+    f"{_PACKAGE}.secured.OAuthBearerLoginCallbackHandler",
+)
+"""Names of the source of tokens that an identity provider issues: the present one, and an older one."""

@@ -257,5 +257,5 @@ def test_the_trust_store_of_the_key_set_is_an_option_and_other_stores_are_refuse
     line = f'{BEARER_MODULE} required ssl.truststore.type=PEM ssl.truststore.location="/none";'
     bearer(**url, **{f"{OAUTH}.sasl.jaas.config": line})
     line = f'{BEARER_MODULE} required ssl.keystore.location="/none";'
-    with pytest.raises(ConfigError, match=r"not supported for the address of the key set: ssl\.keystore"):
+    with pytest.raises(ConfigError, match=r"not supported for an identity provider: ssl\.keystore"):
         bearer(**url, **{f"{OAUTH}.sasl.jaas.config": line})

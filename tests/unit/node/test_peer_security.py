@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import base64
+import json
 import ssl
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -8,10 +13,17 @@ from kcompat.config.broker import BrokerConfig
 from kcompat.errors import ConfigError
 from kcompat.node.peer_security import insist_on_peer_security, peer_security
 from kcompat.peer.client import OPEN
+from kcompat.security.bearer.kafka_classes import FETCHED_LOGINS
 from kcompat.security.bearer.kafka_classes import LOGIN_MODULE as BEARER_MODULE
+from kcompat.security.sasl.mechanism import SaslError
 from kcompat.security.sasl.plain import LOGIN_MODULE
+from support.bearer_tokens import unsecured_token
+from support.eventually import eventually
 from support.secured_brokers import tls_settings
 from support.tls_authority import Authority
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 JAAS = "listener.name.inside.plain.sasl.jaas.config"
 BEARER_JAAS = "listener.name.inside.oauthbearer.sasl.jaas.config"
@@ -82,6 +94,84 @@ def test_what_a_login_lacks_is_said_and_a_broker_alone_does_without(
         insist_on_peer_security(config)
     assert "hunter2" not in str(raised.value)
     assert peer_security(lambda: config, lambda: 0)() == OPEN
+
+
+# Tokens of an identity provider
+
+HANDLER = "listener.name.inside.oauthbearer.sasl.login.callback.handler.class"
+URL = "sasl.oauthbearer.token.endpoint.url"
+CREDENTIALS = f'{BEARER_MODULE} required clientId="broker" clientSecret="hunter2" scope="all";'
+FETCHED = {
+    "sasl.mechanism.inter.broker.protocol": "OAUTHBEARER",
+    HANDLER: FETCHED_LOGINS[0],
+    BEARER_JAAS: CREDENTIALS,
+}
+
+
+def test_brokers_log_in_with_a_token_of_a_file(tmp_path: Path) -> None:
+    token, path = unsecured_token(sub="broker", exp=9_999_999_999), tmp_path / "token"
+    path.write_text(f"{token}\n")
+    config = BrokerConfig({**USABLE, **FETCHED, URL: path.as_uri()})
+    mechanism = peer_security(lambda: config, lambda: 5000)().mechanism
+    assert mechanism is not None
+
+    def first() -> bytes | None:
+        with suppress(SaslError):
+            return mechanism.begin().first()
+        return None
+
+    assert eventually(first, "the token is read") == f"n,,\x01auth=Bearer {token}\x01\x01".encode()
+
+
+def test_brokers_get_a_token_with_their_credentials() -> None:
+    asked: list[tuple[str | None, bytes]] = []
+    token = unsecured_token(sub="broker", exp=9_999_999_999)
+
+    class Issuing(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            asked.append((self.headers["Authorization"], body))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps({"access_token": token}).encode())
+
+        def log_message(self, *_: object) -> None:
+            """Write no log."""
+
+    with HTTPServer(("127.0.0.1", 0), Issuing) as server:
+        config = BrokerConfig({**USABLE, **FETCHED, URL: f"http://127.0.0.1:{server.server_port}/token"})
+        mechanism = peer_security(lambda: config, lambda: 5000)().mechanism
+        assert mechanism is not None
+        with pytest.raises(SaslError):
+            mechanism.begin().first()
+        server.handle_request()
+
+    def first() -> bytes | None:
+        with suppress(SaslError):
+            return mechanism.begin().first()
+        return None
+
+    assert eventually(first, "the token has come") == f"n,,\x01auth=Bearer {token}\x01\x01".encode()
+    credentials = base64.b64encode(b"broker:hunter2").decode()
+    assert asked == [(f"Basic {credentials}", b"grant_type=client_credentials&scope=all")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({}, "need listener.name.inside.oauthbearer.sasl.oauthbearer.token.endpoint.url"),
+        ({URL: "ftp://id.example"}, "are supported"),
+        (
+            {URL: "https://id.example", BEARER_JAAS: f"{BEARER_MODULE} required;"},
+            "lacks clientId and",
+        ),
+    ],
+)
+def test_what_a_token_lacks_is_said(changes: dict[str, str], sentence: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        insist_on_peer_security(BrokerConfig({**USABLE, **FETCHED, **changes}))
+    assert sentence in str(raised.value)
+    assert "hunter2" not in str(raised.value)
 
 
 # TLS
