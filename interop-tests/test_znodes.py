@@ -21,6 +21,7 @@ from kcompat.cluster.feature_levels import SUPPORTED, supported_payload
 from kcompat.config.broker import BrokerConfig
 from kcompat.node.broker import BrokerNode
 from kcompat.node.environment import real_environment
+from kcompat.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from kcompat.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
@@ -139,10 +140,30 @@ def play(client: RawClient) -> None:
         response = client.call(IncrementalAlterConfigsRequest([resource]), 1).responses[0]
         assert (response.error_code, response.error_message) in ((0, None), (0, ""))
         time.sleep(0.3)
+    play_quotas(client)
     patience = Patience(PATIENCE_S)
     while client.call(InitProducerIdRequest(transactional_id=None), 2).error_code:
         assert patience.lasts
     assert delete_topic(client, "gone") == 0
+
+
+def play_quotas(client: RawClient) -> None:
+    """Set and remove quotas of each kind of entity, one request after the other."""
+    for entity, key, value in [
+        ({"user": "CN=a b/c"}, "producer_byte_rate", 1e6),
+        ({"user": "CN=a b/c"}, "request_percentage", 12.5),
+        ({"user": "CN=a b/c"}, "producer_byte_rate", None),
+        ({"user": "alice", "client-id": "app"}, "consumer_byte_rate", 2.0**40),
+        ({"user": None, "client-id": None}, "controller_mutation_rate", 100.0),
+        ({"client-id": "app"}, "producer_byte_rate", 1e6),
+        ({"client-id": "app"}, "producer_byte_rate", None),
+        ({"ip": "127.0.0.9"}, "connection_creation_rate", 1000.0),
+        ({"ip": None}, "connection_creation_rate", 100000.0),
+    ]:
+        parts = [AlterClientQuotasRequest.EntityData(kind, name) for kind, name in entity.items()]
+        change = AlterClientQuotasRequest.OpData(key, value or 0.0, remove=value is None)
+        request = AlterClientQuotasRequest([AlterClientQuotasRequest.EntryData(parts, [change])])
+        assert [row.error_code for row in client.call(request, 1).entries] == [0]
 
 
 SECURE = pytest.mark.thorough("zookeeper_store/ has access lists of nodes")

@@ -16,6 +16,7 @@ from kcompat.cluster import znodes
 from kcompat.cluster.config_entities import (
     CLIENTS,
     GROUPS,
+    IPS,
     KINDS,
     TOPICS,
     USERS,
@@ -31,8 +32,10 @@ from kcompat.store.interface import (
     BadVersionError,
     Check,
     Create,
+    Delete,
     NodeExistsError,
     NoNodeError,
+    NotEmptyError,
     SessionExpiredError,
     SetData,
     StoreError,
@@ -46,6 +49,9 @@ if TYPE_CHECKING:
     from kcompat.cluster.config_entities import Entity
     from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.store.interface import MetadataStore, Op, Stat
+
+_DELETED_WHEN_EMPTY = (USERS, CLIENTS, IPS)
+"""Kinds of entities whose nodes are deleted with their last config."""
 
 _log = logging.getLogger(__name__)
 
@@ -159,11 +165,14 @@ class EntityConfigs:
         async with self._alone:
             try:
                 return await self._write(entity, configs, basis)
-            except (BadVersionError, NodeExistsError):
+            except (BadVersionError, NodeExistsError, NotEmptyError):
                 await self._read([entity])
                 return ErrorCode.INVALID_UPDATE_VERSION
-            except NoNodeError:
-                return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            except NoNodeError:  # of a topic, or of a parent that another broker has deleted meanwhile
+                is_retried = entity[0] == USERS
+                return (
+                    ErrorCode.INVALID_UPDATE_VERSION if is_retried else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                )
             except UnknownOutcomeError:
                 await self._read([entity])
                 is_done = self._cluster.image.configs(*entity) == configs
@@ -183,21 +192,36 @@ class EntityConfigs:
         if basis is not None and (_decoded(entity, node) or {}) != basis:
             await self._read([entity])
             return ErrorCode.INVALID_UPDATE_VERSION
-        ops: list[Op] = [
-            Create(path, data) if node is None else SetData(path, data, node[1].version),
-            Create(
-                znodes.CONFIG_CHANGE_PREFIX,
-                znodes.encode_config_change(entity_path(kind, name)),
-                sequential=True,
-            ),
-        ]
-        if kind == "topics":
-            ops.insert(0, Check(znodes.topic_path(name), ANY_VERSION))
+        ops: list[Op] = [Check(znodes.topic_path(name), ANY_VERSION)] if kind == TOPICS else []
+        if node is not None and not configs and kind in _DELETED_WHEN_EMPTY and not node[1].children:
+            ops += await self._deletion(entity, node[1])
+        else:
+            ops.append(Create(path, data) if node is None else SetData(path, data, node[1].version))
+        notification = znodes.encode_config_change(entity_path(kind, name))
+        ops.append(Create(znodes.CONFIG_CHANGE_PREFIX, notification, sequential=True))
         if node is None:
             await self._make_room(kind, name)
         await self._store.multi(ops)
         self._cluster.apply(UpdateConfigs({entity: dict(configs)}))
         return ErrorCode.NONE
+
+    async def _deletion(self, entity: Entity, stat: Stat) -> list[Op]:
+        """Return the deletions of an entity's node, and of its parents that then hold nothing, as Kafka's."""
+        kind, name = entity
+        ops: list[Op] = [Delete(znodes.config_path(kind, name), stat.version)]
+        if kind != USERS or "/" not in name:
+            return ops
+        user, clients, _ = name.split("/")
+        parents = [znodes.config_path(kind, f"{user}/{clients}"), znodes.config_path(kind, user)]
+        for parent, node in zip(parents, await self._store.get_many(parents), strict=True):
+            if (
+                node is None
+                or node[1].children > 1
+                or (parent == parents[1] and _decoded((kind, user), node))
+            ):
+                break
+            ops.append(Delete(parent, node[1].version))
+        return ops
 
     async def _make_room(self, kind: str, name: str) -> None:
         """Create the parents of an entity's node that are not created at a broker's start, as Kafka does."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster import znodes
-from kcompat.cluster.config_entities import sanitized_entity
+from kcompat.cluster.config_entities import entity_of, sanitized_entity
 from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.image import TopicImage
@@ -147,6 +147,41 @@ async def test_configs_of_users_clients_and_addresses_reach_every_broker(
     assert json_of(fixture.store.tree.nodes[f"/config/{path}"].data) == {"version": 1, "config": wanted}
     late = await fixture.broker()
     assert late.heard == [{entity: wanted, ("clients", "other"): wanted}]
+
+
+@pytest.mark.parametrize(
+    ("stored", "removed", "left"),
+    [
+        (["users/alice"], "users/alice", []),
+        (["users/alice/clients/c"], "users/alice/clients/c", []),
+        (["users/alice", "users/alice/clients/c"], "users/alice/clients/c", ["users/alice"]),
+        (
+            ["users/alice", "users/alice/clients/c"],
+            "users/alice",
+            ["users/alice", "users/alice/clients", "users/alice/clients/c"],
+        ),
+        (
+            ["users/alice/clients/c", "users/alice/clients/d"],
+            "users/alice/clients/c",
+            ["users/alice", "users/alice/clients", "users/alice/clients/d"],
+        ),
+        (["clients/c"], "clients/c", []),
+        (["ips/10.0.0.1"], "ips/10.0.0.1", []),
+        (["brokers/7"], "brokers/7", ["brokers/7"]),
+    ],
+)
+async def test_nodes_of_quotas_are_deleted_with_the_last_config(
+    fixture: Fixture, stored: list[str], removed: str, left: list[str]
+) -> None:
+    one, two = await fixture.broker(), await fixture.broker()
+    before = set(fixture.store.tree.nodes)
+    for path in stored:
+        assert await answer(one.configs.replace(*entity_of(path), {"a": "b"})) is ErrorCode.NONE
+    await two.until(*entity_of(stored[-1]), {"a": "b"})
+    assert await answer(one.configs.replace(*entity_of(removed), {}, basis={"a": "b"})) is ErrorCode.NONE
+    await two.until(*entity_of(removed), {})
+    added = set(fixture.store.tree.nodes) - before
+    assert sorted(path for path in added if "/changes/" not in path) == [f"/config/{path}" for path in left]
 
 
 async def test_configs_whose_node_was_removed_are_no_longer_in_force(fixture: Fixture) -> None:
