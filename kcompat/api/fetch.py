@@ -30,7 +30,7 @@ Version notes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kcompat.api.cluster_view import current_leader, endpoints
 from kcompat.api.context import Interruptible
@@ -69,6 +69,8 @@ FIRST_WITH_RACK = 11
 FIRST_WITH_IDS = 13
 FIRST_WITH_REPLICA_STATE = 15
 FIRST_WITH_LEADERS = 16
+
+_READ: Final = Operation.READ  # Python 3.11 takes 0.2 us to find a member of an enumeration
 
 NOT_TO_BE_HAD = frozenset({ErrorCode.UNSUPPORTED_VERSION, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE})
 """Errors with which records are null, as the version of the client cannot carry them; with any other error
@@ -225,7 +227,7 @@ def _readable_topic(context: RequestContext, key: TopicKey, is_follower: bool) -
     if name is None:
         return ErrorCode.UNKNOWN_TOPIC_ID
     may_all = is_follower or services.server.authorizer.allows_everything
-    if may_all or context.may(Operation.READ, Resource.topic(name)):
+    if may_all or context.may(_READ, Resource.topic(name)):
         return name
     return ErrorCode.TOPIC_AUTHORIZATION_FAILED
 

@@ -36,6 +36,7 @@ _ACCESS: Final = Purpose.ACCESS
 _OPERATIONS: Final = Purpose.OPERATIONS
 
 _audit_log = logging.getLogger(AUDIT_LOGGER)
+_is_logged = _audit_log.isEnabledFor
 
 
 class AclAuthorizer:
@@ -83,7 +84,7 @@ class AclAuthorizer:
             level = TRACE if purpose is _OPERATIONS else DEBUG
         else:
             level = INFO if purpose is _ACCESS else TRACE
-        if _audit_log.isEnabledFor(level):
+        if _is_logged(level):
             _audit_log.log(level, "%s", _audit(question, request, decision))
         return decision.is_allowed
 
@@ -105,7 +106,7 @@ class AclAuthorizer:
         """An object that stays the same until an ACL changes; another one each time while allowed access is
         logged.
         """
-        return object() if _audit_log.isEnabledFor(DEBUG) else self._generation
+        return object() if _is_logged(DEBUG) else self._generation
 
     @property
     def remembered(self) -> int:

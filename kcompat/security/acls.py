@@ -11,7 +11,9 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from kcompat.security.addresses import numeric_address
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation, ResourceType
 
@@ -320,7 +322,9 @@ def _leaves_any(found: set[tuple[PatternType, Permission, str]]) -> bool:
 def _by_principal(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
     found: dict[str, list[Entry]] = {}
     for entry in sorted(entries):
-        found.setdefault(entry.principal, []).append(entry)
+        # Java writes IPv6 addresses without `::`, so an ACL for a Kafka does.
+        numeric = replace(entry, host=numeric_address(entry.host)) if ":" in entry.host else entry
+        found.setdefault(entry.principal, []).append(numeric)
     return {principal: tuple(each) for principal, each in found.items()}
 
 

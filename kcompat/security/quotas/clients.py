@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from msgspec import Struct
 
+from kcompat.security.addresses import numeric_address
 from kcompat.security.quotas.limits import (
     CONNECTION_CREATION_RATE,
     CONSUMER_BYTE_RATE,
@@ -14,7 +15,6 @@ from kcompat.security.quotas.limits import (
     PRODUCER_BYTE_RATE,
     REQUEST_PERCENTAGE,
     limit_of,
-    numeric_address,
 )
 from kcompat.security.quotas.rates import LONGEST_THROTTLE_MS, LimitedRate, TokenBucket, Window
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -31,14 +30,6 @@ stands for all that have no quota of their own (`--entity-default`).
 
 Holder = tuple[str | None, str | None]
 """User and client id whose requests count together; None where it does not matter."""
-
-
-def numeric_address(name: str) -> str:
-    """Return an address as sockets write it, such as `::1` for `0:0:0:0:0:0:0:1`; another name as it is."""
-    try:
-        return str(ip_address(name))
-    except ValueError:
-        return name
 
 
 def limit_of(

@@ -114,6 +114,14 @@ def test_alter_configs_implies_describe_configs() -> None:
     assert not may(table(rule(Operation.CREATE)), DESCRIBE)
 
 
+@pytest.mark.parametrize("host", ["2001:db8:0:0:0:0:0:1", "2001:DB8::1", "2001:db8::1"])
+def test_an_address_of_ipv6_may_be_written_in_any_form(host: str) -> None:
+    made = table(rule(host=host))
+    assert made.decide(ALICE, "2001:db8::1", READ, ORDERS).is_allowed
+    assert not made.decide(ALICE, "2001:db8::2", READ, ORDERS).is_allowed
+    assert made.find(ANYTHING) == [rule(host=host)]
+
+
 def test_a_resource_named_like_the_wildcard() -> None:
     assert may(table(rule(name="*")), READ, Resource.topic("*"))
     assert may(table(rule(name="*", prefixed=True)), READ, Resource.topic("*-x"))

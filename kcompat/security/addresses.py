@@ -1,0 +1,13 @@
+"""Addresses of clients."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+
+
+def numeric_address(name: str) -> str:
+    """Return an address as sockets write it, such as `::1` for `0:0:0:0:0:0:0:1`; another name as it is."""
+    try:
+        return str(ip_address(name))
+    except ValueError:
+        return name
