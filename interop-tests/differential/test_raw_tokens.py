@@ -17,6 +17,7 @@ from differential.compare import differences
 from differential.play import Play
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.security.credentials import SCRAM_MECHANISMS, SCRAM_SHA_256
+from kcompat.security.operations import Operation, ResourceType
 from kcompat.security.scram_keys import salted_password
 from real_kafka import RealKafka
 from support.kcompat_broker import KcompatBroker
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from differential.play import Step
     from support.broker_process import BrokerProcess
 
-    Scene = Callable[[Play], None]
+    Scene = Callable[["SaslPlay"], None]
 
 LISTENERS: Final = {"SASL": "SASL_PLAINTEXT"}
 USERS: Final = ("alice", "bob", "carol")
@@ -87,18 +88,26 @@ def _add_dora(broker: BrokerProcess) -> None:
 # Logins
 
 
-def log_in(play: Play, user: str) -> str:
-    """Log in by PLAIN on a connection of the user's name; return that name."""
-    if user not in play_logins(play):
-        play_logins(play).add(user)
-        play.do(HANDSHAKE, 1, on=user, mechanism="PLAIN")
-        assert play.do(TOKEN, 1, on=user, auth_bytes=plain_token(user, "secret")).error_code == 0
-    return user
+class SaslPlay(Play):
+    """A stage at the listener with SASL, with one at the listener without it."""
 
+    def __init__(self, broker: BrokerProcess, prefix: str) -> None:
+        super().__init__(broker.listeners["SASL"][1], prefix)
+        self.open = Play(broker.port, prefix)
+        self._logged_in: set[str] = set()
 
-def play_logins(play: Play) -> set[str]:
-    """Return the users that have logged in in this scene."""
-    return play.__dict__.setdefault("logged_in", set())  # type: ignore[no-any-return]
+    def log_in(self, user: str) -> str:
+        """Log in by PLAIN on a connection of the user's name; return that name."""
+        if user not in self._logged_in:
+            self._logged_in.add(user)
+            self.do(HANDSHAKE, 1, on=user, mechanism="PLAIN")
+            assert self.do(TOKEN, 1, on=user, auth_bytes=plain_token(user, "secret")).error_code == 0
+        return user
+
+    def close(self) -> None:
+        """Close every connection."""
+        super().close()
+        self.open.close()
 
 
 def without_random(response: Any) -> None:
@@ -108,7 +117,7 @@ def without_random(response: Any) -> None:
     response.session_lifetime_ms = min(response.session_lifetime_ms, 1)
 
 
-def handshake(play: Play, mechanism: str = "SCRAM-SHA-256", on: str = "main") -> None:
+def handshake(play: SaslPlay, mechanism: str = "SCRAM-SHA-256", on: str = "main") -> None:
     def in_order(response: Any) -> None:
         response.mechanisms.sort()
 
@@ -116,7 +125,7 @@ def handshake(play: Play, mechanism: str = "SCRAM-SHA-256", on: str = "main") ->
 
 
 def scram(
-    play: Play, client: ScramClient, mechanism: str = "SCRAM-SHA-256", on: str = "main", **replaced: str
+    play: SaslPlay, client: ScramClient, mechanism: str = "SCRAM-SHA-256", on: str = "main", **replaced: str
 ) -> None:
     """Send both messages of a login."""
     handshake(play, mechanism, on)
@@ -129,7 +138,7 @@ def scram(
     play.call(TOKEN, 1, on=on, auth_bytes=final, trim=without_random)
 
 
-def scram_logins(play: Play) -> None:
+def scram_logins(play: SaslPlay) -> None:
     for number, client in enumerate(
         (
             ScramClient("dora", "secret"),
@@ -142,7 +151,7 @@ def scram_logins(play: Play) -> None:
         play.call(ApiKey.HEARTBEAT, 0, on=f"{number}", group_id="", member_id="", generation_id=0)
 
 
-def refused_scram_logins(play: Play) -> None:
+def refused_scram_logins(play: SaslPlay) -> None:
     scram(play, ScramClient("dora", "wrong"))
     play.reply("the end")
     scram(play, ScramClient("dora", "secret", header="n,a=alice,"))
@@ -157,7 +166,7 @@ def refused_scram_logins(play: Play) -> None:
         play.reply("the end")
 
 
-def malformed_first_messages(play: Play) -> None:
+def malformed_first_messages(play: SaslPlay) -> None:
     for first in (
         b"",
         b"n,,n=dora",
@@ -188,7 +197,7 @@ def relative(response: Any) -> None:
         response.issue_timestamp_ms = 1
 
 
-def create(play: Play, user: str = "alice", version: int = 3, **fields: Any) -> Any:
+def create(play: SaslPlay, user: str = "alice", version: int = 3, **fields: Any) -> Any:
     """Record the answer to a request for a token; return the token."""
     kept: dict[str, Any] = {}
 
@@ -196,19 +205,19 @@ def create(play: Play, user: str = "alice", version: int = 3, **fields: Any) -> 
         kept.update(hmac=response.hmac, token_id=response.token_id, max=response.max_timestamp_ms)
         relative(response)
 
-    play.call(CREATE, version, on=log_in(play, user), trim=keep, **{"max_lifetime_ms": -1, **fields})
+    play.call(CREATE, version, on=play.log_in(user), trim=keep, **{"max_lifetime_ms": -1, **fields})
     if kept["token_id"]:
         play.until(lambda: kept["token_id"] in described(play, user), "the token")
     return kept
 
 
-def described(play: Play, user: str) -> list[str]:
+def described(play: SaslPlay, user: str) -> list[str]:
     """Return the ids of the tokens that a user sees."""
-    return [token.token_id for token in play.do(DESCRIBE, 3, on=log_in(play, user), owners=None).tokens]
+    return [token.token_id for token in play.do(DESCRIBE, 3, on=play.log_in(user), owners=None).tokens]
 
 
 def change(
-    play: Play, key: ApiKey, token: dict[str, Any], period_ms: int, user: str = "alice", version: int = 2
+    play: SaslPlay, key: ApiKey, token: dict[str, Any], period_ms: int, user: str = "alice", version: int = 2
 ) -> None:
     """Record the answer to a request that renews or expires a token; its time is rounded to 5 s from now."""
 
@@ -219,11 +228,11 @@ def change(
             response.expiry_timestamp_ms = round((response.expiry_timestamp_ms / 1000 - time.time()) / 5)
 
     field = "renew_period_ms" if key is RENEW else "expiry_time_period_ms"
-    on = log_in(play, user)
+    on = play.log_in(user)
     play.call(key, version, on=on, trim=rounded, hmac=token["hmac"], **{field: period_ms})
 
 
-def new_tokens(play: Play) -> None:
+def new_tokens(play: SaslPlay) -> None:
     for version in range(4):
         create(play, version=version)
     for lifetime_ms in (0, 1000, 5000, 20_000_000, 200_000_000, HUGE):
@@ -235,7 +244,7 @@ def new_tokens(play: Play) -> None:
     create(play, owner_principal_type="", owner_principal_name="")
 
 
-def renewed_tokens(play: Play) -> None:
+def renewed_tokens(play: SaslPlay) -> None:
     renewers = [{"principal_type": "User", "principal_name": "bob"}]
     token = create(play, renewers=renewers)
     for period_ms in (-1, 0, 5_000, 1_000_000, 20_000_000, HUGE):
@@ -248,7 +257,7 @@ def renewed_tokens(play: Play) -> None:
         change(play, RENEW, {**token, "hmac": hmac}, 50_000)
 
 
-def expired_tokens(play: Play) -> None:
+def expired_tokens(play: SaslPlay) -> None:
     renewers = [{"principal_type": "User", "principal_name": "bob"}]
     token = create(play, renewers=renewers)
     for period_ms in (1_000_000, 20_000_000, 2_000_000_000):
@@ -271,7 +280,7 @@ def expired_tokens(play: Play) -> None:
         change(play, EXPIRE, short, -1, user)
 
 
-def shown_tokens(play: Play) -> None:
+def shown_tokens(play: SaslPlay) -> None:
     create(
         play, "carol", renewers=[{"principal_type": "User", "principal_name": "bob"}], max_lifetime_ms=777_000
     )
@@ -289,10 +298,10 @@ def shown_tokens(play: Play) -> None:
     for user in USERS:
         for asked in (None, [], owners, *([owner] for owner in owners)):
             for version in range(4) if asked is None else (3,):
-                play.call(DESCRIBE, version, on=log_in(play, user), owners=asked, trim=only_mine)
+                play.call(DESCRIBE, version, on=play.log_in(user), owners=asked, trim=only_mine)
 
 
-def token_logins(play: Play) -> None:
+def token_logins(play: SaslPlay) -> None:
     token = create(play)
     password, extension = b64encode(token["hmac"]).decode(), ",tokenauth=true"
     for mechanism in SCRAM_MECHANISMS:
@@ -307,7 +316,7 @@ def token_logins(play: Play) -> None:
     play.reply("the end")
 
 
-def sessions_of_expired_tokens(play: Play) -> None:
+def sessions_of_expired_tokens(play: SaslPlay) -> None:
     token = create(play, max_lifetime_ms=300)
     time.sleep(0.4)
     client = ScramClient(token["token_id"], b64encode(token["hmac"]).decode(), extensions=",tokenauth=true")
@@ -316,18 +325,64 @@ def sessions_of_expired_tokens(play: Play) -> None:
     play.call(ApiKey.HEARTBEAT, 0, group_id="", member_id="", generation_id=0)
 
 
-def tokens_without_a_secret_key(play: Play) -> None:
+def tokens_without_a_secret_key(play: SaslPlay) -> None:
     token = {"hmac": b"hmac", "max": -2}
     group = {"principal_type": "Group", "principal_name": "x"}
     for version in range(4):
         create(play, version=version)
-        play.call(DESCRIBE, version, on=log_in(play, "alice"), owners=None)
+        play.call(DESCRIBE, version, on=play.log_in("alice"), owners=None)
     create(play, owner_principal_type="User", owner_principal_name="bob")
     create(play, renewers=[group])
-    play.call(DESCRIBE, 3, on=log_in(play, "alice"), owners=[])
+    play.call(DESCRIBE, 3, on=play.log_in("alice"), owners=[])
     for version in range(3):
         change(play, RENEW, token, -1, version=version)
         change(play, EXPIRE, token, -1, version=version)
+
+
+def allow(play: SaslPlay, operation: int, kind: int, name: str) -> None:
+    """Allow alice an operation on a resource; clients of the listener without SASL are super users."""
+    acl = {
+        "resource_type": kind,
+        "resource_name": name,
+        "resource_pattern_type": 3,
+        "principal": "User:alice",
+        "host": "*",
+        "operation": operation,
+        "permission_type": 3,
+    }
+    made = play.open.do(ApiKey.CREATE_ACLS, 3, creations=[acl])
+    assert [row.error_code for row in made.results] == [0]
+
+
+def tokens_with_acls(play: SaslPlay) -> None:
+    bob = {"owner_principal_type": "User", "owner_principal_name": "bob"}
+    alice = play.log_in("alice")
+    create(play)
+    create(play, **bob)
+    of_bob = create(play, "bob", max_lifetime_ms=555_000)
+    create(play, "bob", max_lifetime_ms=444_000)
+
+    def lifetimes(response: Any) -> None:
+        response.tokens = sorted(row.max_timestamp - row.issue_timestamp for row in response.tokens)
+
+    def describe() -> None:
+        play.call(DESCRIBE, 3, on=alice, owners=None, trim=lifetimes)
+
+    describe()
+    allow(play, Operation.DESCRIBE, ResourceType.DELEGATION_TOKEN, of_bob["token_id"])
+    play.until(lambda: of_bob["token_id"] in described(play, "alice"), "the ACL of the token")
+    describe()
+    allow(play, Operation.DESCRIBE_TOKENS, ResourceType.USER, "User:bob")
+    play.until(lambda: len(described(play, "alice")) == 3, "the ACL of the user")
+    describe()
+    create(play, **bob)
+    change(play, RENEW, of_bob, -1)
+    change(play, EXPIRE, of_bob, -1)
+    allow(play, Operation.CREATE_TOKENS, ResourceType.USER, "User:bob")
+    fields = {**bob, "renewers": [], "max_lifetime_ms": -1}
+    play.until(lambda: play.do(CREATE, 3, on=alice, **fields).error_code == 0, "the ACL to create tokens")
+    create(play, **bob)
+    create(play, owner_principal_type="User", owner_principal_name="carol")
 
 
 SCENES: Final[tuple[Scene, ...]] = (
@@ -345,7 +400,7 @@ SCENES: Final[tuple[Scene, ...]] = (
 
 def transcript(broker: BrokerProcess, scene: Scene) -> list[Step]:
     """Play a scene to a broker."""
-    play = Play(broker.listeners["SASL"][1], scene.__name__)
+    play = SaslPlay(broker, scene.__name__)
     try:
         scene(play)
     finally:
@@ -363,6 +418,16 @@ def test_same_answers(brokers: tuple[BrokerProcess, BrokerProcess], scene: Scene
 def test_same_answers_without_a_secret_key() -> None:
     with side_by_side({name: each for name, each in PROPERTIES.items() if "token" not in name}) as both:
         compare(both, tokens_without_a_secret_key)
+
+
+@pytest.mark.thorough("tests/unit/api has the four requests with an authorizer")
+def test_same_answers_with_acls() -> None:
+    authorizer = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+    }
+    with side_by_side({**PROPERTIES, **authorizer}) as both:
+        compare(both, tokens_with_acls)
 
 
 def compare(brokers: tuple[BrokerProcess, BrokerProcess], scene: Scene) -> None:

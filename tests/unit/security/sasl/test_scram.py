@@ -146,6 +146,7 @@ def test_an_unknown_user_has_a_salt_of_its_own_that_stays() -> None:
 
 
 def test_another_authorization_id_is_refused_whether_or_not_the_user_exists() -> None:
+    """With CVE-2017-12610 a client could act as another user by an authorization id of its own making."""
     messages = set()
     for name in ("user", "nobody"):
         with pytest.raises(SaslError) as refusal:
@@ -197,6 +198,7 @@ def test_a_malformed_first_message_is_refused(first: bytes) -> None:
     ],
 )
 def test_a_wrong_final_message_is_refused(replaced: dict[str, str]) -> None:
+    """With CVE-2024-56128 the nonce of the final message was not compared."""
     negotiation = server(make_nonce=lambda: SERVER_NONCE)
     client = ScramClient("user", "pencil")
     final = client.final(negotiation.respond(client.first()), **replaced)
