@@ -5,59 +5,33 @@ A row of `ROWS` is a client, a mechanism and a protocol. ``--target=kafka`` play
 
 from __future__ import annotations
 
-import shutil
-from contextlib import ExitStack
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from drivers.logins import (
-    LoginFailedError,
-    MissingError,
-    aiokafka,
-    confluent,
-    go,
-    kafka_python,
-    kafkajs,
-    kcat,
-)
+from drivers.families import CLIENTS, Families
+from drivers.logins import LoginFailedError, MissingError
 from kcompat.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
-from kcompat.security.client_settings import SETTINGS, Access, Login
+from kcompat.security.client_settings import Access, Login
 from kcompat.security.credentials import SCRAM_MECHANISMS
 from kcompat.security.login_lines import login_line
 from kcompat.security.scram_keys import salted_password
-from real_kafka import properties_text
-from support.places import CACHE
 from support.raw_client import RawClient
 from support.raw_requests import create_topic
-from tools_jvm import ToolsJvm, compile_runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
+    from drivers.families import ListTopics
     from support.broker_process import BrokerProcess
-
-    ListTopics = Callable[[Access], list[str]]
 
 TOPIC: Final = "seen-by-those-who-log-in"
 USER, PASSWORD = "alice", 'a "secret" \\of 20; char/acters ü'  # librdkafka 2.0 takes no "=" and "," in SCRAM
 LISTENERS: Final = {"SASL_PLAINTEXT": "SASL_PLAINTEXT"}
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
-CLIENTS: Final[dict[str, ListTopics]] = {
-    "kafka-python": kafka_python,
-    "aiokafka": aiokafka,
-    "confluent": confluent,
-    "kcat": kcat,
-    "kafkajs": kafkajs,
-    "franz-go": go("franz"),
-    "sarama": go("sarama"),
-    "kafka-go": go("kafkago"),
-}
 THOROUGH: Final = pytest.mark.thorough("a client of each family logs in by PLAIN")
-JAVA: Final = ("3.9.2", "4.3.0")
 WITHOUT_SCRAM: Final = frozenset({"sarama", "kafka-go"})
 """Clients that leave SCRAM to another library."""
 REFUSED: Final = {
@@ -93,7 +67,7 @@ ROWS: Final = [
     )
     for protocol in LISTENERS
     for mechanism in MECHANISMS
-    for client in [*CLIENTS, *(f"java-{version}" for version in JAVA)]
+    for client in CLIENTS
     if mechanism == "PLAIN" or client not in WITHOUT_SCRAM
 ]
 
@@ -134,40 +108,10 @@ def broker(new_broker: Callable[..., BrokerProcess]) -> Iterator[BrokerProcess]:
 
 
 @pytest.fixture(scope="module")
-def client_of(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Callable[[str], ListTopics]]:
+def client_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], ListTopics]]:
     """The function that lists the topics with a client."""
-    with ExitStack() as running:
-
-        @cache
-        def java(version: str) -> ToolsJvm:
-            if shutil.which("javac") is None or not (CACHE / f"kafka-{version}" / "libs").is_dir():
-                raise MissingError("install a Java 17 JDK and run python interop-tests/fetch.py jars")
-            runner = tmp_path_factory.mktemp(f"tools-{version}")
-            compile_runner(version, runner)
-            jvm = ToolsJvm(version, runner)
-            running.callback(jvm.close)
-            return jvm
-
-        def client(name: str) -> ListTopics:
-            if not name.startswith("java-"):
-                return CLIENTS[name]
-            jvm = java(name.removeprefix("java-"))
-            return partial(kafka_topics, jvm, tmp_path_factory.mktemp("clients"))
-
-        yield client
-
-
-def kafka_topics(jvm: ToolsJvm, directory: Path, access: Access) -> list[str]:
-    """List the topics with Kafka's own tool."""
-    config = directory / "client.properties"
-    config.write_text(properties_text(SETTINGS["java"](access)))
-    arguments = ("--bootstrap-server", access.bootstrap_servers, "--command-config", str(config), "--list")
-    ended = jvm.run("org.apache.kafka.tools.TopicCommand", arguments)
-    if ended.code != "0":
-        raise LoginFailedError(ended.out + ended.err)
-    return ended.out.split()
+    with Families(tmp_path_factory.mktemp) as families:
+        yield families.client
 
 
 def access_to(broker: BrokerProcess, mechanism: str, protocol: str, user: str, password: str) -> Access:

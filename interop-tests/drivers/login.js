@@ -15,6 +15,7 @@ if (settings.protocol.startsWith('SASL_')) {
   }
 }
 if (settings.protocol.endsWith('SSL')) options.ssl = { ca: [fs.readFileSync(settings.ca_file)] }
+if (settings.certificate_file) options.ssl.cert = options.ssl.key = fs.readFileSync(settings.certificate_file)
 
 async function topics() {
   const admin = new Kafka(options).admin()

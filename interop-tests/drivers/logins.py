@@ -118,6 +118,8 @@ def _as_json(access: Access) -> str:
     settings = {"bootstrap": access.bootstrap_servers, "protocol": access.protocol}
     if access.ca_file is not None:
         settings["ca_file"] = access.ca_file
+    if access.certificate_file is not None:
+        settings["certificate_file"] = access.certificate_file
     if access.login is not None:
         settings |= {
             "mechanism": access.login.mechanism,

@@ -34,6 +34,7 @@ type settings struct {
 	User      string `json:"user"`
 	Password  string `json:"password"`
 	CaFile    string `json:"ca_file"`
+	Own       string `json:"certificate_file"`
 }
 
 func (s settings) usesSasl() bool { return strings.HasPrefix(s.Protocol, "SASL_") }
@@ -49,7 +50,15 @@ func (s settings) tls() (*tls.Config, error) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(data)
-	return &tls.Config{RootCAs: roots}, nil
+	config := &tls.Config{RootCAs: roots}
+	if s.Own != "" {
+		own, err := tls.LoadX509KeyPair(s.Own, s.Own)
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = []tls.Certificate{own}
+	}
+	return config, nil
 }
 
 func franz(ctx context.Context, s settings) ([]string, error) {

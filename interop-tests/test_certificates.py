@@ -1,0 +1,144 @@
+"""Clients of each family over SSL and SASL_SSL: what their certificates let them see, and what is refused.
+
+The topic may be described by alice alone. So a client that sees it has the name in its certificate, and one
+that sees nothing has come in under another. ``--target=kafka`` plays the tests to a real Kafka.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from drivers.families import CLIENTS, Families
+from drivers.logins import LoginFailedError, MissingError
+from kcompat.protocol.messages.create_acls import CreateAclsRequest
+from kcompat.security.client_settings import Access, Login
+from kcompat.security.login_lines import login_line
+from support.raw_client import RawClient
+from support.raw_requests import create_topic
+from support.tls_authority import Authority, as_pem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from drivers.families import ListTopics
+    from support.broker_process import BrokerProcess
+
+TOPIC: Final = "for-alice-alone"
+LISTENERS: Final = {"SSL": "SSL", "MUTUAL": "SSL", "SASL_SSL": "SASL_SSL"}
+PASSWORD: Final = "opensesame"
+TOPICS, LITERAL, DESCRIBE, ALLOW = 2, 3, 8, 3
+QUICK: Final = frozenset({"confluent", "franz-go", "java-3.9.2", "kafka-python"})
+"""Clients that `make test` lets show a certificate."""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The PEM files of the broker, of its authority and of clients, by name."""
+    authority, other = Authority(), Authority()
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    contents = {
+        "broker": as_pem(authority.broker),
+        "ca": authority.pem.encode(),
+        "alice": as_pem(authority.client("alice")),
+        "bob": as_pem(authority.client("bob")),
+        "expired": as_pem(authority.client("alice", not_after=yesterday)),
+        "stranger": as_pem(other.client("alice")),
+        "other-ca": other.pem.encode(),
+    }
+    directory = tmp_path_factory.mktemp("certificates")
+    for name, content in contents.items():
+        (directory / f"{name}.pem").write_bytes(content)
+    return {name: directory / f"{name}.pem" for name in contents}
+
+
+@pytest.fixture(scope="module")
+def broker(new_broker: Callable[..., BrokerProcess], files: dict[str, Path]) -> Iterator[BrokerProcess]:
+    properties = {
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(files["broker"]),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(files["ca"]),
+        "ssl.principal.mapping.rules": "RULE:^CN=(.*?),.*$/$1/",
+        "listener.name.mutual.ssl.client.auth": "required",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl_ssl.plain.sasl.jaas.config": login_line("PLAIN", {"user_alice": PASSWORD}),
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+    }
+    with new_broker(properties=properties, listeners=LISTENERS) as broker:
+        with RawClient((broker.host, broker.port)) as client:
+            assert create_topic(client, TOPIC) == 0
+            acl = CreateAclsRequest.AclCreation(TOPICS, TOPIC, LITERAL, "User:alice", "*", DESCRIBE, ALLOW)
+            assert client.call(CreateAclsRequest(creations=[acl]), 2).results[0].error_code == 0
+        yield broker
+        assert broker.is_running(), broker.log_tail()
+        assert "Traceback" not in broker.log_path.read_text(), broker.log_tail(8000)
+
+
+@pytest.fixture(scope="module")
+def client_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], ListTopics]]:
+    """The function that returns a client, which lists the topics; the test is skipped where it is missing."""
+    with Families(tmp_path_factory.mktemp) as families:
+
+        def client(name: str) -> ListTopics:
+            listed = families.client(name)
+
+            def topics(access: Access) -> list[str]:
+                try:
+                    return listed(access)
+                except MissingError as missing:
+                    pytest.skip(str(missing))
+
+            return topics
+
+        yield client
+
+
+def access_to(broker: BrokerProcess, listener: str, ca: Path, certificate: Path | None = None) -> Access:
+    """Return what a client needs at a listener."""
+    own = None if certificate is None else str(certificate)
+    login = Login("PLAIN", "alice", PASSWORD) if listener.startswith("SASL_") else None
+    return Access(broker.bootstrap_of(listener), LISTENERS[listener], str(ca), own, login)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in QUICK else pytest.mark.thorough("a client of each kind"))
+        for name in CLIENTS
+    ],
+)
+def test_a_certificate_names_its_client(
+    broker: BrokerProcess, files: dict[str, Path], client_of: Callable[[str], ListTopics], name: str
+) -> None:
+    client = client_of(name)
+    assert TOPIC in client(access_to(broker, "MUTUAL", files["ca"], files["alice"]))
+    assert TOPIC not in client(access_to(broker, "MUTUAL", files["ca"], files["bob"]))
+
+
+@pytest.mark.thorough("clients that show certificates")
+@pytest.mark.parametrize("name", CLIENTS)
+def test_what_is_not_trusted_is_refused(
+    broker: BrokerProcess, files: dict[str, Path], client_of: Callable[[str], ListTopics], name: str
+) -> None:
+    client = client_of(name)
+    for certificate in (files["expired"], files["stranger"], None):
+        with pytest.raises(LoginFailedError):
+            client(access_to(broker, "MUTUAL", files["ca"], certificate))
+    with pytest.raises(LoginFailedError):
+        client(access_to(broker, "SSL", files["other-ca"]))
+    assert TOPIC in client(access_to(broker, "MUTUAL", files["ca"], files["alice"])), "it goes on"
+
+
+@pytest.mark.thorough("clients that show certificates")
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_client_without_a_certificate_is_anonymous_or_logs_in(
+    broker: BrokerProcess, files: dict[str, Path], client_of: Callable[[str], ListTopics], name: str
+) -> None:
+    client = client_of(name)
+    assert TOPIC in client(access_to(broker, "SSL", files["ca"])), "User:ANONYMOUS is a super user"
+    assert TOPIC in client(access_to(broker, "SASL_SSL", files["ca"]))
