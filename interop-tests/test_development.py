@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import subprocess
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,8 @@ from kafka.errors import TopicAuthorizationFailedError
 
 from kcompat import Broker, Cluster, allow, deny
 from support.eventually import eventually, limit_s
-from support.kafka_jars import jvm
+from support.kafka_jars import QUICK, jvm
+from support.places import REPOSITORY
 from tool_bench import CLASSES
 
 if TYPE_CHECKING:
@@ -126,3 +128,18 @@ def test_java_connects(kind: str, release: str, tmp_path: Path) -> None:
 
 def escaped(value: object) -> str:
     return str(value).replace("\\", "\\\\")
+
+
+@pytest.mark.thorough("interop-tests/test_pages.py, whose page has the same settings")
+def test_spark_writes_and_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspark", reason="pyspark is not there: pip install pyspark==4.2.0")
+    monkeypatch.syspath_prepend(str(REPOSITORY / "spark-examples"))
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", " ".join(QUICK))
+    with importlib.import_module("spark_session").spark_session("secured") as spark:
+        for kind in ("SSL", "SASL_SSL"):
+            with Broker(**KINDS[kind]) as broker:
+                settings = broker.client_config("alice", library="spark", mechanism="SCRAM-SHA-512")
+                values = spark.createDataFrame([("one",), ("two",)], ["value"])
+                values.write.format("kafka").options(**settings).option("topic", "orders").save()
+                read = spark.read.format("kafka").options(**settings).option("subscribe", "orders").load()
+                assert sorted(bytes(row.value) for row in read.collect()) == [b"one", b"two"]

@@ -16,7 +16,7 @@ from confluent_kafka import Producer
 
 from drivers.base import Record
 from drivers.confluent import Confluent
-from kcompat import Broker, Cluster
+from kcompat import Cluster
 from support.eventually import eventually, limit_s
 from support.kafka_jars import QUICK
 from support.places import REPOSITORY
@@ -391,14 +391,3 @@ def test_a_query_that_sees_the_broker_killed_neither_loses_nor_repeats(spark, ne
         query.stop()
     values = [int(row.value) for row in spark.read.parquet(str(output)).collect()]
     assert sorted(values) == list(range(total))
-
-
-@pytest.mark.thorough("interop-tests/test_pages.py, whose page about security has the same settings")
-@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
-def test_a_user_of_a_secured_broker_writes_and_reads(spark: Any, mechanism: str) -> None:
-    with Broker(tls=True, users={"alice": 'a "secret" \\'}) as secured:
-        settings = secured.client_config("alice", library="spark", mechanism=mechanism)
-        values = spark.createDataFrame([("one",), ("two",)], ["value"])
-        values.write.format("kafka").options(**settings).option("topic", "orders").save()
-        read = spark.read.format("kafka").options(**settings).option("subscribe", "orders").load()
-        assert sorted(bytes(row.value) for row in read.collect()) == [b"one", b"two"]
