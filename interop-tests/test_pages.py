@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from drivers.remote import HERE
 from support.kafka_jars import QUICK, jvm
 from support.page_blocks import OURS, Scene, pages, scenes
 from support.page_sandbox import Sandbox
@@ -21,6 +22,8 @@ SCRIPTS = {
     "kafka-configs": ("4.3.0", CLASSES["configs"]),
     "kafka-reassign-partitions": ("3.9.2", CLASSES["reassign"]),
     "kafka-log-dirs": ("3.9.2", CLASSES["log-dirs"]),
+    "kafka-acls": ("3.9.2", "kafka.admin.AclCommand"),
+    "kafka-console-consumer": ("3.9.2", CLASSES["console-consumer"]),
     "zookeeper-shell": ("3.9.2", f"{SHELL} -server"),
 }
 """The release and the main class of each of Kafka's scripts that pages call."""
@@ -47,6 +50,23 @@ def scripts() -> dict[str, str]:
 
     found = {name: java(release, main) for name, (release, main) in SCRIPTS.items()}
     return found | {f"{name}.sh": script for name, script in found.items()}
+
+
+def languages() -> dict[str, str]:
+    """Return the programs that run the files of other languages, with the client libraries that were fetched.
+
+    In Go, the files of a page are a module that needs what the drivers of the tests need.
+    """
+    go = shutil.which("go") or "go"
+    modules = {"HOME": str(Path.home()), "GOPROXY": "off", "GOFLAGS": "-mod=mod"}
+    module = "".join(f"cp {shlex.quote(str(HERE / 'go' / name))} . && " for name in ("go.mod", "go.sum"))
+    settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in modules.items())
+    java = shlex.join([*QUICK, "-cp", f"{CACHE}/kafka-3.9.2/libs/*"])
+    return {
+        "go": f'{module}{settings} exec {go} "$@"',
+        "java": f'exec {shutil.which("java")} {java} "$@"',
+        "node": f'NODE_PATH="{CACHE}/node/node_modules" exec {shutil.which("node")} "$@"',
+    }
 
 
 def spark_variables(home: Path) -> dict[str, str]:
@@ -79,6 +99,9 @@ def test_blocks_do_what_the_page_says(scene: Scene, tmp_path: Path) -> None:
         if shutil.which("java") is None or not all(map(Path.is_dir, jars)):
             pytest.skip("install a Java 17 runtime and run python interop-tests/fetch.py jars")
         programs |= scripts()
+    for name, script in languages().items():
+        if name in needs and shutil.which(name) is not None:
+            programs[name] = script
     for name in needs - OURS - programs.keys():
         if shutil.which(name) is None and importlib.util.find_spec(name) is None:
             pytest.skip(f"this machine has no {name}")

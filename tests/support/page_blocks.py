@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RUN: Final = frozenset({"python", "console"})
-SHOWN: Final = frozenset({"diff", "json", "mermaid", "properties", "text"})
+SHOWN: Final = frozenset({"diff", "go", "java", "javascript", "json", "mermaid", "properties", "text"})
 """Languages of blocks that are run only as the files of others."""
 MARKS: Final = frozenset({"none", "in", "continues", "file", "exit", "until"})
 OURS: Final = frozenset({"kcompat", "python", "cat", "cp", "ls", "mkdir"})
