@@ -12,10 +12,10 @@ from kcompat.security.operations import ALL_OPERATIONS, SUPPORTED_OPERATIONS, bi
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from kcompat.api.charges import Charges
     from kcompat.api.coordinator_check import CoordinatorCheck
     from kcompat.api.first_metadata_update import FirstMetadataUpdate
     from kcompat.api.registry import Served
-    from kcompat.api.throttling import Charges
     from kcompat.clock import Clock
     from kcompat.cluster.config_entities import Entity
     from kcompat.cluster.control_requests import BrokerPort

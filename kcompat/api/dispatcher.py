@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import struct
 from functools import partial
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from kcompat.api import api_versions
@@ -28,6 +29,8 @@ from kcompat.protocol.schema import ProtocolViolation
 from kcompat.replication.waiting.fetch_session import FINAL_EPOCH
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcompat.api.context import Services
     from kcompat.api.registry import Shortcut
     from kcompat.net.answers import Answer, Connection, Settled
@@ -47,8 +50,10 @@ class Dispatcher:
 
     max_frame: int | None = None
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, work_ns: Callable[[], int] = perf_counter_ns) -> None:
+        """Serve with these services; `work_ns` is the clock in ns that measures the work on requests."""
         self._services = services
+        self._work_ns = work_ns
         self._now_ms = services.server.clock.now_ms
         self._quotas = services.server.quotas
         self._routes: dict[tuple[int, int], Route] = {}
@@ -61,7 +66,7 @@ class Dispatcher:
             if route is None:
                 return _refuse_version(frame, self._services)
             if self._quotas.are_set:
-                route = limited(route, self._quotas, connection, frame, self._now_ms)
+                route = limited(route, self._quotas, connection, frame, self._now_ms, self._work_ns)
             if route.shortcut is not None:
                 answer = _serve_unread(route, route.shortcut, connection, frame)
                 if answer is not None:

@@ -16,7 +16,7 @@ from kcompat.security.quotas.rates import Window
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcompat.api.throttling import Charges
+    from kcompat.api.charges import Charges
     from kcompat.net.answers import FrameHandler
     from kcompat.protocol.message import Message
     from kcompat.security.authorizer import Resource

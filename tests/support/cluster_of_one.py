@@ -42,7 +42,7 @@ from support.virtual_clock import VirtualClock
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
-    from kcompat.api.throttling import Charges
+    from kcompat.api.charges import Charges
     from kcompat.cluster.feature_levels import Levels
     from kcompat.security.authorizer import Authorizer
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from kcompat.api.charges import Charges
     from kcompat.api.context import RequestContext
-    from kcompat.api.throttling import Charges
     from kcompat.net.helpers import Lane
     from kcompat.protocol.message import Message
     from kcompat.replication.partition import Partition

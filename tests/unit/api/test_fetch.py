@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from kcompat.api import fetch
+from kcompat.api.charges import Charges
 from kcompat.api.context import Interruptible
-from kcompat.api.throttling import Charges
 from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import BrokerInfo
 from kcompat.config.broker import BrokerConfig

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.api import create_partitions, create_topics, delete_topics
-from kcompat.api.throttling import Charges
+from kcompat.api.charges import Charges
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest

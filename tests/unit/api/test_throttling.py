@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import struct
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat.api import throttling
 from kcompat.api.context import Busy
 from kcompat.api.dispatcher import Dispatcher
 from kcompat.api.registry import Served
@@ -53,14 +53,21 @@ class Mutable(Client):
 class Throttled:
     """A dispatcher with one API, and a client with quotas."""
 
-    def __init__(self, handle: Callable[..., Any], key: ApiKey = ApiKey.HEARTBEAT, **limits: float) -> None:
+    def __init__(
+        self,
+        handle: Callable[..., Any],
+        key: ApiKey = ApiKey.HEARTBEAT,
+        *,
+        work_ns: Callable[[], int] = perf_counter_ns,
+        **limits: float,
+    ) -> None:
         self.clock = VirtualClock()
         self.quotas = ClientQuotas(Window(), Window())
         self.quotas.set(APP, limits)
         facts = API_FACTS[key]
         served = Served(key, lambda: handle, 0, facts.latest_stable, Mode.BLOCKING, facts.listeners)
         services = services_of(served=(served,), clock=self.clock, quotas=self.quotas)
-        self._dispatcher = Dispatcher(services)
+        self._dispatcher = Dispatcher(services, work_ns)
         self.peer = Mutable()
 
     def send(self, request: Message, version: int, client_id: str = "app") -> Any:
@@ -78,11 +85,10 @@ def read(answer: Any, request: Message, version: int) -> Any:
 class Work:
     """A handler that works for some time, and the clock that measures it."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self) -> None:
         self.ns = 1
         self.takes_ms = 0
         self.outcome: Any = HeartbeatResponse()
-        monkeypatch.setattr(throttling, "perf_counter_ns", lambda: self.ns)
 
     def handle(self, _context: Any, _request: Any) -> Any:
         self.ns += self.takes_ms * MS
@@ -90,8 +96,8 @@ class Work:
 
 
 @pytest.fixture
-def work(monkeypatch: pytest.MonkeyPatch) -> Work:
-    return Work(monkeypatch)
+def work() -> Work:
+    return Work()
 
 
 PRODUCE = ProduceRequest(acks=1, timeout_ms=1000, topic_data=[])
@@ -110,10 +116,15 @@ def test_bytes_that_are_produced_above_the_rate_throttle_and_mute() -> None:
     assert client.peer.muted == [10_000]
 
 
-def test_a_produce_without_an_answer_is_muted_for_its_bytes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    work = Work(monkeypatch)
+def test_a_produce_without_an_answer_is_muted_for_its_bytes_alone(work: Work) -> None:
     work.outcome, work.takes_ms = None, 1000
-    client = Throttled(work.handle, ApiKey.PRODUCE, producer_byte_rate=SIZE / 10, request_percentage=1)
+    client = Throttled(
+        work.handle,
+        ApiKey.PRODUCE,
+        producer_byte_rate=SIZE / 10,
+        request_percentage=1,
+        work_ns=lambda: work.ns,
+    )
     silent = ProduceRequest(acks=0, timeout_ms=1000, topic_data=[])
     assert client.send(silent, 9) is None
     assert client.send(silent, 9) is None
@@ -143,7 +154,7 @@ def test_removing_all_quotas_ends_the_throttling() -> None:
 
 
 def test_time_of_requests_throttles_for_at_most_one_sample(work: Work) -> None:
-    client = Throttled(work.handle, request_percentage=1)
+    client = Throttled(work.handle, request_percentage=1, work_ns=lambda: work.ns)
     work.takes_ms = 50
     assert client.response(HeartbeatRequest(), 1).throttle_time_ms == 0
     work.takes_ms = 51
@@ -155,7 +166,7 @@ def test_time_of_requests_throttles_for_at_most_one_sample(work: Work) -> None:
 
 
 def test_a_version_without_throttle_time_is_muted_all_the_same(work: Work) -> None:
-    client = Throttled(work.handle, request_percentage=1)
+    client = Throttled(work.handle, request_percentage=1, work_ns=lambda: work.ns)
     work.takes_ms = 1000
     client.response(HeartbeatRequest(), 0)
     assert client.peer.muted == [1000]
@@ -163,7 +174,7 @@ def test_a_version_without_throttle_time_is_muted_all_the_same(work: Work) -> No
 
 def test_a_response_without_throttle_time_is_muted_all_the_same(work: Work) -> None:
     work.outcome = SaslHandshakeResponse()
-    client = Throttled(work.handle, ApiKey.SASL_HANDSHAKE, request_percentage=1)
+    client = Throttled(work.handle, ApiKey.SASL_HANDSHAKE, request_percentage=1, work_ns=lambda: work.ns)
     work.takes_ms = 1000
     assert client.response(SaslHandshakeRequest(), 1) == SaslHandshakeResponse()
     assert client.peer.muted == [1000]
@@ -172,7 +183,7 @@ def test_a_response_without_throttle_time_is_muted_all_the_same(work: Work) -> N
 def test_time_in_which_a_request_waits_does_not_count(work: Work) -> None:
     later: Promise[HeartbeatResponse] = Promise()
     work.outcome = later
-    client = Throttled(work.handle, request_percentage=1)
+    client = Throttled(work.handle, request_percentage=1, work_ns=lambda: work.ns)
     work.takes_ms = 101
     waiting = client.send(HeartbeatRequest(), 1)
     assert isinstance(waiting, Waiting)
@@ -193,17 +204,22 @@ def test_a_request_that_is_worked_on_elsewhere_is_counted_when_it_is_answered() 
     assert read(waiting.promise.value, PRODUCE, 9).throttle_time_ms == 10_000
 
 
-def test_the_longer_of_two_throttle_times_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    work = Work(monkeypatch)
+def test_the_longer_of_two_throttle_times_counts(work: Work) -> None:
     work.outcome, work.takes_ms = ProduceResponse(), 101
-    client = Throttled(work.handle, ApiKey.PRODUCE, producer_byte_rate=SIZE / 20, request_percentage=1)
+    client = Throttled(
+        work.handle,
+        ApiKey.PRODUCE,
+        producer_byte_rate=SIZE / 20,
+        request_percentage=1,
+        work_ns=lambda: work.ns,
+    )
     assert client.response(PRODUCE, 9).throttle_time_ms == 10_000
     assert client.peer.muted == [10_000]
 
 
 def test_requests_of_other_brokers_cost_nothing(work: Work) -> None:
     work.outcome, work.takes_ms = WriteTxnMarkersResponse(), 5000
-    client = Throttled(work.handle, ApiKey.WRITE_TXN_MARKERS, request_percentage=1)
+    client = Throttled(work.handle, ApiKey.WRITE_TXN_MARKERS, request_percentage=1, work_ns=lambda: work.ns)
     client.response(WriteTxnMarkersRequest(), 1)
     assert client.peer.muted == []
 
@@ -230,7 +246,7 @@ def test_a_handler_that_fails_is_answered_and_counted(work: Work) -> None:
         work.ns += 1000 * MS
         raise ZeroDivisionError("a bug")
 
-    client = Throttled(fail, request_percentage=1)
+    client = Throttled(fail, request_percentage=1, work_ns=lambda: work.ns)
     answer = client.response(HeartbeatRequest(), 1)
     assert (answer.error_code, answer.throttle_time_ms) == (ErrorCode.UNKNOWN_SERVER_ERROR, 1000)
 

@@ -19,14 +19,14 @@ from kcompat.security.credentials import SCRAM_MECHANISMS, SCRAM_SHA_256
 from kcompat.security.principals import USER, Principal
 from kcompat.security.scram_keys import credential_of_password
 from kcompat.security.tokens import DelegationToken
-from kcompat.store.interface import StoreError
 from kcompat.store.process_store import ProcessStore
-from support.controllers import answer
+from support.controllers import SmallDisk, answer
 from support.eventually import limit_s
 from support.payloads import json_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
 
     from kcompat.store.process_session import ProcessSession
 
@@ -200,17 +200,16 @@ async def test_a_damaged_token_harms_no_other(fixture: Fixture, caplog: pytest.L
     assert "the delegation token bad cannot be read" in caplog.text
 
 
-async def test_faults_of_the_store_are_errors(fixture: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_faults_of_the_store_are_errors(tmp_path: Path) -> None:
+    disk = SmallDisk(tmp_path / "metadata")
+    fixture = Fixture(ProcessStore(disk, lambda: NOW_MS))
     one = await fixture.broker()
     await answer(one.create(token("id")))
     assert await answer(one.create(token("id"))) is ErrorCode.UNKNOWN_SERVER_ERROR
-
-    async def fail(*_: object) -> None:
-        raise StoreError("the disk is full")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(fixture.sessions[0], "multi", fail)
-        outcome = await answer(one.change(one.hmac("id"), lambda each: each))
-        assert outcome is ErrorCode.UNKNOWN_SERVER_ERROR
+    disk.full = True
+    outcome = await answer(one.change(one.hmac("id"), lambda each: each))
+    assert outcome is ErrorCode.UNKNOWN_SERVER_ERROR
+    disk.full = False
     await fixture.sessions[0].expire()
     assert await answer(one.create(token("new"))) is ErrorCode.REQUEST_TIMED_OUT
+    await fixture.close()
