@@ -13,6 +13,7 @@ Failures (Kafka's `SaslServerAuthenticator` and `Selector`)
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -114,15 +115,18 @@ class LoginGate:
     def _refuse(self, connection: Connection, refusal: LoginRefusedError) -> Answer:
         """Return the answer to a refused login, which comes after the delay; then the connection closes."""
         connection.complain(f"login refused: {refusal}")
-        response, call_later = refusal.response, self._services.server.clock.call_later
-        delay_ms = self._settings.failure_delay_ms
-        close_after_ms = delay_ms if response is None else delay_ms + LINGER_MS
-        connection.mute(close_after_ms + LINGER_MS)  # so that no frame is handed on before the close
-        call_later(close_after_ms, lambda: connection.close(REFUSED))
-        if response is None:
-            return None
+        call_later, delay_ms = self._services.server.clock.call_later, self._settings.failure_delay_ms
         later: Promise[Answer] = Promise()
-        call_later(delay_ms, lambda: later.complete(response))
+
+        def close() -> None:
+            connection.close(REFUSED)
+
+        def answer() -> None:
+            later.complete(refusal.response)
+            call_later(LINGER_MS, close)
+
+        connection.mute(inf)  # no frame is handed on any more
+        call_later(delay_ms, close if refusal.response is None else answer)
         return Waiting(later, Mode.PIPELINED)
 
 
