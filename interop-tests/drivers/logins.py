@@ -7,6 +7,7 @@ import json
 import logging
 import shutil
 import subprocess
+import time
 from typing import TYPE_CHECKING, Any, Self
 
 from drivers.remote import HERE
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from kcompat.security.client_settings import Access
 
 PATIENCE_S = 20
+PAUSE_S = 0.2
 
 
 class LoginFailedError(Exception):
@@ -30,7 +32,17 @@ class MissingError(Exception):
     """Error of a client that this machine does not have; the message says what to install."""
 
 
-def kafka_python(access: Access) -> list[str]:
+def again(list_topics: Callable[[], Sequence[str]], seconds: float) -> list[str]:
+    """List the topics, and list them again and again for so many seconds."""
+    end = time.monotonic() + seconds
+    topics = list(list_topics())
+    while time.monotonic() < end:
+        time.sleep(PAUSE_S)
+        topics = list(list_topics())
+    return topics
+
+
+def kafka_python(access: Access, seconds: float = 0) -> list[str]:
     """List the topics with kafka-python 3, whose log alone tells why a login is refused."""
     import kafka.admin
 
@@ -41,7 +53,7 @@ def kafka_python(access: Access) -> list[str]:
         except Exception as error:
             raise LoginFailedError(f"{error!r} {heard.text}") from error
         try:
-            return list(client.list_topics())
+            return again(client.list_topics, seconds)
         finally:
             client.close()
 
@@ -66,7 +78,7 @@ def aiokafka(access: Access) -> list[str]:
             raise LoginFailedError(f"{error!r} {heard.text}") from error
 
 
-def confluent(access: Access) -> list[str]:
+def confluent(access: Access, seconds: float = 0) -> list[str]:
     """List the topics with confluent-kafka (librdkafka)."""
     import confluent_kafka.admin
 
@@ -77,7 +89,8 @@ def confluent(access: Access) -> list[str]:
     patience = Patience(PATIENCE_S)
     while True:
         try:
-            return list(client.list_topics(timeout=0.2).topics)
+            client.list_topics(timeout=0.2)
+            return again(lambda: client.list_topics(timeout=limit_s(5)).topics, seconds)
         except confluent_kafka.KafkaException as error:
             client.poll(0)
             if errors or not patience.lasts:

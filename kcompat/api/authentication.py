@@ -39,8 +39,8 @@ EXPIRED: Final = "expired session"
 """Reason of closed connections whose session has ended."""
 
 LINGER_MS: Final = 100
-"""Milliseconds from the answer to a refused login until the connection closes. Clients such as kafka-python 3
-drop an answer that they read together with the end of the stream."""
+"""Milliseconds from the answer to a refused login until the connection closes, unless the answer itself came
+earlier. Clients such as kafka-python 3 drop an answer that they read together with the end of the stream."""
 
 _SASL_HANDSHAKE: Final = int(ApiKey.SASL_HANDSHAKE).to_bytes(2, "big")
 
@@ -123,7 +123,7 @@ class LoginGate:
 
         def answer() -> None:
             later.complete(refusal.response)
-            call_later(LINGER_MS, close)
+            call_later(min(LINGER_MS, delay_ms), close)
 
         connection.mute(inf)  # no frame is handed on any more
         call_later(delay_ms, close if refusal.response is None else answer)
