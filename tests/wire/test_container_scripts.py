@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kcompat.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from support.broker_process import BrokerProcess
 from support.eventually import eventually
 from support.places import REPOSITORY
 from support.ports import free_port
+from support.raw_client import RawClient
+from support.raw_requests import create_topic
+from support.sasl import plain_token
+from support.tls_authority import PASSWORD, Authority, as_pkcs12
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,16 +39,16 @@ pytestmark = pytest.mark.skipif(not ROOT.is_dir(), reason="the image is not part
 class Scripted(BrokerProcess):
     """A broker that a script starts, with the variables of the environment and no other setting.
 
-    In the script's words {port} and {inner} stand for the ports of its two listeners.
+    In the variables and the script's words {port} and {inner} stand for the ports of its two listeners.
     """
 
     name = "scripted"
 
     def __init__(self, directory: Path, variables: Mapping[str, str], *script: str | Path) -> None:
         super().__init__(directory, free_port())
-        self._inner = free_port()
-        self._script = [str(word).format(port=self.port, inner=self._inner) for word in script]
-        listeners = f"PLAINTEXT://127.0.0.1:{self.port},BROKER://127.0.0.1:{self._inner}"
+        self.inner = free_port()
+        self._script = [self._placed(str(word)) for word in script]
+        listeners = f"PLAINTEXT://127.0.0.1:{self.port},BROKER://127.0.0.1:{self.inner}"
         self._variables = {
             "PATH": PATH,
             "KAFKA_LOG_DIRS": str(directory / "data"),
@@ -49,7 +56,11 @@ class Scripted(BrokerProcess):
             "KAFKA_ADVERTISED_LISTENERS": listeners,
             "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "BROKER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
             "KAFKA_INTER_BROKER_LISTENER_NAME": "BROKER",
-        } | dict(variables)
+        } | {name: self._placed(value) for name, value in variables.items()}
+
+    def _placed(self, text: str) -> str:
+        """Return the text with the ports of the listeners."""
+        return text.replace("{port}", str(self.port)).replace("{inner}", str(self.inner))
 
     def command(self) -> list[str]:
         """The script, with its variables."""
@@ -148,6 +159,47 @@ def test_the_entry_point_of_redpandas_image(tmp_path: Path) -> None:
         broker.insist_on("Started Kafka API server")
         broker.insist_on("Successfully started Redpanda!")
         assert broker.ending() == 0
+
+
+def test_the_variables_for_tls_logins_and_acls(tmp_path: Path) -> None:
+    """A PKCS12 key store, a JAAS line and a JAAS file; the health check uses the first listener, with TLS."""
+    authority = Authority()
+    (tmp_path / "broker.p12").write_bytes(as_pkcs12(authority.broker))
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    (tmp_path / "jaas.conf").write_text(
+        f'KafkaServer {{ {module} required user_alice="secret"; }};\n'
+        f'broker.KafkaServer {{ {module} required username="admin" password="x" user_admin="x"; }};\n'
+    )
+    variables = {
+        "KAFKA_LISTENERS": "BROKER://127.0.0.1:{inner},PLAINTEXT://127.0.0.1:{port}",
+        "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "BROKER:SASL_SSL,PLAINTEXT:SASL_PLAINTEXT",
+        "KAFKA_SSL_KEYSTORE_TYPE": "PKCS12",
+        "KAFKA_SSL_KEYSTORE_LOCATION": str(tmp_path / "broker.p12"),
+        "KAFKA_SSL_KEYSTORE_PASSWORD": PASSWORD,
+        "KAFKA_SASL_ENABLED_MECHANISMS": "PLAIN",
+        "KAFKA_SASL_MECHANISM_INTER_BROKER_PROTOCOL": "PLAIN",
+        "KAFKA_LISTENER_NAME_PLAINTEXT_PLAIN_SASL_JAAS_CONFIG": f'{module} required user_bob="secret";',
+        "KAFKA_OPTS": f"-Djava.security.auth.login.config={tmp_path}/jaas.conf",
+        "KAFKA_AUTHORIZER_CLASS_NAME": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "KAFKA_SUPER_USERS": "User:admin",
+    }
+    with Scripted(tmp_path, KRAFT | variables, APACHE / "run") as broker:
+        assert broker.health().returncode == 0
+        with RawClient(("127.0.0.1", broker.port)) as client:
+            assert logged_in(client, "alice", "secret") == ErrorCode.SASL_AUTHENTICATION_FAILED
+        with RawClient(("127.0.0.1", broker.port)) as client:
+            assert logged_in(client, "bob", "secret") == ErrorCode.NONE
+            assert create_topic(client, "t") == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        with RawClient(("127.0.0.1", broker.inner), tls=authority.client_context()) as client:
+            assert logged_in(client, "admin", "x") == ErrorCode.NONE
+            assert create_topic(client, "t") == ErrorCode.NONE
+
+
+def logged_in(client: RawClient, user: str, password: str) -> int:
+    """Return the error code of a login by PLAIN."""
+    client.call(SaslHandshakeRequest(mechanism="PLAIN"), 1)
+    token = SaslAuthenticateRequest(auth_bytes=plain_token(user, password))
+    return int(client.call(token, 2).error_code)
 
 
 def test_storage_needs_no_formatting() -> None:
