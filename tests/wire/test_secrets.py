@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+import ssl
 import subprocess
 import sys
+from base64 import b64encode
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import javaproperties
 import pytest
 
+from kcompat.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from kcompat.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcompat.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from kcompat.security.development import Authority
 from support.eventually import eventually, limit_s
 from support.ports import free_port
 from support.raw_client import RawClient
@@ -33,6 +37,8 @@ BROKER, SET = 4, 0
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 SASL = "listener.name.sasl_plaintext"
+AUTHORITY = Authority()
+STORE = AUTHORITY.broker("b", [])
 TLS = {
     "listeners": "SSL://127.0.0.1:0",
     "ssl.keystore.type": "PKCS12",
@@ -43,8 +49,13 @@ TLS = {
 
 def settings(port: int) -> dict[str, str]:
     """Settings with a secret in every place that takes one, known to the broker or not."""
+    sasl, tls = f"SASL_PLAINTEXT://127.0.0.1:{port + 1}", f"SSL://127.0.0.1:{port + 2}"
     return {
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{port + 1}",
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},{sasl},{tls}",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.key": STORE.key,
+        "ssl.keystore.certificate.chain": STORE.certificate,
+        "delegation.token.secret.key": f"{MARK}-10",
         "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
         f"{SASL}.plain.sasl.jaas.config": f'{PLAIN} required user_alice="{MARK}-1";',
         f"{SASL}.scram-sha-256.sasl.jaas.config": f'{SCRAM} required password="{MARK}-2";',
@@ -55,12 +66,13 @@ def settings(port: int) -> dict[str, str]:
     }
 
 
-def log_in(port: int, user: str, password: str) -> None:
-    """Log in by PLAIN, or be refused."""
+def log_in(port: int, user: str, password: str) -> bytes:
+    """Log in by PLAIN and return the HMAC of a new delegation token, or be refused and return nothing."""
     with RawClient(("127.0.0.1", port)) as client, suppress(ConnectionError):
         client.call(SaslHandshakeRequest(mechanism="PLAIN"), 1)
         client.call(SaslAuthenticateRequest(auth_bytes=plain_token(user, password)), 1)
-        client.call(DescribeConfigsRequest(), 1)
+        return bytes(client.call(CreateDelegationTokenRequest(max_lifetime_ms=-1), 2).hmac)
+    return b""
 
 
 def answers(client: RawClient) -> Iterator[Any]:
@@ -105,7 +117,7 @@ def running(*words: str, cwd: Path) -> Iterator[tuple[int, Path]]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell where the command line is")
 def test_marked_secrets_are_seen_nowhere(tmp_path: Path) -> None:
-    port = free_port(2)
+    port = free_port(3)
     (tmp_path / "server.properties").write_text(javaproperties.dumps(settings(port)))
     scram = f"SCRAM-SHA-256=[name=bob,password={MARK}-8]"
     override = f"password.encoder.old.secret={MARK}-9"
@@ -113,10 +125,11 @@ def test_marked_secrets_are_seen_nowhere(tmp_path: Path) -> None:
     words = ["server.properties", *data, "--add-scram", scram, "--override", override]
     with running(*words, cwd=tmp_path) as (pid, output):
         seen = what_others_see(pid)
-        log_in(port + 1, "alice", f"{MARK}-1")
+        token = log_in(port + 1, "alice", f"{MARK}-1")
         log_in(port + 1, "alice", f"{MARK}-wrong")
         log_in(port + 1, f"{MARK}-typed-as-user", "x")
-        with RawClient(("127.0.0.1", port)) as client:
+        context = ssl.create_default_context(cadata=AUTHORITY.certificate)
+        with RawClient(("127.0.0.1", port + 2), tls=context) as client:
             seen += "".join(map(repr, answers(client)))
             create_topic(client, "t")
     seen += output.read_text()
@@ -124,6 +137,9 @@ def test_marked_secrets_are_seen_nowhere(tmp_path: Path) -> None:
     seen += subprocess.run(dump, capture_output=True, text=True, check=False, timeout=limit_s(60)).stdout
     assert "login refused" in seen
     assert "password.encoder.secret" in seen
+    assert len(token) == 64
+    for secret in (token.hex(), b64encode(token).decode(), repr(token), *STORE.key.splitlines()[1:-1]):
+        assert secret not in seen
     assert MARK not in seen.replace(f"{MARK}-typed-as-user", ""), seen[seen.index(MARK) - 200 :][:400]
 
 
@@ -139,7 +155,7 @@ def test_marked_secrets_are_seen_nowhere(tmp_path: Path) -> None:
     ids=["quote", "module", "inline key", "store", "key"],
 )
 def test_a_refused_start_does_not_repeat_a_secret(changes: dict[str, str], tmp_path: Path) -> None:
-    values = settings(free_port(2)) | changes
+    values = settings(free_port(3)) | changes
     (tmp_path / "server.properties").write_text(javaproperties.dumps(values))
     with started("server.properties", "--memory", "--log-level", "TRACE", cwd=tmp_path) as process:
         output, errors = process.communicate(timeout=limit_s(30))
@@ -150,7 +166,7 @@ def test_a_refused_start_does_not_repeat_a_secret(changes: dict[str, str], tmp_p
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell where the command line is")
 @pytest.mark.parametrize("more", [(), ("--brokers", "2"), ("--brokers", "2", "--processes")])
 def test_passwords_of_users_are_in_their_files_alone(tmp_path: Path, more: tuple[str, ...]) -> None:
-    words = ["--user", f"alice:{MARK}", "--port", str(free_port(2)), "--log-level", "TRACE", *more]
+    words = ["--user", f"alice:{MARK}", "--port", str(free_port(3)), "--log-level", "TRACE", *more]
     with running(*words, cwd=tmp_path) as (pid, output):
         seen = what_others_see(pid)
         eventually(lambda: "--command-config" in output.read_text(), "it names the file for Kafka's tools")
