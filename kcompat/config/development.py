@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kcompat.config.errors import ConfigError
 from kcompat.config.listeners import is_wildcard
 from kcompat.config.table import mechanism_key
-from kcompat.security.login_lines import LOGIN_MODULES, login_line
+from kcompat.security.login_lines import PASSWORD_MECHANISMS, login_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -99,12 +99,12 @@ def _tls(authority: Authority, hosts: set[str]) -> dict[str, str]:
 
 def _sasl(protocol: str, users: Mapping[str, str], *, has_peers: bool) -> dict[str, str]:
     plain = {f"user_{name}": password for name, password in users.items()}
-    settings = {"sasl.enabled.mechanisms": ",".join(LOGIN_MODULES)}
+    settings = {"sasl.enabled.mechanisms": ",".join(PASSWORD_MECHANISMS)}
     if has_peers:
         settings["sasl.mechanism.inter.broker.protocol"] = "PLAIN"
         password = secrets.token_urlsafe()
         plain |= {"username": BROKER_USER, "password": password, f"user_{BROKER_USER}": password}
-    for mechanism in LOGIN_MODULES:
+    for mechanism in PASSWORD_MECHANISMS:
         key = mechanism_key(protocol, mechanism, "sasl.jaas.config")
         settings[key] = login_line(mechanism, plain if mechanism == "PLAIN" else {})
     return settings

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.config.errors import ConfigError
 from kcompat.config.table import mechanism_key
+from kcompat.security.login_lines import LOGIN_MODULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,14 +15,6 @@ if TYPE_CHECKING:
 
 OPTION: Final = re.compile(r"-Djava\.security\.auth\.login\.config=(\S+)")
 """Option of a Java virtual machine that names the file."""
-
-_MODULES: Final = "org.apache.kafka.common.security."
-_MECHANISMS: Final = {
-    f"{_MODULES}plain.PlainLoginModule": ("PLAIN",),
-    f"{_MODULES}scram.ScramLoginModule": ("SCRAM-SHA-256", "SCRAM-SHA-512"),
-    f"{_MODULES}oauthbearer.OAuthBearerLoginModule": ("OAUTHBEARER",),
-}
-"""SASL mechanisms by the class of their login module."""
 
 _TOKEN: Final = re.compile(
     r"""
@@ -94,6 +87,7 @@ def logins_of_listeners(sections: Mapping[str, list[str]], listeners: Iterable[s
     for listener in listeners:
         lines = sections.get(f"{listener.lower()}.KafkaServer") or sections.get("KafkaServer", [])
         for line in lines:
-            for mechanism in _MECHANISMS.get(line.partition(" ")[0], ()):
-                settings[mechanism_key(listener, mechanism, "sasl.jaas.config")] = line
+            for mechanism, module in LOGIN_MODULES.items():
+                if line.startswith(f"{module} "):
+                    settings[mechanism_key(listener, mechanism, "sasl.jaas.config")] = line
     return settings

@@ -16,7 +16,7 @@ from kcompat.security.acl_store import AclStore
 from kcompat.security.added_users import AddedUser
 from kcompat.security.client_settings import Access, Login
 from kcompat.security.credentials import MIN_ITERATIONS, SCRAM_MECHANISMS
-from kcompat.security.login_lines import LOGIN_MODULES
+from kcompat.security.login_lines import PASSWORD_MECHANISMS
 from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:
@@ -141,8 +141,10 @@ class Development:
         if user is None or user not in self.users:
             asked = "a user is missing" if user is None else f"there is no user {user!r}"
             raise UsageError(f"{asked}: the broker has {', '.join(map(repr, self.users)) or 'none'}")
-        if mechanism not in LOGIN_MODULES:
-            raise UsageError(f"there is no mechanism {mechanism!r}: use one of {', '.join(LOGIN_MODULES)}")
+        if mechanism not in PASSWORD_MECHANISMS:
+            raise UsageError(
+                f"there is no mechanism {mechanism!r}: use one of {', '.join(PASSWORD_MECHANISMS)}"
+            )
         return Login(mechanism, user, self.users[user])
 
 

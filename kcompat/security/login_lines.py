@@ -5,15 +5,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from kcompat.security.bearer import kafka_classes
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+PLAIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
+SCRAM_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
 LOGIN_MODULES: Final = {
-    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
-    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
-    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "PLAIN": PLAIN_MODULE,
+    "SCRAM-SHA-256": SCRAM_MODULE,
+    "SCRAM-SHA-512": SCRAM_MODULE,
+    "OAUTHBEARER": kafka_classes.LOGIN_MODULE,
 }
-"""Login module of each SASL mechanism whose users have passwords."""
+"""Login module of each SASL mechanism."""
+PASSWORD_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+"""The SASL mechanisms whose users have passwords."""
 
 _WORD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$.-]*")
 

@@ -164,7 +164,14 @@ def test_a_refused_start_does_not_repeat_a_secret(changes: dict[str, str], tmp_p
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell where the command line is")
-@pytest.mark.parametrize("more", [(), ("--brokers", "2"), ("--brokers", "2", "--processes")])
+@pytest.mark.parametrize(
+    "more",
+    [
+        (),
+        pytest.param(("--brokers", "2"), marks=pytest.mark.thorough("the same with processes")),
+        ("--brokers", "2", "--processes"),
+    ],
+)
 def test_passwords_of_users_are_in_their_files_alone(tmp_path: Path, more: tuple[str, ...]) -> None:
     words = ["--user", f"alice:{MARK}", "--port", str(free_port(3)), "--log-level", "TRACE", *more]
     with running(*words, cwd=tmp_path) as (pid, output):

@@ -19,6 +19,7 @@ from hashlib import new
 from typing import TYPE_CHECKING, Final
 
 from kcompat.security.credentials import ScramCredential
+from kcompat.security.login_lines import SCRAM_MODULE
 from kcompat.security.sasl.mechanism import Login, SaslError
 from kcompat.security.scram_keys import decoy_salt, random_text
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from kcompat.security.credentials import ScramMechanism, ScramTokens, ScramUsers
 
-LOGIN_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
+LOGIN_MODULE: Final = SCRAM_MODULE
 OTHER_AUTHORIZATION_ID: Final = (
     "Authentication failed: Client requested an authorization id that is different from username"
 )
