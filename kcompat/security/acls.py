@@ -174,11 +174,13 @@ SUPER_USER: Final = Decision(is_allowed=True, by="SuperUser")
 class _Patterns:
     """The patterns of one resource type, with their entries by principal."""
 
-    __slots__ = ("_counts", "_lengths", "literal", "prefixed")
+    __slots__ = ("_counts", "_lengths", "_of_principal", "literal", "prefixed")
 
     def __init__(self) -> None:
         self.literal: dict[str, dict[str, tuple[Entry, ...]]] = {}
         self.prefixed: dict[str, dict[str, tuple[Entry, ...]]] = {}
+        self._of_principal: dict[str, set[tuple[PatternType, str]]] = {}
+        """Kind and name of the patterns that have entries of a principal."""
         self._counts: dict[int, int] = {}
         """Number of prefixes by length."""
         self._lengths: list[int] = []
@@ -191,15 +193,26 @@ class _Patterns:
     def replace(self, pattern: Pattern, entries: frozenset[Entry]) -> None:
         """Replace the entries of a pattern; without entries the pattern is removed."""
         by_name = self.of(pattern.kind)
-        before = len(by_name)
-        if entries:
-            by_name[pattern.name] = _by_principal(entries)
-        else:
-            by_name.pop(pattern.name, None)
+        before, old, new = len(by_name), by_name.pop(pattern.name, {}), _by_principal(entries)
+        if new:
+            by_name[pattern.name] = new
+        for principal in old.keys() - new.keys():
+            self._of_principal[principal].discard((pattern.kind, pattern.name))
+            if not self._of_principal[principal]:
+                del self._of_principal[principal]
+        for principal in new.keys() - old.keys():
+            self._of_principal.setdefault(principal, set()).add((pattern.kind, pattern.name))
         if pattern.kind is PatternType.PREFIXED and len(by_name) != before:
             length = len(pattern.name)
             self._counts[length] = self._counts.get(length, 0) + len(by_name) - before
             self._lengths = sorted((each for each, count in self._counts.items() if count), reverse=True)
+
+    def about(self, principal: str) -> Iterator[tuple[PatternType, str, Entry]]:
+        """Yield the entries that are about a principal, with kind and name of their patterns."""
+        places = self._of_principal.get(principal, set()) | self._of_principal.get(EVERYONE, set())
+        for kind, name in places:
+            for entry in _of_principal(self.of(kind)[name], principal):
+                yield kind, name, entry
 
     def matching(self, name: str) -> Iterator[tuple[PatternType, str, dict[str, tuple[Entry, ...]]]]:
         """Yield the patterns that match a name, in the order in which Kafka examines them."""
@@ -292,9 +305,7 @@ class AclTable:
             return False
         found = {
             (kind, entry.permission, name)
-            for kind in STORED_KINDS
-            for name, entries in patterns.of(kind).items()
-            for entry in _of_principal(entries, str(principal))
+            for kind, name, entry in patterns.about(str(principal))
             if entry.host in (WILDCARD, host) and entry.operation in (operation, Operation.ALL)
         }
         return _leaves_any(found)
