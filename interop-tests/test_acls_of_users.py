@@ -79,6 +79,11 @@ def brokers() -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
                 wish = {"name": topic, "num_partitions": 1, "replication_factor": 1}
                 maker.do(ApiKey.CREATE_TOPICS, 4, topics=[wish], timeout_ms=10_000)
                 maker.await_topic(topic)
+            new = {"transactional_id": None, "transaction_timeout_ms": 1}
+            maker.until(
+                lambda: not maker.do(ApiKey.INIT_PRODUCER_ID, 3, **new).error_code,  # noqa: B023
+                "there are producer ids",
+            )
             find = {"key_type": 1, "coordinator_keys": ["x"]}
             maker.until(
                 lambda: not maker.do(ApiKey.FIND_COORDINATOR, 4, **find).coordinators[0].error_code,  # noqa: B023
@@ -189,6 +194,7 @@ def test_tokens_are_shown_to_the_same_users(brokers: tuple[BrokerProcess, Broker
             transcript(broker, user)
     created = {("alice", user) for user in ("admin", "alice", "carol")}
     expected = {"admin": created, "alice": created, "bob": created, "dave": created}
+    expected["carol"] = {("alice", "carol")}
     for broker in brokers:
         eventually(
             lambda: {user: shown for user in USERS if (shown := shown_to(broker, user))} == expected,  # noqa: B023

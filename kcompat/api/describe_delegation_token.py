@@ -2,8 +2,8 @@
 
 Behaviour
 - Refused without a login, and after a login with a token (DELEGATION_TOKEN_REQUEST_NOT_ALLOWED).
-- A client sees the tokens that it owns or may renew, those that it may DESCRIBE, and those of users on which
-  it has DESCRIBE_TOKENS (KIP-373). A null list of owners means all of them, an empty list none.
+- A client sees the tokens that it owns, has asked for or may renew, those that it may DESCRIBE, and those of
+  users on which it has DESCRIBE_TOKENS (KIP-373). A null list of owners means all of them, an empty list none.
 - The response has the secrets of the tokens, as the client may use them.
 
 Version notes

@@ -46,6 +46,10 @@ class DelegationToken(Struct, frozen=True):
         """Return whether a principal is the owner or one of the renewers."""
         return any(_is_same(principal, each) for each in (self.owner, *self.renewers))
 
+    def concerns(self, principal: Principal) -> bool:
+        """Return whether a principal is the owner, one of the renewers, or has asked for the token."""
+        return self.belongs_to(principal) or _is_same(principal, self.requester)
+
 
 def issue(
     token_id: str,
@@ -102,9 +106,9 @@ def is_shown(
 
     `owners` are those that the client asks about, None for all. `may_describe` decides on tokens of others.
     """
-    if owners is not None and not any(map(token.belongs_to, owners)):
+    if owners is not None and not any(map(token.concerns, owners)):
         return False
-    return token.belongs_to(principal) or may_describe(token)
+    return token.concerns(principal) or may_describe(token)
 
 
 def _is_same(one: Principal, other: Principal) -> bool:

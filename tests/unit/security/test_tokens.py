@@ -69,9 +69,10 @@ def test_others_change_nothing_and_an_expired_token_stays_expired() -> None:
 @pytest.mark.parametrize("may_describe", [False, True])
 @pytest.mark.parametrize("principal", [OWNER, REQUESTER, RENEWER, OTHER])
 @pytest.mark.parametrize("owners", [None, [OWNER], [OTHER, RENEWER], [OTHER], [REQUESTER]])
-def test_a_token_is_shown_to_those_it_belongs_to_and_to_those_who_may_describe_it(
+def test_a_token_is_shown_to_those_it_concerns_and_to_those_who_may_describe_it(
     owners: list[Principal] | None, principal: Principal, may_describe: bool
 ) -> None:
-    is_asked_for = owners is None or OWNER in owners or RENEWER in owners
-    expected = is_asked_for and (may_describe or principal in (OWNER, RENEWER))
+    shown_to = {OWNER, REQUESTER, RENEWER}
+    is_wanted = owners is None or not shown_to.isdisjoint(owners)
+    expected = is_wanted and (may_describe or principal in shown_to)
     assert is_shown(token(), principal, owners, lambda _: may_describe) is expected
