@@ -3,7 +3,7 @@
 Behaviour
 - Refused without a login, and after a login with a token (DELEGATION_TOKEN_REQUEST_NOT_ALLOWED).
 - A client sees the tokens that it owns, has asked for or may renew, those that it may DESCRIBE, and those of
-  users on which it has DESCRIBE_TOKENS (KIP-373). A null list of owners means all of them, an empty list none.
+  users on which it has DESCRIBE_TOKENS (KIP-373). A null list of owners means all, an empty list none.
 - The response has the secrets of the tokens, as the client may use them.
 
 Version notes
