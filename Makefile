@@ -90,6 +90,7 @@ simulation: $(TOOLS)
 		tests/simulation/test_virtual_cluster.py tests/simulation/test_replay.py
 
 # `make test` has a short form of the first of the two, `make test-all` of both.
+# With KCOMPAT_SECURED=1 the brokers of the first reach each other by SASL_SSL.
 cluster-faults: fetched
 	KCOMPAT_FAULTS=100 $(BIN)/pytest -q -s --timeout 7200 interop-tests/test_cluster_faults.py \
 		interop-tests/test_slow_links_and_full_disks.py
