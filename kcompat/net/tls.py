@@ -35,6 +35,9 @@ RECEIVED: Final = 32 * KIB
 """Encrypted bytes received at a time."""
 CHUNK: Final = 4 * RECORD
 """Bytes that are encrypted before they are sent. Bytes of a file are read that many at a time."""
+LONGEST_READ_S: Final = 0.01
+"""Seconds after which a read event receives no more, however fast the peer sends and whatever its
+records cost OpenSSL."""
 
 _NOT_TLS: Final = frozenset({"HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "WRONG_VERSION_NUMBER"})
 """OpenSSL's reasons to refuse first bytes that are no TLS at all."""
@@ -64,6 +67,7 @@ class TlsConnection(SocketStream):
         "_ending",
         "_handshake_ends",
         "_incoming",
+        "_is_at_end",
         "_outgoing",
         "_reads_soon",
         "_scratch",
@@ -92,6 +96,7 @@ class TlsConnection(SocketStream):
         self._encrypted: list[Buffer] = []  # what the socket has not taken
         self._encrypted_from = 0  # bytes of answers that `_encrypted` was made of
         self._ending = ""  # why the stream has ended, if it has
+        self._is_at_end = False  # OpenSSL gives no more bytes of the stream
         self._reads_soon = False  # `_read_rest` will be called
         self._handshake_ends = hub.loop.time() + hub.limits.handshake_deadline_s  # 0: it is done
         self.resume_reading()
@@ -172,19 +177,30 @@ class TlsConnection(SocketStream):
             self.close(self._ending)
 
     def _receive(self, room: memoryview) -> int:
-        """Decrypt received bytes to `room` and return their number; the end of the stream sets `_ending`."""
-        size, count, has_more = len(room), 0, not self._ending
+        """Decrypt received bytes to `room` and return their number; the end of the stream sets `_ending`.
+
+        What follows the end that the peer has announced is not looked at. Many records without data end the
+        stream: they cost OpenSSL time, or make it keep alerts for the peer, as long as the peer likes.
+        """
+        size, count, has_more, now = len(room), 0, not self._ending, self._hub.loop.time
+        ends, fetched = now() + LONGEST_READ_S, 0
         try:
-            while count < size:
+            while count < size and not self._is_at_end:
                 if not (self._incoming.pending or self._tls.pending()):
                     if not has_more:
                         break
-                    has_more = self._fetch() == RECEIVED
-                count = self._decrypt(room, count)
+                    fetched = self._fetch()
+                    has_more = fetched == RECEIVED and now() < ends
+                before, count = count, self._decrypt(room, count)
+                if (count == before and fetched == RECEIVED) or self._outgoing.pending > RECORD:
+                    self._damaged("records without data")
         except ssl.SSLError as error:
-            self._ending = "damaged TLS"
-            self._hub.complain(self.peer_host, f"connection closed: damaged TLS: {_explained(error)}")
+            self._damaged(_explained(error))
         return count
+
+    def _damaged(self, problem: str) -> None:
+        self._ending, self._is_at_end = "damaged TLS", True
+        self._hub.complain(self.peer_host, f"connection closed: damaged TLS: {problem}")
 
     def _fetch(self) -> int:
         """Receive encrypted bytes for OpenSSL and return their number."""
@@ -208,7 +224,7 @@ class TlsConnection(SocketStream):
             while count < size:
                 got: int = read(size - count, room[count:])  # type: ignore[assignment]
                 if not got:  # the peer has announced its end
-                    self._ending = "disconnected"
+                    self._ending, self._is_at_end = "disconnected", True
                     break
                 count += got
                 if not incoming.pending:

@@ -1,6 +1,7 @@
-"""20,000 peers that send hostile bytes before, in the middle of and after a TLS handshake.
+"""20,000 peers that send hostile bytes before, in the middle of and after a TLS handshake; and some that send
+records without data.
 
-`make test` has 3,000 of them, and KCOMPAT_FUZZ=50 a million.
+`make test` has 3,000 of the former, and KCOMPAT_FUZZ=50 a million.
 """
 
 from __future__ import annotations
@@ -26,15 +27,16 @@ from support.footprint import forget_peak, memory
 from support.fuzzing import examples
 from support.raw_peer import framed
 from support.tls_authority import Authority
+from support.tls_records import RecordClient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcompat.net.answers import Answer, Connection
+    from kcompat.net.hub import Hub
 
 AT_ONCE: Final = 50
 MIB: Final = 1 << 20
 AUTHORITY: Final = Authority()
+SERVER: Final = AUTHORITY.server(AUTHORITY.mutual("requested"))
 STAGES: Final = {"noise": 30, "hello": 60, "middle": 3, "after": 3, "inside": 4}
 """Stages of a connection with the number of peers in a hundred that send something hostile there."""
 
@@ -143,6 +145,17 @@ class HostilePeer:
             await self._send(damaged(self._chosen, data) if is_damaged else data)
 
 
+def connected(hub: Hub, handler: AnsweringHandler, *, blocks: bool = False) -> socket.socket:
+    """The other end of a new connection of the hub."""
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    theirs.setblocking(blocks)
+    TlsConnection(
+        hub, hub.share(system_poller), ours, handler, "SSL", ("peer", 1), ("here", 2), server=SERVER
+    )
+    return theirs
+
+
 @pytest.mark.parametrize(
     "peers", [3_000, pytest.param(20_000, marks=pytest.mark.thorough("the row of 3,000 peers"))]
 )
@@ -150,24 +163,17 @@ async def test_hostile_bytes_end_their_connection_and_nothing_else(peers: int) -
     handler = AnsweringHandler()
     server = Server([], handler)
     server.start()
-    hub, tls = server.hub, AUTHORITY.server(AUTHORITY.mutual("requested"))
+    hub = server.hub
     context = AUTHORITY.client_context(AUTHORITY.client("mallory"))
     seeds = iter(range(examples(peers)))
     stages: Counter[str] = Counter()
-
-    def connected(make: Callable[..., object]) -> socket.socket:
-        ours, theirs = socket.socketpair()
-        for end in (ours, theirs):
-            end.setblocking(False)
-        make(hub, hub.share(system_poller), ours, handler, "SSL", ("peer", 1), ("here", 2), server=tls)
-        return theirs
 
     async def attack(most: int) -> None:
         for seed in islice(seeds, most):
             chosen = random.Random(seed)
             (stage,) = chosen.choices([*STAGES], STAGES.values())
             stages[stage] += 1
-            with connected(TlsConnection) as end:
+            with connected(hub, handler) as end:
                 async with asyncio.timeout(60):
                     await HostilePeer(end, chosen, context).play(stage)
 
@@ -180,4 +186,39 @@ async def test_hostile_bytes_end_their_connection_and_nothing_else(peers: int) -
     assert sum(hub.closed.values()) == sum(stages.values())
     hub.memory.check_invariants()
     assert hub.memory.used == 0
+    await server.stop()
+
+
+FLOODS: Final = {
+    "bytes behind the end": (
+        ssl.TLSVersion.TLSv1_3,
+        lambda client: client.end() + bytes(1000),
+        "disconnected",
+    ),
+    "a second end": (ssl.TLSVersion.TLSv1_2, lambda client: 2 * client.end(), "disconnected"),
+    "updates of keys": (ssl.TLSVersion.TLSv1_3, lambda client: client.key_updates(5_000), "damaged TLS"),
+    "new handshakes": (ssl.TLSVersion.TLSv1_2, lambda client: client.hellos(5_000), "damaged TLS"),
+}
+"""Version of TLS, bytes of a client after the handshake, and reason why its connection closes."""
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+async def test_records_without_data_end_their_connection(flood: str) -> None:
+    version, make, reason = FLOODS[flood]
+    handler = AnsweringHandler()
+    server = Server([], handler)
+    server.start()
+
+    def attack() -> None:
+        with suppress(ConnectionError), connected(server.hub, handler, blocks=True) as end:
+            client = RecordClient(end, AUTHORITY.client_context(), version)
+            end.sendall(make(client))
+            while end.recv(65536):
+                pass
+
+    attacking = asyncio.create_task(asyncio.to_thread(attack))
+    async with asyncio.timeout(30):
+        await attacking
+        await server.hub.until_empty()
+    assert server.hub.closed == {reason: 1}
     await server.stop()
