@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -90,8 +91,9 @@ class Refreshing:
         except Exception as error:
             logger.exception("A fault in fetching %s", self._name)
             document, failure = None, type(error).__name__
-        if not self._is_closed:
-            self._clock.call_from_thread(lambda: self._fetched(document, failure))
+        with suppress(RuntimeError):  # the event loop has ended meanwhile
+            if not self._is_closed:
+                self._clock.call_from_thread(lambda: self._fetched(document, failure))
 
     def _fetched(self, document: Any, failure: str | None) -> None:
         self.is_fetching = False

@@ -48,6 +48,9 @@ class _Held(Struct, frozen=True):
     refresh_at_ms: float
     expires_at_ms: int
 
+    def __repr__(self) -> str:
+        return f"_Held(expires_at_ms={self.expires_at_ms})"  # the token is a secret
+
 
 class TokenSource:
     """The current token. `beside` runs the only method that another thread enters."""

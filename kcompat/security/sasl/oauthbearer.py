@@ -33,11 +33,14 @@ _AUTH: Final = re.compile(rb"(\w+) +([-_~+/.a-zA-Z0-9]+=*)")
 
 
 class ClientMessage(Struct, frozen=True):
-    """The content of a client's first message."""
+    """The content of a client's first message. Its `repr` does not show the token."""
 
     authorization_id: str
     """Name that the client wants to act as; empty if it is that of the token."""
     token: str
+
+    def __repr__(self) -> str:
+        return f"ClientMessage({self.authorization_id!r})"
 
 
 class OAuthBearer:

@@ -7,7 +7,7 @@ import pytest
 from kcompat.security.bearer.token import BearerToken, RefusedTokenError
 from kcompat.security.principals import Principal
 from kcompat.security.sasl.mechanism import Login, SaslError
-from kcompat.security.sasl.oauthbearer import OAuthBearer, OAuthBearerClient
+from kcompat.security.sasl.oauthbearer import OAuthBearer, OAuthBearerClient, read_client_message
 
 
 class OneToken:
@@ -109,3 +109,8 @@ def test_the_clients_side_sends_its_token_and_acknowledges_a_refusal(token: str,
     assert reply == b"\x01"
     with pytest.raises(SaslError):
         server.respond(reply)
+
+
+def test_a_message_shows_no_token() -> None:
+    message = read_client_message(b"n,a=alice,\x01auth=Bearer good\x01\x01")
+    assert (message.token, repr(message)) == ("good", "ClientMessage('alice')")
