@@ -27,6 +27,10 @@ MOST_CLIENTS: Final = 10_000
 """Clients whose quotas are remembered. A client chooses its own client id, so there may be more: then those
 remembered first are forgotten, and begin anew.
 """
+LONGEST_CLIENT_ID: Final = 249
+"""Characters of a client id that are remembered, of up to 32,767. Clients whose ids begin alike for as long
+count together.
+"""
 
 
 class _Usage(Protocol):
@@ -99,7 +103,9 @@ class ClientQuotas:
         self._make_room(self._buckets, now_ms)
         if len(self._clients) >= MOST_CLIENTS:
             self._clients.clear()
-        quota = self._clients[client] = self._find(user, client_id or "")
+        quota = self._find(user, client_id or "")
+        if client_id is None or len(client_id) <= LONGEST_CLIENT_ID:
+            self._clients[client] = quota
         return quota
 
     def _find(self, user: str, client_id: str) -> ClientQuota | None:
@@ -123,7 +129,8 @@ class ClientQuotas:
         found = limit_of(self.limits, key, user, client_id)
         if found is None:
             return None
-        limit, holder = found
+        limit, (of_user, of_client) = found
+        holder = of_user, of_client and of_client[:LONGEST_CLIENT_ID]
         use = remembered.get((key, holder))
         if use is None:
             use = remembered[key, holder] = make(limit)

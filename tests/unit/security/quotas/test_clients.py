@@ -138,3 +138,17 @@ def test_addresses_have_connection_rates_under_their_usual_names() -> None:
     assert not some.are_set, "they limit no requests"
     some.set((("ip", "0:0:0:0:0:0:0:1"),), {})
     assert some.connection_rates == {"10.0.0.1": 5.0, None: 5.0}
+
+
+def test_long_client_ids_take_no_more_memory_than_others() -> None:
+    some = ClientQuotas(Window(), Window())
+    long = "x" * 32_000
+    some.set(ANY_CLIENT, {BYTES: 1000.0})
+    some.set(((CLIENT_ID, long),), {BYTES: 5.0})
+    own, other = some.of("alice", long, T0), some.of("alice", long + "y", T0)
+    assert own is not None
+    assert own.produce is not None
+    assert other is not None
+    assert own.produce is other.produce, "they count together"
+    kept = {id_ for _, (_, id_) in some._rates} | {id_ for _, id_ in some._clients}
+    assert max(len(id_ or "") for id_ in kept) <= clients.LONGEST_CLIENT_ID
