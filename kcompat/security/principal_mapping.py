@@ -62,6 +62,7 @@ class Mapping(Struct, frozen=True):
         return "".join(part if isinstance(part, str) else match[part] or "" for part in self.replacement)
 
 
+@lru_cache(maxsize=64)
 def read_rules(text: str) -> tuple[Mapping | None, ...]:
     """Return the rules in their order; None stands for `DEFAULT`.
 

@@ -6,7 +6,7 @@ import os
 import ssl
 from typing import Final, Self, TypeAlias
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from kcompat.errors import ConfigError
 from kcompat.security.certificates import Certificate, DerError, read_certificate
@@ -40,6 +40,7 @@ class _State(Struct, frozen=True):
     @classmethod
     def read(cls, settings: TlsSettings) -> Self:
         """Read the stores. Raises ConfigError."""
+        read_rules(settings.mapping_rules)  # to see that they can be read
         stamps = _stamps(settings)  # before the files: a change meanwhile is seen later
         material = read_key_store(settings.key)
         context = make_context(settings, material)  # where OpenSSL reads the certificates
@@ -65,7 +66,6 @@ class TlsServer:
             ConfigError: the settings are not possible, or a store cannot be read.
         """
         self._names_clients = names_clients
-        self._rules = read_rules(settings.mapping_rules)
         self._state = _State.read(settings)
 
     @property
@@ -86,17 +86,13 @@ class TlsServer:
         """Read the stores again. Connections whose handshake begins from now on use them.
 
         Raises:
-            ConfigError: a store cannot be read, its certificate has another name that is not allowed, or
-                another setting differs. Key and trust stay as they are.
+            ConfigError: as for a new server, or the certificate has another name that is not allowed. Key and
+                trust stay as they are.
         """
         self._state = self._next(settings)
 
     def _next(self, settings: TlsSettings) -> _State:
         old = self._state
-        if structs.replace(settings, key=old.settings.key, trust=old.settings.trust) != old.settings:
-            raise ConfigError(
-                "Only the key store and the trust store of a listener can be changed while it runs"
-            )
         new = _State.read(settings)
         _check_names(old.certificate, new.certificate, settings)
         return new
@@ -120,7 +116,7 @@ class TlsServer:
             name = name_text(read_certificate(certificate).subject)
         except DerError as error:
             raise CertificateError(f"the client's certificate cannot be read: {error}") from None
-        mapped = principal_name(self._rules, name)
+        mapped = principal_name(read_rules(self.settings.mapping_rules), name)
         if mapped is None:
             raise CertificateError(f"no rule of ssl.principal.mapping.rules applies to {name[:SHOWN]!a}")
         return Principal(USER, mapped)

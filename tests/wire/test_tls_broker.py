@@ -161,11 +161,23 @@ def test_names_may_change_where_that_is_allowed(tmp_path: Path) -> None:
         assert alter(client, keystore_location=str(other)) == (ErrorCode.NONE, "")
 
 
-def test_other_settings_of_a_listener_cannot_change(tmp_path: Path) -> None:
-    with Broker(config=AUTHORITY.properties(tmp_path)) as broker, client_of(broker) as client:
-        error, message = alter(client, client_auth="required")
+def test_other_settings_of_a_listener_may_change(tmp_path: Path) -> None:
+    trust = {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(AUTHORITY.trust_in(tmp_path))}
+    with Broker(config=AUTHORITY.properties(tmp_path, **trust)) as broker, client_of(broker) as client:
+        assert alter(client, client_auth="required") == (ErrorCode.NONE, "")
+
+        def is_refused() -> bool:
+            try:
+                with client_of(broker) as other:
+                    other.call(MetadataRequest(topics=[]), 9)
+            except OSError:
+                return True
+            return False
+
+        eventually(is_refused)
+        error, message = alter(client, enabled_protocols="TLSv1.1")
         assert error is ErrorCode.INVALID_REQUEST
-        assert "Only the key store and the trust store of a listener can be changed" in message
+        assert "ssl.enabled.protocols names TLSv1.1" in message
 
 
 def test_secrets_are_not_shown(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
