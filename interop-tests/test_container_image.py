@@ -23,6 +23,7 @@ from support.broker_process import answers_api_versions
 from support.eventually import Patience, eventually
 from support.places import CACHE, REPOSITORY
 from support.ports import free_port
+from support.tls_authority import PASSWORD, Authority, as_pkcs12
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -230,6 +231,50 @@ def test_a_read_only_container_answers_soon_is_healthy_and_ends_at_once() -> Non
     print(f"answered after {took:.2f} s, ended in {ended:.2f} s, {used.split('/')[0]} in use")
     assert float(used.partition("MiB")[0]) < 60  # 33 on a calm machine; files that it has read count too
     assert ended < 5, "it was killed, or nearly"
+
+
+def test_it_answers_with_key_stores_and_passwords_of_its_secrets(tmp_path: Path) -> None:
+    authority = Authority()
+    (tmp_path / "ca.pem").write_text(authority.pem)
+    secrets = tmp_path / "secrets"
+    secrets.mkdir()
+    (secrets / "broker.p12").write_bytes(as_pkcs12(authority.broker))
+    (secrets / "password").write_text(f"{PASSWORD}\n")
+    port = free_port()
+    login = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    variables = {
+        "KAFKA_LISTENERS": "SASL_SSL://:9092",
+        "KAFKA_ADVERTISED_LISTENERS": f"SASL_SSL://127.0.0.1:{port}",
+        "KAFKA_SECURITY_INTER_BROKER_PROTOCOL": "SASL_SSL",
+        "KAFKA_SSL_KEYSTORE_TYPE": "PKCS12",
+        "KAFKA_SSL_KEYSTORE_FILENAME": "broker.p12",
+        "KAFKA_SSL_KEYSTORE_CREDENTIALS": "password",
+        "KAFKA_SSL_KEY_CREDENTIALS": "password",
+        "KAFKA_SASL_ENABLED_MECHANISMS": "PLAIN",
+        "KAFKA_SASL_MECHANISM_INTER_BROKER_PROTOCOL": "PLAIN",
+        "KAFKA_LISTENER_NAME_SASL__SSL_PLAIN_SASL_JAAS_CONFIG": (
+            f'{login} username="admin" password="x" user_admin="x" user_alice="secret";'
+        ),
+    }
+    words = [word for name, value in variables.items() for word in ("-e", f"{name}={value}")]
+    options = ("-p", f"127.0.0.1:{port}:9092", "-v", f"{secrets}:/etc/kafka/secrets:ro")
+    container = docker("run", "-d", *options, *words, IMAGE).strip()
+    try:
+        eventually(lambda: "started" in logs(container), lambda: logs(container), PATIENCE_S)
+        with closing(
+            kafka.KafkaProducer(
+                bootstrap_servers=f"127.0.0.1:{port}",
+                security_protocol="SASL_SSL",
+                ssl_cafile=str(tmp_path / "ca.pem"),
+                sasl_mechanism="PLAIN",
+                sasl_plain_username="alice",
+                sasl_plain_password="secret",
+            )
+        ) as producer:
+            assert producer.send("t", b"v").get(PATIENCE_S).offset == 0
+        docker("exec", container, "kcompat", "container", "health")
+    finally:
+        docker("rm", "-fv", container)
 
 
 def test_data_may_be_in_memory() -> None:
