@@ -69,7 +69,8 @@ def brokers(request: pytest.FixtureRequest, new_broker: Callable[..., BrokerProc
         yield ours, kafka
 
 
-THOROUGH = pytest.mark.thorough("the same in a shorter window and for a shorter time")
+THOROUGH = pytest.mark.thorough("throttle times, of which rates come")
+THOROUGH_VERSION = pytest.mark.thorough("tests/unit/api/test_mutations.py, and the version that refuses")
 BRIEFLY = pytest.mark.parametrize("brokers", [WINDOWS], indirect=True)
 AT_LENGTH = pytest.mark.parametrize("brokers", [pytest.param(LONG_WINDOWS, marks=THOROUGH)], indirect=True)
 
@@ -139,39 +140,21 @@ def fetched(client: RawClient) -> int:
     return sum(sizes) + 70 if sizes else 0
 
 
-def rate_of(
-    client: RawClient, step: Callable[[RawClient], int], pace: float, warm_up_s: float, seconds: float
-) -> float:
-    """Return the bytes per second that a client gets that asks for `pace` times its quota, after a time in
-    which it may use an empty window.
+def rate_of(client: RawClient, step: Callable[[RawClient], int], warm_up_s: float, seconds: float) -> float:
+    """Return the bytes per second of a client that would like to have a fifth more than its quota, after a
+    time in which it may use an empty window.
+
+    A faster client would use its window in bursts, and a mean would depend on when it begins and ends.
     """
     begun = sent = monotonic()
     measured_from, size = begun, 0
     while sent < begun + warm_up_s + seconds:
-        sleep(max(0, sent + PIECE / (pace * RATE) - monotonic()))
+        sleep(max(0, sent + PIECE / (1.2 * RATE) - monotonic()))
         sent = monotonic()
         if sent < begun + warm_up_s:
             measured_from, size = sent, 0
         size += step(client)
     return size / (monotonic() - measured_from)
-
-
-def rates_of(brokers: Both, pace: float, warm_up_s: float, seconds: float) -> tuple[tuple[float, float], ...]:
-    """Return the bytes per second of a producer and a consumer at each broker."""
-
-    def measure(broker: BrokerProcess) -> tuple[float, float]:
-        with (
-            limited_client(broker, producer_byte_rate=RATE) as producer,
-            limited_client(broker, consumer_byte_rate=RATE) as consumer,
-            ThreadPoolExecutor(2) as threads,
-        ):
-            produces = threads.submit(rate_of, producer, produced, pace, warm_up_s, seconds)
-            fetches = threads.submit(rate_of, consumer, fetched, pace, warm_up_s, seconds)
-            return produces.result(), fetches.result()
-
-    rates = beside(brokers, measure)
-    print(f"bytes per second of a producer and a consumer with a quota of {RATE}: ours, Kafka:", *rates)
-    return rates
 
 
 @BRIEFLY
@@ -185,22 +168,27 @@ def test_a_throttle_time_is_that_of_kafka_and_is_kept(brokers: Both) -> None:
             client.call(ApiVersionsRequest(), 0)
             return throttle_ms, (monotonic() - begun) * 1000
 
-    for throttle_ms, waited_ms in beside(brokers, measure):
-        assert throttle_ms == pytest.approx(500, rel=0.1)
-        assert waited_ms == pytest.approx(throttle_ms, rel=0.1)
-
-
-@BRIEFLY
-def test_rates_are_not_exceeded(brokers: Both) -> None:
-    for measured in rates_of(brokers, pace=5, warm_up_s=WINDOWS, seconds=3):
-        # A machine that stalls leaves a window unused, which may be used at once afterwards.
-        assert 0.3 * RATE < min(measured) < max(measured) < 2 * RATE
+    attempts = [beside(brokers, measure) for _ in range(3)]
+    for tried in zip(*attempts, strict=True):
+        assert [throttle_ms for throttle_ms, _ in tried] == pytest.approx([500] * 3, rel=0.1)
+        # A busy machine may be late, but not each time.
+        assert min(waited_ms for _, waited_ms in tried) == pytest.approx(500, rel=0.1)
 
 
 @AT_LENGTH
-def test_rates_are_kept_for_long(brokers: Both) -> None:
-    # A faster client uses its window in bursts; then the mean depends on when it begins and ends.
-    rates = rates_of(brokers, pace=1.2, warm_up_s=2 * LONG_WINDOWS, seconds=30)
+def test_rates_are_kept(brokers: Both) -> None:
+    def measure(broker: BrokerProcess) -> tuple[float, float]:
+        with (
+            limited_client(broker, producer_byte_rate=RATE) as producer,
+            limited_client(broker, consumer_byte_rate=RATE) as consumer,
+            ThreadPoolExecutor(2) as threads,
+        ):
+            produces = threads.submit(rate_of, producer, produced, 2 * LONG_WINDOWS, 30)
+            fetches = threads.submit(rate_of, consumer, fetched, 2 * LONG_WINDOWS, 30)
+            return produces.result(), fetches.result()
+
+    rates = beside(brokers, measure)
+    print(f"bytes per second of a producer and a consumer with a quota of {RATE}: ours, Kafka:", *rates)
     for measured in rates:
         assert measured == pytest.approx((RATE, RATE), rel=0.05), rates
 
@@ -221,7 +209,7 @@ def test_a_throttled_fetch_names_no_topic(brokers: Both) -> None:
 def test_request_time_is_throttled_for_a_second_at_most(brokers: Both) -> None:
     def measure(broker: BrokerProcess) -> list[int]:
         with limited_client(broker, request_percentage=0.001) as client:
-            return [client.call(MetadataRequest(topics=None), 9).throttle_time_ms for _ in range(4)]
+            return [client.call(MetadataRequest(topics=None), 9).throttle_time_ms for _ in range(3)]
 
     for times in beside(brokers, measure):
         assert times[-1] == 1000
@@ -229,23 +217,20 @@ def test_request_time_is_throttled_for_a_second_at_most(brokers: Both) -> None:
 
 
 @BRIEFLY
-@pytest.mark.parametrize("version", [5, 7])
+@pytest.mark.parametrize("version", [pytest.param(5, marks=THOROUGH_VERSION), 7])
 def test_topic_changes_are_throttled_or_refused(brokers: Both, version: int) -> None:
-    def measure(broker: BrokerProcess) -> list[tuple[int, int]]:
+    def measure(broker: BrokerProcess) -> list[tuple[int, bool]]:
+        partitions = WINDOWS + 1  # one more than there are tokens
         with limited_client(broker, controller_mutation_rate=1) as client:
-            begun = monotonic()
-            answers = []
-            for _ in range(3):
-                errors, throttle_ms = new_topic(
-                    client, f"topic-{next(_names)}", version=version, partitions=WINDOWS + 1
-                )
-                due_ms = throttle_ms and throttle_ms + (monotonic() - begun) * 1000
-                answers.append((errors, round(due_ms / 100)))
-                begun = begun if throttle_ms else monotonic()
-            return answers
+            answers = [
+                new_topic(client, f"topic-{next(_names)}", version=version, partitions=partitions)
+                for _ in range(2)
+            ]
+        return [(error, throttle_ms > 0) for error, throttle_ms in answers]
 
     ours, kafka = beside(brokers, measure)
-    assert [error for error, _ in ours] == [error for error, _ in kafka]
+    assert ours == kafka
+    assert ours == ([(0, False), (89, True)] if version == 7 else [(0, True), (0, True)])
 
 
 @BRIEFLY
