@@ -125,6 +125,9 @@ class TlsConnection(SocketStream):
         except CertificateError as error:
             self._hub.complain(self.peer_host, f"connection closed: {error}")
             self.close("refused certificate")
+        except Exception as error:  # nobody may stay in without the name that the certificate gives
+            self.request_failed(error)
+            self.close("failed request")
 
     def _flush_handshake(self) -> None:
         """Send the messages of the handshake. What the socket does not take goes before the first answer."""

@@ -236,6 +236,23 @@ async def test_a_client_may_come_without_a_certificate(client_auth):
         assert handler.connections[0].principal == ANONYMOUS
 
 
+async def test_a_client_whose_name_cannot_be_told_is_not_let_in(caplog):
+    class Faulty:
+        wrap = AUTHORITY.server(AUTHORITY.mutual()).wrap
+
+        def principal(self, _tls):
+            raise RuntimeError("a fault in the mapping of names")
+
+    handler = ScriptedHandler()
+    context = AUTHORITY.client_context(AUTHORITY.client("alice"))
+    async with serving(handler, tls=Faulty()) as server:
+        with pytest.raises((ssl.SSLError, ConnectionError, asyncio.IncompleteReadError)):
+            await ask(server, context)
+        await closed_for(server, "failed request")
+        assert handler.frames == []
+    assert "a fault in the mapping of names" in caplog.text
+
+
 async def ask(server, context) -> None:
     async with peer_of(server, ssl=context) as peer:
         peer.ask(b"let me in")
