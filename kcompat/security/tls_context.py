@@ -135,8 +135,8 @@ def _load_trust(context: ssl.SSLContext, settings: TlsSettings, purpose: ssl.Pur
         return
     try:
         context.load_verify_locations(cadata=read_trust_store(settings.trust))
-    except ssl.SSLError as error:
-        raise ConfigError(f"The trust store cannot be used: {_reason(error)}") from None
+    except ssl.SSLError:
+        raise ConfigError("The trust store cannot be used: a certificate in it is damaged") from None
 
 
 @contextmanager

@@ -126,6 +126,14 @@ def test_a_key_of_another_certificate_is_refused() -> None:
         context(key=replace(store, inline_key=other.inline_key))
 
 
+def test_a_damaged_certificate_of_a_trust_store_is_refused() -> None:
+    damaged = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+    settings = AUTHORITY.mutual()
+    settings = replace(settings, trust=replace(settings.trust, inline_certificates=damaged))
+    with pytest.raises(ConfigError, match="trust store cannot be used: a certificate in it is damaged"):
+        make_context(settings, read_key_store(settings.key))
+
+
 def test_no_file_with_the_key_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     import os
     import tempfile
