@@ -220,7 +220,7 @@ def test_request_time_is_throttled_for_a_second_at_most(brokers: Both) -> None:
 @pytest.mark.parametrize("version", [pytest.param(5, marks=THOROUGH_VERSION), 7])
 def test_topic_changes_are_throttled_or_refused(brokers: Both, version: int) -> None:
     def measure(broker: BrokerProcess) -> list[tuple[int, bool]]:
-        partitions = WINDOWS + 1  # one more than there are tokens
+        partitions = WINDOWS + 5  # five more than there are tokens, which are there again five seconds later
         with limited_client(broker, controller_mutation_rate=1) as client:
             answers = [
                 new_topic(client, f"topic-{next(_names)}", version=version, partitions=partitions)
