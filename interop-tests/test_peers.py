@@ -61,6 +61,8 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 20
 OURS = 2
+BETWEEN = pytest.mark.thorough("the first and the last of these releases")
+VERSIONS = ("3.9", pytest.param("2.8", marks=BETWEEN), pytest.param("2.2", marks=BETWEEN), "0.11.0")
 
 
 @pytest.fixture(scope="module")
@@ -273,13 +275,7 @@ async def until_told(told: Told, kind: type[ControlRequest], concerns: str) -> A
             await told.has_heard.wait()
 
 
-BETWEEN = pytest.mark.thorough("the first and the last of these releases")
-
-
-@pytest.fixture(
-    scope="module",
-    params=["3.9", pytest.param("2.8", marks=BETWEEN), pytest.param("2.2", marks=BETWEEN), "0.11.0"],
-)
+@pytest.fixture(scope="module", params=VERSIONS)
 def release(request: pytest.FixtureRequest) -> str:
     """A release among brokers: each has other versions of the requests of a controller."""
     return str(request.param)

@@ -298,7 +298,7 @@ class PeerClient:
 
 
 class _Call:
-    """A request of a client with its promise and its timer; implements `exchange.Call`."""
+    """A request of a client with its promise and its timer; implements `call.Call`."""
 
     __slots__ = ("_client", "key", "make", "newest", "promise", "timer")
 

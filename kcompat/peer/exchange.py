@@ -26,6 +26,7 @@ from kcompat.protocol.schema import ProtocolViolation
 
 if TYPE_CHECKING:
     from kcompat.net.outbound import Connect, Ending
+    from kcompat.peer.call import Call
     from kcompat.peer.releases import Release
     from kcompat.protocol.message import Message
     from kcompat.security.sasl.login import ClientMechanism
@@ -41,30 +42,6 @@ SOFTWARE: Final = ("kcompat", "unknown")
 _LENGTH: Final = struct.Struct(">i").pack
 _CORRELATION_ID: Final = struct.Struct(">i").unpack_from
 _ERROR_CODE: Final = struct.Struct(">h").unpack_from
-
-
-class Call(Protocol):
-    """A request whose caller waits for the response."""
-
-    @property
-    def key(self) -> ApiKey:
-        """The key of the request's API."""
-
-    @property
-    def newest(self) -> int:
-        """The highest version that may be sent."""
-
-    def make(self, version: int) -> Message:
-        """Return the request in this version."""
-
-    def settle(self, response: Message) -> None:
-        """Give the caller the response."""
-
-    def fail(self, error: Exception) -> None:
-        """Fail the call with the exception raised when the request was made or encoded."""
-
-    def miss(self, fault: PeerFault) -> None:
-        """Fail the call for this reason: no response will come."""
 
 
 class ExchangeOwner(Protocol):

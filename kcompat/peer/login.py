@@ -17,7 +17,7 @@ from kcompat.security.sasl.mechanism import SaslError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.peer.exchange import Call
+    from kcompat.peer.call import Call
     from kcompat.protocol.message import Message
     from kcompat.security.sasl.login import ClientMechanism
 
