@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import Struct
 
-from kcompat.security.bearer.token import RefusedTokenError
+from kcompat.security.bearer.token import LONGEST_TOKEN, RefusedTokenError
 from kcompat.security.principals import USER, Principal
 from kcompat.security.sasl.mechanism import Login, SaslError
 
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
 OAUTHBEARER: Final = "OAUTHBEARER"
 SEPARATOR: Final = b"\x01"
+LONGEST_MESSAGE: Final = LONGEST_TOKEN + 16 * 1024
+"""Bytes of the longest first message of a client."""
 
 _KEY: Final = rb"[A-Za-z]+"
 _VALUE: Final = rb"[\x21-\x7e \t\r\n]+"
 _FIRST_MESSAGE: Final = re.compile(
-    rb"n,(?:a=((?:[\x01-+\x2d-<>-\x7f]|=2C|=3D)+))?,\x01((?:%b=%b\x01)*)\x01" % (_KEY, _VALUE)
+    rb"n,(?:a=((?:[\x01-+\x2d-<>-\x7f]++|=2C|=3D)+))?,\x01((?:%b=%b\x01)*)\x01" % (_KEY, _VALUE)
 )
 _AUTH: Final = re.compile(rb"(\w+) +([-_~+/.a-zA-Z0-9]+=*)")
 
@@ -116,6 +118,8 @@ def read_client_message(data: bytes) -> ClientMessage:
     Raises:
         SaslError: the message is malformed.
     """
+    if len(data) > LONGEST_MESSAGE:
+        raise SaslError(f"a first message of OAUTHBEARER of more than {LONGEST_MESSAGE} bytes")
     match = _FIRST_MESSAGE.fullmatch(data)
     if match is None:
         raise SaslError("a malformed first message of OAUTHBEARER")

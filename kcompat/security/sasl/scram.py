@@ -32,6 +32,9 @@ LOGIN_MODULE: Final = SCRAM_MODULE
 OTHER_AUTHORIZATION_ID: Final = (
     "Authentication failed: Client requested an authorization id that is different from username"
 )
+LONGEST_MESSAGE: Final = 16 * 1024
+"""Bytes of the longest message of a client. Patterns take long for more, and memory, before the client has
+logged in."""
 
 _NAME: Final = r"(?:[^\x00=,]|=2C|=3D)+"
 _NONCE: Final = r"[\x21-\x2b\x2d-\x7e]+"
@@ -86,6 +89,8 @@ class ScramNegotiation:
             SaslError: the message is malformed, the proof is wrong or the user is unknown.
         """
         this_round, self._round = self._round, _no_more
+        if len(token) > LONGEST_MESSAGE:
+            raise SaslError(f"a SCRAM message of more than {LONGEST_MESSAGE} bytes")
         try:
             message = token.decode()
         except UnicodeDecodeError:

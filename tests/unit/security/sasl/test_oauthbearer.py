@@ -114,3 +114,8 @@ def test_the_clients_side_sends_its_token_and_acknowledges_a_refusal(token: str,
 def test_a_message_shows_no_token() -> None:
     message = read_client_message(b"n,a=alice,\x01auth=Bearer good\x01\x01")
     assert (message.token, repr(message)) == ("good", "ClientMessage('alice')")
+
+
+def test_a_message_is_refused_for_its_length_before_it_is_read() -> None:
+    with pytest.raises(SaslError, match="more than 81920 bytes"):
+        read_client_message(b"n,a=" + b"a" * 500_000 + b",\x01auth=Bearer e30.e30.\x01\x01")

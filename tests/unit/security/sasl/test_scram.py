@@ -257,3 +257,11 @@ def test_no_other_final_message_logs_in(data: st.DataObject) -> None:
         (unproven, proof), (expected, right_proof) = (each.split(b",p=") for each in (message, right))
         # The last digit of base64 has bits that do not count.
         assert (unproven, b64decode(proof)) == (expected, b64decode(right_proof))
+
+
+def test_a_message_is_refused_for_its_length_before_it_is_read() -> None:
+    login = server()
+    with pytest.raises(SaslError, match="more than 16384 bytes"):
+        login.respond(b"n,,n=" + b"a" * 500_000 + b",r=nonce")
+    with pytest.raises(SaslError, match="follows the end"):
+        login.respond(b"n,,n=user,r=nonce")
