@@ -14,7 +14,7 @@ import pytest
 from drivers.families import CLIENTS, Families
 from drivers.logins import LoginFailedError, MissingError
 from kcompat.protocol.messages.create_acls import CreateAclsRequest
-from kcompat.security.client_settings import Access, Login
+from kcompat.security.client_settings import ClientAccess, ClientLogin
 from kcompat.security.login_lines import login_line
 from support.raw_client import RawClient
 from support.raw_requests import create_topic
@@ -87,7 +87,7 @@ def client_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
         def client(name: str) -> ListTopics:
             listed = families.client(name)
 
-            def topics(access: Access) -> list[str]:
+            def topics(access: ClientAccess) -> list[str]:
                 try:
                     return listed(access)
                 except MissingError as missing:
@@ -98,11 +98,13 @@ def client_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
         yield client
 
 
-def access_to(broker: BrokerProcess, listener: str, ca: Path, certificate: Path | None = None) -> Access:
+def access_to(
+    broker: BrokerProcess, listener: str, ca: Path, certificate: Path | None = None
+) -> ClientAccess:
     """Return what a client needs at a listener."""
     own = None if certificate is None else str(certificate)
-    login = Login("PLAIN", "alice", PASSWORD) if listener.startswith("SASL_") else None
-    return Access(broker.bootstrap_of(listener), LISTENERS[listener], str(ca), own, login)
+    login = ClientLogin("PLAIN", "alice", PASSWORD) if listener.startswith("SASL_") else None
+    return ClientAccess(broker.bootstrap_of(listener), LISTENERS[listener], str(ca), own, login)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from drivers.families import CLIENTS, Families
 from drivers.logins import LoginFailedError, MissingError, confluent, kafka_python
 from kcompat.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
-from kcompat.security.client_settings import Access, Login
+from kcompat.security.client_settings import ClientAccess, ClientLogin
 from kcompat.security.credentials import SCRAM_MECHANISMS
 from kcompat.security.login_lines import login_line
 from kcompat.security.scram_keys import salted_password
@@ -120,9 +120,9 @@ def client_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
         yield families.client
 
 
-def access_to(broker: BrokerProcess, mechanism: str, protocol: str, user: str, password: str) -> Access:
+def access_to(broker: BrokerProcess, mechanism: str, protocol: str, user: str, password: str) -> ClientAccess:
     """Return what a client needs to log in at the listener of a protocol."""
-    return Access(broker.bootstrap_of(protocol), protocol, login=Login(mechanism, user, password))
+    return ClientAccess(broker.bootstrap_of(protocol), protocol, login=ClientLogin(mechanism, user, password))
 
 
 @pytest.mark.parametrize(("name", "mechanism", "protocol"), ROWS)
@@ -152,7 +152,9 @@ def test_logins(
 @pytest.mark.parametrize("client", [kafka_python, confluent])  # aiokafka does not log in again
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
 def test_sessions_that_end_are_noticed_by_no_client(
-    broker: BrokerProcess, client: Callable[[Access, float], list[str]], mechanism: str
+    broker: BrokerProcess, client: Callable[[ClientAccess, float], list[str]], mechanism: str
 ) -> None:
-    access = Access(broker.bootstrap_of("SHORT"), SESSIONS["SHORT"], login=Login(mechanism, USER, PASSWORD))
+    access = ClientAccess(
+        broker.bootstrap_of("SHORT"), SESSIONS["SHORT"], login=ClientLogin(mechanism, USER, PASSWORD)
+    )
     assert TOPIC in client(access, 3.5 * SESSION_S)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcompat.security.acls import PatternType, Permission
+from kcompat.security.acls import PatternType, PermissionType
 from kcompat.security.operations import SUPPORTED_OPERATIONS, Operation, ResourceType
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ OPEN, SECRET = "open", "secret"
 ANY_NAME = "*"
 CLUSTER_NAME = "kafka-cluster"
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
-ALLOW, DENY = Permission.ALLOW, Permission.DENY
+ALLOW, DENY = PermissionType.ALLOW, PermissionType.DENY
 TYPES = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER, ResourceType.TRANSACTIONAL_ID)
 NAMED_TYPES = tuple(kind for kind in TYPES if kind is not ResourceType.CLUSTER)
 MAKER_HOST = "127.0.0.1"
@@ -39,7 +39,7 @@ class Rule(NamedTuple):
     type: ResourceType
     name: str
     kind: PatternType = LITERAL
-    permission: Permission = DENY
+    permission: PermissionType = DENY
     host: str | None = None
     principal: str = PRINCIPAL
 

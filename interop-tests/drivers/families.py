@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from kcompat.security.client_settings import Access
+    from kcompat.security.client_settings import ClientAccess
 
-    ListTopics = Callable[[Access], list[str]]
+    ListTopics = Callable[[ClientAccess], list[str]]
 
 _OTHERS: Final[dict[str, ListTopics]] = {
     "kafka-python": kafka_python,
@@ -79,7 +79,7 @@ class Families:
         return jvm
 
 
-def _kafka_topics(jvm: ToolsJvm, directory: Path, access: Access) -> list[str]:
+def _kafka_topics(jvm: ToolsJvm, directory: Path, access: ClientAccess) -> list[str]:
     """List the topics with Kafka's own tool."""
     config = directory / "client.properties"
     config.write_text(properties_text(SETTINGS["java"](access)))

@@ -18,7 +18,7 @@ from support.places import CACHE
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kcompat.security.client_settings import Access
+    from kcompat.security.client_settings import ClientAccess
 
 PATIENCE_S = 20
 PAUSE_S = 0.2
@@ -42,7 +42,7 @@ def again(list_topics: Callable[[], Sequence[str]], seconds: float) -> list[str]
     return topics
 
 
-def kafka_python(access: Access, seconds: float = 0) -> list[str]:
+def kafka_python(access: ClientAccess, seconds: float = 0) -> list[str]:
     """List the topics with kafka-python 3, whose log alone tells why a login is refused."""
     import kafka.admin
 
@@ -58,7 +58,7 @@ def kafka_python(access: Access, seconds: float = 0) -> list[str]:
             client.close()
 
 
-def aiokafka(access: Access) -> list[str]:
+def aiokafka(access: ClientAccess) -> list[str]:
     """List the topics with aiokafka, whose log alone tells why a login is refused."""
     import aiokafka.admin
 
@@ -78,7 +78,7 @@ def aiokafka(access: Access) -> list[str]:
             raise LoginFailedError(f"{error!r} {heard.text}") from error
 
 
-def confluent(access: Access, seconds: float = 0) -> list[str]:
+def confluent(access: ClientAccess, seconds: float = 0) -> list[str]:
     """List the topics with confluent-kafka (librdkafka)."""
     import confluent_kafka.admin
 
@@ -98,7 +98,7 @@ def confluent(access: Access, seconds: float = 0) -> list[str]:
                 raise LoginFailedError(" ".join(f"{each.name()} {each.str()}" for each in said)) from error
 
 
-def kcat(access: Access) -> list[str]:
+def kcat(access: ClientAccess) -> list[str]:
     """List the topics with kcat (librdkafka)."""
     if shutil.which("kcat") is None:
         raise MissingError("install kcat")
@@ -108,17 +108,17 @@ def kcat(access: Access) -> list[str]:
     return [topic["topic"] for topic in listed["topics"]]
 
 
-def kafkajs(access: Access) -> list[str]:
+def kafkajs(access: ClientAccess) -> list[str]:
     """List the topics with kafkajs."""
     if shutil.which("node") is None or not (CACHE / "node" / "node_modules" / "kafkajs").is_dir():
         raise MissingError("install Node and run python interop-tests/fetch.py node")
     return _answer(["node", str(HERE / "login.js"), _as_json(access)])
 
 
-def go(library: str) -> Callable[[Access], list[str]]:
+def go(library: str) -> Callable[[ClientAccess], list[str]]:
     """Return the function that lists the topics with a Go library."""
 
-    def topics(access: Access) -> list[str]:
+    def topics(access: ClientAccess) -> list[str]:
         program = CACHE / "go" / "login"
         if not program.is_file():
             raise MissingError("install Go and run python interop-tests/fetch.py go")
@@ -127,7 +127,7 @@ def go(library: str) -> Callable[[Access], list[str]]:
     return topics
 
 
-def _as_json(access: Access) -> str:
+def _as_json(access: ClientAccess) -> str:
     settings = {"bootstrap": access.bootstrap_servers, "protocol": access.protocol}
     if access.ca_file is not None:
         settings["ca_file"] = access.ca_file

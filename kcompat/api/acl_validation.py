@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.schema import ProtocolViolation
-from kcompat.security.acls import AclFilter, PatternType, Permission
+from kcompat.security.acls import AclFilter, PatternType, PermissionType
 from kcompat.security.operations import Operation, ResourceType
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def filter_of(asked: DescribeAclsRequest | DeleteAclsRequest.DeleteAclsFilter) -
         asked.principal_filter,
         asked.host_filter,
         member(Operation, asked.operation),
-        member(Permission, asked.permission_type),
+        member(PermissionType, asked.permission_type),
     )
 
 

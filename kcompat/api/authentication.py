@@ -23,7 +23,7 @@ from kcompat.net.answers import CLOSE, Mode, Waiting
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.schema import ProtocolViolation
-from kcompat.security.sasl.exchange import Exchange, LoginRefusedError, Session
+from kcompat.security.sasl.exchange import LoginRefusedError, LoginSession, SaslExchange
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +73,7 @@ class LoginGate:
         if len(frame) > self._settings.max_frame:  # a frame that comes whole may be larger than announced
             return _close(connection, f"a frame of {len(frame)} bytes before the login is complete")
         exchange = connection.context
-        if not isinstance(exchange, Exchange):
+        if not isinstance(exchange, SaslExchange):
             exchange = connection.context = self._exchange()
         try:
             response = exchange.receive(frame, self._services.server.clock.now_ms())
@@ -89,21 +89,21 @@ class LoginGate:
         """Return whether a frame ends the wait of the fetch before it; that which renews the session does."""
         return True
 
-    def renew(self, connection: Connection, session: Session, now_ms: int) -> None:
+    def renew(self, connection: Connection, session: LoginSession, now_ms: int) -> None:
         """Let a client log in again; its next frame is the SaslHandshake."""
         session.renewed_at_ms = now_ms
         connection.context = self._exchange(session)
         connection.serve_with(self)
 
-    def _exchange(self, previous: Session | None = None) -> Exchange:
-        return Exchange(self._settings.offered, self._list_versions, previous)
+    def _exchange(self, previous: LoginSession | None = None) -> SaslExchange:
+        return SaslExchange(self._settings.offered, self._list_versions, previous)
 
     def _list_versions(self, version: int, request: ApiVersionsRequest | None) -> ApiVersionsResponse:
         if request is None:
             return api_versions.unsupported(self._services.server.served)
         return api_versions.list_versions(self._services, version, request)
 
-    def _admit(self, connection: Connection, session: Session) -> None:
+    def _admit(self, connection: Connection, session: LoginSession) -> None:
         connection.principal = session.login.principal
         if session.ends_at_ms is None:
             connection.context = None
@@ -143,7 +143,7 @@ class SessionGate:
     def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
         """Serve a request, renew the session at a SaslHandshake, or close if the session has ended."""
         session = connection.context
-        assert isinstance(session, Session)
+        assert isinstance(session, LoginSession)
         now_ms = self._now_ms()
         if frame[:2] == _SASL_HANDSHAKE and session.may_renew(now_ms):
             self._login_gate.renew(connection, session, now_ms)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from kcompat.api.acl_validation import member, refuse_unknown_elements
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse
-from kcompat.security.acls import STORED_KINDS, Acl, Entry, Pattern, PatternType, Permission
+from kcompat.security.acls import STORED_KINDS, Acl, AclEntry, PatternType, PermissionType, ResourcePattern
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation, ResourceType
 
@@ -65,16 +65,16 @@ def _refuse_all(request: CreateAclsRequest, error: ErrorCode) -> CreateAclsRespo
 
 def _acl_of(asked: CreateAclsRequest.AclCreation) -> Acl:
     return Acl(
-        Pattern(
+        ResourcePattern(
             member(ResourceType, asked.resource_type),
             asked.resource_name,
             member(PatternType, asked.resource_pattern_type),
         ),
-        Entry(
+        AclEntry(
             member(Operation, asked.operation),
             asked.principal,
             asked.host,
-            member(Permission, asked.permission_type),
+            member(PermissionType, asked.permission_type),
         ),
     )
 

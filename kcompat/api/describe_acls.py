@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcompat.api.context import RequestContext
-    from kcompat.security.acls import Acl, Pattern
+    from kcompat.security.acls import Acl, ResourcePattern
 
 ResourceRow = DescribeAclsResponse.DescribeAclsResource
 EntryRow = DescribeAclsResponse.AclDescription
@@ -46,7 +46,7 @@ def _refuse(error: ErrorCode) -> DescribeAclsResponse:
 
 
 def _by_pattern(acls: Iterable[Acl]) -> list[ResourceRow]:
-    rows: dict[Pattern, ResourceRow] = {}
+    rows: dict[ResourcePattern, ResourceRow] = {}
     for acl in acls:
         pattern, entry = acl.pattern, acl.entry
         row = rows.setdefault(pattern, ResourceRow(pattern.type, pattern.name, pattern.kind))

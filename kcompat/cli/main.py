@@ -228,6 +228,23 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--data-dir", type=absolute_path, metavar="DIR", help="where to store (default: ./kcompat-data)"
     )
     where.add_argument("--memory", action="store_true", help="store in memory; everything is gone at the end")
+    _add_security(start)
+    start.add_argument(
+        "--zookeeper-port",
+        type=address,
+        metavar="[HOST:]PORT",
+        help="serve the broker's metadata to ZooKeeper's clients too, at this port of 127.0.0.1 or of HOST",
+    )
+    start.add_argument(
+        "--log-level",
+        type=str.upper,
+        choices=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"),
+        help="how much to log on standard error (default: KAFKA_LOG4J_ROOT_LOGLEVEL, else WARN)",
+    )
+
+
+def _add_security(start: argparse.ArgumentParser) -> None:
+    """Add the options that let users in and encrypt connections."""
     start.add_argument(
         "--add-scram",
         action="append",
@@ -249,18 +266,6 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="NAME[:PASSWORD]",
         help="let this user in, by PLAIN or SCRAM, and no client without a login; may be repeated. Without "
         "PASSWORD it comes from the variable KCOMPAT_PASSWORD_NAME or the terminal",
-    )
-    start.add_argument(
-        "--zookeeper-port",
-        type=address,
-        metavar="[HOST:]PORT",
-        help="serve the broker's metadata to ZooKeeper's clients too, at this port of 127.0.0.1 or of HOST",
-    )
-    start.add_argument(
-        "--log-level",
-        type=str.upper,
-        choices=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"),
-        help="how much to log on standard error (default: KAFKA_LOG4J_ROOT_LOGLEVEL, else WARN)",
     )
 
 

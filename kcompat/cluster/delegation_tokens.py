@@ -27,7 +27,7 @@ from kcompat.cluster.token_nodes import (
 )
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.uuids import random_uuid, uuid_to_text
-from kcompat.security.credentials import MIN_ITERATIONS, SCRAM_MECHANISMS, Identity
+from kcompat.security.credentials import MIN_ITERATIONS, SCRAM_MECHANISMS, ScramIdentity
 from kcompat.security.principals import USER, Principal
 from kcompat.store.interface import (
     BadVersionError,
@@ -120,7 +120,7 @@ class DelegationTokens:
         assert self._secret_key
         return token_hmac(self._secret_key, token_id)
 
-    def find(self, mechanism: ScramMechanism, token_id: str) -> Identity | None:
+    def find(self, mechanism: ScramMechanism, token_id: str) -> ScramIdentity | None:
         """Return the owner of a token, who logs in with it; None for an unknown token.
 
         As with Kafka, a token that has expired but is not removed yet logs in to a session that is over.
@@ -129,7 +129,9 @@ class DelegationTokens:
         if token is None:
             return None
         owner = Principal(USER, token.owner.name, token_authenticated=True)
-        return Identity(owner, self._credential(mechanism, token_id), min(token.max_ms, token.expires_at_ms))
+        return ScramIdentity(
+            owner, self._credential(mechanism, token_id), min(token.max_ms, token.expires_at_ms)
+        )
 
     def create(self, token: DelegationToken) -> Promise[Outcome]:
         """Store a new token; return it, or the error."""

@@ -10,8 +10,8 @@ from kcompat.cluster.config_entities import USERS, parts_of
 from kcompat.security.credentials import (
     MIN_ITERATIONS,
     SCRAM_MECHANISMS,
-    Identity,
     ScramCredential,
+    ScramIdentity,
 )
 from kcompat.security.principals import USER, Principal
 
@@ -29,12 +29,12 @@ class ScramUsers:
     """Users with SCRAM credentials, parsed when they change, so that a login only looks one up."""
 
     def __init__(self, metadata: MetadataCache) -> None:
-        self._users: dict[str, dict[str, Identity]] = {each.name: {} for each in SCRAM_MECHANISMS}
+        self._users: dict[str, dict[str, ScramIdentity]] = {each.name: {} for each in SCRAM_MECHANISMS}
         self._iterations: dict[str, Counter[int]] = {each.name: Counter() for each in SCRAM_MECHANISMS}
         self._changed(metadata.image.entity_configs)
         metadata.subscribe_to_configs(self._changed)
 
-    def find(self, mechanism: ScramMechanism, name: str) -> Identity | None:
+    def find(self, mechanism: ScramMechanism, name: str) -> ScramIdentity | None:
         """Return the user of this name; None if there is no valid credential for the mechanism."""
         return self._users[mechanism.name].get(name)
 
@@ -63,7 +63,7 @@ class ScramUsers:
             iterations -= Counter([former.credential.iterations])  # drops a count of zero
         credential = _parsed(mechanism, name, text)
         if credential is not None:
-            users[name] = Identity(Principal(USER, name), credential)
+            users[name] = ScramIdentity(Principal(USER, name), credential)
             iterations[credential.iterations] += 1
 
 

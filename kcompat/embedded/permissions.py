@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypedDict
 
 from kcompat.errors import UsageError
-from kcompat.security.acls import WILDCARD, Acl, Entry, Pattern, PatternType, Permission
+from kcompat.security.acls import WILDCARD, Acl, AclEntry, PatternType, PermissionType, ResourcePattern
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import SUPPORTED_OPERATIONS, Operation, ResourceType
 from kcompat.security.principals import USER, Principal
@@ -21,7 +21,7 @@ _TYPES: Final = {
 }
 
 
-class Scope(TypedDict, total=False):
+class AclScope(TypedDict, total=False):
     """The resources that an ACL is about, by keyword: a single type of them with a name."""
 
     topic: str
@@ -35,7 +35,7 @@ class Scope(TypedDict, total=False):
     """Address that the user connects from; any by default."""
 
 
-def allow(user: str, *operations: str, **scope: Unpack[Scope]) -> tuple[Acl, ...]:
+def allow(user: str, *operations: str, **scope: Unpack[AclScope]) -> tuple[Acl, ...]:
     """Return ACLs that allow operations to a user, for the argument `acls` of a broker.
 
     `user` and the name of the resource may be `*`, which stands for all. `operations` are Kafka's, such as
@@ -48,20 +48,22 @@ def allow(user: str, *operations: str, **scope: Unpack[Scope]) -> tuple[Acl, ...
     Raises:
         UsageError: an argument is not possible, or the type of resource has no such operation.
     """
-    return _acls(Permission.ALLOW, user, operations, scope)
+    return _acls(PermissionType.ALLOW, user, operations, scope)
 
 
-def deny(user: str, *operations: str, **scope: Unpack[Scope]) -> tuple[Acl, ...]:
+def deny(user: str, *operations: str, **scope: Unpack[AclScope]) -> tuple[Acl, ...]:
     """Return ACLs that deny operations to a user; the arguments are those of `allow`. What is denied cannot
     be allowed by another ACL.
 
     Raises:
         UsageError: as for `allow`.
     """
-    return _acls(Permission.DENY, user, operations, scope)
+    return _acls(PermissionType.DENY, user, operations, scope)
 
 
-def _acls(permission: Permission, user: str, operations: tuple[str, ...], scope: Scope) -> tuple[Acl, ...]:
+def _acls(
+    permission: PermissionType, user: str, operations: tuple[str, ...], scope: AclScope
+) -> tuple[Acl, ...]:
     if not isinstance(user, str) or not user:
         raise UsageError(f"user={user!r} is not the name of a user: use 'alice', or '*' for all of them")
     pattern = _pattern_of(scope)
@@ -69,15 +71,15 @@ def _acls(permission: Permission, user: str, operations: tuple[str, ...], scope:
         raise UsageError(f"no operation is named: use one of {_names_of(pattern.type)}")
     principal, host = str(Principal(USER, user)), scope.get("host", WILDCARD)
     return tuple(
-        Acl(pattern, Entry(_operation(name, pattern.type), principal, host, permission))
+        Acl(pattern, AclEntry(_operation(name, pattern.type), principal, host, permission))
         for name in operations
     )
 
 
-def _pattern_of(scope: Scope) -> Pattern:
+def _pattern_of(scope: AclScope) -> ResourcePattern:
     """Return the pattern of resources; exactly one type must be named."""
     named = {key: value for key, value in scope.items() if key in _TYPES and value not in (None, False)}
-    unknown = scope.keys() - Scope.__annotations__.keys()
+    unknown = scope.keys() - AclScope.__annotations__.keys()
     if unknown or len(named) != 1:
         raise UsageError(
             f"{', '.join(f'{key}={value!r}' for key, value in scope.items()) or 'nothing'} does not say what "
@@ -88,10 +90,10 @@ def _pattern_of(scope: Scope) -> Pattern:
     if key == "cluster":
         if kind is PatternType.PREFIXED or name is not True:
             raise UsageError("the cluster has no name: write cluster=True, and no prefix")
-        return Pattern(CLUSTER.type, CLUSTER.name)
+        return ResourcePattern(CLUSTER.type, CLUSTER.name)
     if not isinstance(name, str) or not name:
         raise UsageError(f"{key}={name!r} is not a name: use text, or '*' for all names")
-    return Pattern(_TYPES[key], name, kind)
+    return ResourcePattern(_TYPES[key], name, kind)
 
 
 def _operation(name: str, resource: ResourceType) -> Operation:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kcompat.net.sizes import KIB, MIB
-from kcompat.security.quotas.rates import Window
+from kcompat.security.quotas.rates import QuotaWindow
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -49,7 +49,7 @@ class Limits:
     but the protected one accepts none for a while."""
     by_listener: Mapping[str, ListenerLimits] = field(default_factory=dict)
     """The limits of single listeners, by name."""
-    rate_window: Window = field(default_factory=Window)
+    rate_window: QuotaWindow = field(default_factory=QuotaWindow)
     """`quota.window.num` and `quota.window.size.seconds`: the window of all rates of connections."""
     header_deadline_s: float = 30.0
     """Longest time from the accept, or from the first byte of a later frame, until its length prefix is

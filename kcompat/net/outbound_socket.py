@@ -40,6 +40,6 @@ class SocketConnector:
 
 
 def _tls_connection(tls: SSLContext, host: str) -> Callable[..., SocketConnection]:
-    from kcompat.net.outbound_tls import TlsConnection  # loads OpenSSL
+    from kcompat.net.outbound_tls import OutboundTlsConnection  # loads OpenSSL
 
-    return partial(TlsConnection, tls, host)
+    return partial(OutboundTlsConnection, tls, host)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class TlsConnection(SocketConnection):
+class OutboundTlsConnection(SocketConnection):
     """An `Outbound` whose peer has shown a certificate before it is `connected`."""
 
     __slots__ = ("_context", "_host", "_tls")

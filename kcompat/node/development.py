@@ -14,7 +14,7 @@ from kcompat.node.prepared_store import with_prepared_store
 from kcompat.security.acl_authorizer import AclAuthorizer
 from kcompat.security.acl_store import AclStore
 from kcompat.security.added_users import AddedUser
-from kcompat.security.client_settings import Access, Login
+from kcompat.security.client_settings import ClientAccess, ClientLogin
 from kcompat.security.credentials import MIN_ITERATIONS, SCRAM_MECHANISMS
 from kcompat.security.login_lines import PASSWORD_MECHANISMS
 from kcompat.store.interface import StoreError
@@ -115,7 +115,7 @@ class Development:
             raise StartError(f"{path} cannot be written: {error.strerror}") from error
         return str(path)
 
-    def access(self, config: BrokerConfig, addresses: str, user: str | None, mechanism: str) -> Access:
+    def access(self, config: BrokerConfig, addresses: str, user: str | None, mechanism: str) -> ClientAccess:
         """Return what a client needs that logs in as a user, at brokers with this configuration.
 
         Without SASL, a user is one that shows a certificate, which is written into the data directory.
@@ -126,17 +126,17 @@ class Development:
         protocol, directory = config.listeners[0].protocol, config.log_dirs[0]
         ca_file = None if self._authority is None else str(Path(directory) / CA_FILE)
         if self.users is not None:
-            return Access(addresses, protocol, ca_file, login=self._login(user, mechanism))
+            return ClientAccess(addresses, protocol, ca_file, login=self._login(user, mechanism))
         if user is None:
-            return Access(addresses, protocol, ca_file)
+            return ClientAccess(addresses, protocol, ca_file)
         if self._authority is None:
             raise UsageError(f"clients cannot log in as {user!r}: give the broker users or tls=True")
         store = self._authority.client(user)
         path = client_file(directory, user, ".pem")
         write_secret(path, store.key + store.certificate)
-        return Access(addresses, protocol, ca_file, str(path))
+        return ClientAccess(addresses, protocol, ca_file, str(path))
 
-    def _login(self, user: str | None, mechanism: str) -> Login:
+    def _login(self, user: str | None, mechanism: str) -> ClientLogin:
         assert self.users is not None
         if user is None or user not in self.users:
             asked = "a user is missing" if user is None else f"there is no user {user!r}"
@@ -145,7 +145,7 @@ class Development:
             raise UsageError(
                 f"there is no mechanism {mechanism!r}: use one of {', '.join(PASSWORD_MECHANISMS)}"
             )
-        return Login(mechanism, user, self.users[user])
+        return ClientLogin(mechanism, user, self.users[user])
 
 
 def client_file(directory: str, user: str | None, suffix: str) -> Path:

@@ -12,7 +12,7 @@ from kcompat.cluster.znodes import BrokerRegistration
 from kcompat.config.listeners import THIS_MACHINE, is_loopback, is_wildcard
 from kcompat.net.limits import Limits, ListenerLimits
 from kcompat.net.server import Server
-from kcompat.security.quotas.rates import Window
+from kcompat.security.quotas.rates import QuotaWindow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -160,7 +160,7 @@ def limits_of(config: BrokerConfig) -> Limits:
             )
             for endpoint in config.listeners
         },
-        rate_window=Window(
+        rate_window=QuotaWindow(
             config.integer("quota.window.num"), config.integer("quota.window.size.seconds") * 1000
         ),
     )

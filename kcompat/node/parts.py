@@ -21,7 +21,7 @@ from kcompat.node.logins import login_gates
 from kcompat.security.acl_authorizer import AclAuthorizer
 from kcompat.security.acl_store import AclStore
 from kcompat.security.quotas.clients import ClientQuotas
-from kcompat.security.quotas.rates import Window
+from kcompat.security.quotas.rates import QuotaWindow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,5 +106,5 @@ class Parts:
             self.cluster.decisions.brokers_joined()
 
 
-def _window(config: BrokerConfig, prefix: str) -> Window:
-    return Window(config.integer(f"{prefix}.num"), config.integer(f"{prefix}.size.seconds") * 1000)
+def _window(config: BrokerConfig, prefix: str) -> QuotaWindow:
+    return QuotaWindow(config.integer(f"{prefix}.num"), config.integer(f"{prefix}.size.seconds") * 1000)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from kcompat.protocol.api_keys import ApiKey
-    from kcompat.security.acls import Acl, AclFilter, Decision, Entry, Pattern
+    from kcompat.security.acls import Acl, AclDecision, AclEntry, AclFilter, ResourcePattern
     from kcompat.security.authorizer import Resource
     from kcompat.security.operations import Operation, ResourceType
     from kcompat.security.principals import Principal
@@ -58,7 +58,7 @@ class AclAuthorizer:
         self._super_users = frozenset(super_users)
         self._table = AclTable(allows_without_acls=allows_without_acls)
         self._generation = object()
-        self._decisions: dict[tuple[Principal, str, Operation, Resource], Decision] = {}
+        self._decisions: dict[tuple[Principal, str, Operation, Resource], AclDecision] = {}
         self._on_any: dict[tuple[Principal, str, Operation, ResourceType], bool] = {}
 
     def may(
@@ -117,18 +117,18 @@ class AclAuthorizer:
         """Return the ACLs that pass a filter, in order."""
         return self._table.find(wanted)
 
-    def patterns(self) -> list[Pattern]:
+    def patterns(self) -> list[ResourcePattern]:
         """Return all patterns that have entries, in order."""
         return self._table.patterns()
 
-    def replace(self, pattern: Pattern, entries: frozenset[Entry]) -> None:
+    def replace(self, pattern: ResourcePattern, entries: frozenset[AclEntry]) -> None:
         """Replace all entries of a pattern, and forget the decisions made before."""
         if self._table.replace(pattern, entries):
             self._decisions.clear()
             self._on_any.clear()
             self._generation = object()
 
-    def _decide(self, question: tuple[Principal, str, Operation, Resource]) -> Decision:
+    def _decide(self, question: tuple[Principal, str, Operation, Resource]) -> AclDecision:
         is_super_user = str(question[0]) in self._super_users
         decision = SUPER_USER if is_super_user else self._table.decide(*question)
         if len(question[3].name) <= LONGEST_NAME:
@@ -138,7 +138,9 @@ class AclAuthorizer:
         return decision
 
 
-def _audit(question: tuple[Principal, str, Operation, Resource], request: ApiKey, decision: Decision) -> str:
+def _audit(
+    question: tuple[Principal, str, Operation, Resource], request: ApiKey, decision: AclDecision
+) -> str:
     """Return the line of Kafka's audit log about a decision. Characters that end a line are escaped, because
     clients choose the names of resources.
     """

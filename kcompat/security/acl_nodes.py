@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from kcompat.security.acls import STORED_KINDS, Entry, Pattern, PatternType, Permission
+from kcompat.security.acls import STORED_KINDS, AclEntry, PatternType, PermissionType, ResourcePattern
 from kcompat.security.operations import SUPPORTED_OPERATIONS, Operation, ResourceType, camel_case
 from kcompat.store.interface import StoreError
 
@@ -59,7 +59,7 @@ def type_path(kind: PatternType, resource_type: ResourceType) -> str:
     return f"{ROOTS[kind]}/{camel_case(resource_type)}"
 
 
-def pattern_path(pattern: Pattern, *, escapes: bool) -> str:
+def pattern_path(pattern: ResourcePattern, *, escapes: bool) -> str:
     """Return the path of a pattern. With `escapes`, names may be any text: `/` is written as in URLs, and so
     are a name of dots alone and what looks like these escapes.
     """
@@ -80,7 +80,7 @@ def change_prefix(kind: PatternType) -> str:
     return f"{CHANGES[kind]}/acl_changes_"
 
 
-def encode_entries(entries: Iterable[Entry]) -> bytes:
+def encode_entries(entries: Iterable[AclEntry]) -> bytes:
     """Encode the payload of a pattern's node."""
     rows = [
         {
@@ -106,23 +106,23 @@ class _Entries(msgspec.Struct):
     acls: list[_Row] = []
 
 
-def decode_entries(data: bytes) -> frozenset[Entry]:
+def decode_entries(data: bytes) -> frozenset[AclEntry]:
     """Decode the payload of a pattern's node. Raises `UnreadableAclError`."""
     if not data:
         return frozenset()
     payload = _decode(data, _Entries)
     return frozenset(
-        Entry(
+        AclEntry(
             _member(Operation, row.operation),
             row.principal,
             row.host,
-            _member(Permission, row.permission_type),
+            _member(PermissionType, row.permission_type),
         )
         for row in payload.acls
     )
 
 
-def encode_change(pattern: Pattern) -> bytes:
+def encode_change(pattern: ResourcePattern) -> bytes:
     """Encode the notification that a pattern has changed."""
     if pattern.kind is PatternType.LITERAL:
         return f"{pattern.type.name}:{pattern.name}".encode()
@@ -142,7 +142,7 @@ class _Change(msgspec.Struct, rename="camel"):
     pattern_type: str
 
 
-def decode_change(kind: PatternType, data: bytes) -> Pattern:
+def decode_change(kind: PatternType, data: bytes) -> ResourcePattern:
     """Return the pattern that a notification below `CHANGES[kind]` names. Raises `UnreadableAclError`."""
     if kind is PatternType.LITERAL:
         try:
@@ -151,10 +151,10 @@ def decode_change(kind: PatternType, data: bytes) -> Pattern:
             raise UnreadableAclError(f"not UTF-8: {data[:80]!r}") from error
         if not separator:
             raise UnreadableAclError(f"no resource: {data[:80]!r}")
-        pattern = Pattern(_member(ResourceType, type_name), name, kind)
+        pattern = ResourcePattern(_member(ResourceType, type_name), name, kind)
     else:
         change = _decode(data, _Change)
-        pattern = Pattern(
+        pattern = ResourcePattern(
             _member(ResourceType, change.resource_type),
             change.name,
             _member(PatternType, change.pattern_type),
@@ -179,5 +179,5 @@ def _member(kind: type[Member], text: str) -> Member:
 
 _BY_NAME: Final[Mapping[type[IntEnum], Mapping[str, Any]]] = {
     kind: {camel_case(member).lower(): member for member in kind}
-    for kind in (Operation, Permission, ResourceType, PatternType)
+    for kind in (Operation, PermissionType, ResourceType, PatternType)
 }

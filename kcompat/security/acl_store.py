@@ -28,7 +28,7 @@ from kcompat.security.acl_nodes import (
     pattern_path,
     type_path,
 )
-from kcompat.security.acls import EVERYONE, WILDCARD, Acl, Entry, Pattern, Permission
+from kcompat.security.acls import EVERYONE, WILDCARD, Acl, AclEntry, PermissionType, ResourcePattern
 from kcompat.security.operations import Operation
 from kcompat.store.interface import (
     BadVersionError,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from kcompat.store.interface import MetadataStore, Op, Stat
 
     Node = tuple[bytes, Stat] | None
-    Edit = Callable[[Pattern, frozenset[Entry]], frozenset[Entry]]
+    Edit = Callable[[ResourcePattern, frozenset[AclEntry]], frozenset[AclEntry]]
 
 ATTEMPTS: Final = 11
 """Attempts to write a transaction whose nodes other brokers change at the same time."""
@@ -71,10 +71,10 @@ class Acls(Protocol):
     def find(self, wanted: AclFilter) -> list[Acl]:
         """Return the ACLs that pass a filter, in order."""
 
-    def patterns(self) -> list[Pattern]:
+    def patterns(self) -> list[ResourcePattern]:
         """Return all patterns that have entries."""
 
-    def replace(self, pattern: Pattern, entries: frozenset[Entry]) -> None:
+    def replace(self, pattern: ResourcePattern, entries: frozenset[AclEntry]) -> None:
         """Replace all entries of a pattern."""
 
 
@@ -129,7 +129,7 @@ class AclStore:
 
     async def add(self, acls: Iterable[Acl]) -> ErrorCode:
         """Add ACLs; return NONE once they are in force here. The caller has validated them."""
-        added: dict[Pattern, set[Entry]] = {}
+        added: dict[ResourcePattern, set[AclEntry]] = {}
         for acl in acls:
             added.setdefault(acl.pattern, set()).add(acl.entry)
         return await self._change(list(added), lambda pattern, entries: entries | added[pattern])
@@ -144,17 +144,17 @@ class AclStore:
             known = {pattern for pattern in self._acls.patterns() if pattern.kind is kind}
             await self._read(sorted(known.union(*[await self._stored(kind, each) for each in TYPES])))
 
-    async def read(self, patterns: Iterable[Pattern]) -> None:
+    async def read(self, patterns: Iterable[ResourcePattern]) -> None:
         """Read patterns from the store and put them in force."""
         async with self._alone:
             await self._read(list(patterns))
 
-    async def _stored(self, kind: PatternType, resource_type: ResourceType) -> list[Pattern]:
+    async def _stored(self, kind: PatternType, resource_type: ResourceType) -> list[ResourcePattern]:
         """Return the patterns of one kind and resource type in the store."""
         names = await self._store.children(type_path(kind, resource_type))
-        return [Pattern(resource_type, name_in(name, escapes=self.escapes), kind) for name in names]
+        return [ResourcePattern(resource_type, name_in(name, escapes=self.escapes), kind) for name in names]
 
-    async def _read(self, patterns: Sequence[Pattern]) -> list[Node]:
+    async def _read(self, patterns: Sequence[ResourcePattern]) -> list[Node]:
         """Put the stored entries of patterns in force; return their nodes."""
         nodes = await self._store.get_many([self._path(pattern) for pattern in patterns])
         for pattern, node in zip(patterns, nodes, strict=True):
@@ -164,7 +164,7 @@ class AclStore:
     async def _delete(self, filters: Sequence[AclFilter]) -> ErrorCode | list[list[Acl]]:
         deleted: list[set[Acl]] = [set() for _ in filters]
 
-        def remaining(pattern: Pattern, entries: frozenset[Entry]) -> frozenset[Entry]:
+        def remaining(pattern: ResourcePattern, entries: frozenset[AclEntry]) -> frozenset[AclEntry]:
             left = set(entries)
             for wanted, found in zip(filters, deleted, strict=True):
                 if wanted.matches_pattern(pattern):
@@ -183,7 +183,7 @@ class AclStore:
         error = await self._change(sorted(named | known), remaining)
         return error or [sorted(found) for found in deleted]
 
-    async def _change(self, patterns: Sequence[Pattern], edit: Edit) -> ErrorCode:
+    async def _change(self, patterns: Sequence[ResourcePattern], edit: Edit) -> ErrorCode:
         """Replace the entries of patterns by what `edit` makes of them."""
         async with self._alone:
             try:
@@ -196,7 +196,7 @@ class AclStore:
                 return ErrorCode.UNKNOWN_SERVER_ERROR
             return ErrorCode.NONE
 
-    async def _write(self, patterns: Sequence[Pattern], edit: Edit) -> None:
+    async def _write(self, patterns: Sequence[ResourcePattern], edit: Edit) -> None:
         """Write one transaction, and again if another broker changes the same patterns meanwhile."""
         for attempt in range(1, ATTEMPTS + 1):
             nodes = await self._read(patterns)
@@ -214,8 +214,8 @@ class AclStore:
             return
 
     def _edited(
-        self, patterns: Sequence[Pattern], nodes: Sequence[Node], edit: Edit
-    ) -> Iterator[tuple[Pattern, tuple[frozenset[Entry], list[Op]]]]:
+        self, patterns: Sequence[ResourcePattern], nodes: Sequence[Node], edit: Edit
+    ) -> Iterator[tuple[ResourcePattern, tuple[frozenset[AclEntry], list[Op]]]]:
         """Yield the patterns that `edit` changes, with their new entries and the operations that store
         them.
         """
@@ -236,7 +236,7 @@ class AclStore:
                 (after, [op, Create(change_prefix(pattern.kind), encode_change(pattern), sequential=True)]),
             )
 
-    def _path(self, pattern: Pattern) -> str:
+    def _path(self, pattern: ResourcePattern) -> str:
         return pattern_path(pattern, escapes=self.escapes)
 
 
@@ -250,7 +250,7 @@ class _Reader:
 
     async def read_changed(self, notifications: Sequence[tuple[str, bytes]]) -> None:
         """Read the patterns that notifications name and put them in force."""
-        patterns: dict[Pattern, None] = {}
+        patterns: dict[ResourcePattern, None] = {}
         for name, data in notifications:
             try:
                 patterns[decode_change(self._kind, data)] = None
@@ -259,15 +259,15 @@ class _Reader:
         await self._read(patterns)
 
 
-def _entries(node: Node) -> frozenset[Entry]:
+def _entries(node: Node) -> frozenset[AclEntry]:
     """Return the entries in a pattern's node; none if there is no node. Raises `UnreadableAclError`."""
     return frozenset() if node is None else decode_entries(node[0])
 
 
-def _in_force(pattern: Pattern, node: Node) -> frozenset[Entry]:
+def _in_force(pattern: ResourcePattern, node: Node) -> frozenset[AclEntry]:
     """Return the entries in a pattern's node. If they cannot be read, everything is denied to everyone."""
     try:
         return _entries(node)
     except UnreadableAclError:
         _log.exception("the ACLs of %s cannot be read: they deny everything until they are removed", pattern)
-        return frozenset({Entry(Operation.ALL, EVERYONE, WILDCARD, Permission.DENY)})
+        return frozenset({AclEntry(Operation.ALL, EVERYONE, WILDCARD, PermissionType.DENY)})

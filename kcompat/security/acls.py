@@ -40,7 +40,7 @@ class PatternType(IntEnum):
     PREFIXED = 4
 
 
-class Permission(IntEnum):
+class PermissionType(IntEnum):
     """Whether an entry allows or denies (Kafka's `AclPermissionType`); ANY is for filters."""
 
     UNKNOWN = 0
@@ -49,7 +49,7 @@ class Permission(IntEnum):
     ALLOW = 3
 
 
-class Pattern(Struct, frozen=True, order=True, gc=False):
+class ResourcePattern(Struct, frozen=True, order=True, gc=False):
     """A pattern of resources of one type."""
 
     type: ResourceType
@@ -57,7 +57,7 @@ class Pattern(Struct, frozen=True, order=True, gc=False):
     kind: PatternType = PatternType.LITERAL
 
 
-class Entry(Struct, frozen=True, order=True, gc=False):
+class AclEntry(Struct, frozen=True, order=True, gc=False):
     """A permission for one operation, which belongs to a pattern; entries sort as in Kafka's
     `StandardAcl`.
     """
@@ -65,14 +65,14 @@ class Entry(Struct, frozen=True, order=True, gc=False):
     operation: Operation
     principal: str
     host: str
-    permission: Permission
+    permission: PermissionType
 
 
 class Acl(Struct, frozen=True, order=True, gc=False):
     """A pattern and one of its entries (Kafka's `AclBinding`)."""
 
-    pattern: Pattern
-    entry: Entry
+    pattern: ResourcePattern
+    entry: AclEntry
 
 
 class AclFilter(Struct, frozen=True, gc=False):
@@ -84,9 +84,9 @@ class AclFilter(Struct, frozen=True, gc=False):
     principal: str | None
     host: str | None
     operation: Operation
-    permission: Permission
+    permission: PermissionType
 
-    def matches_pattern(self, pattern: Pattern) -> bool:
+    def matches_pattern(self, pattern: ResourcePattern) -> bool:
         """Return whether a pattern passes; with MATCH, patterns that match the filter's name pass."""
         if self.type not in (ResourceType.ANY, pattern.type):
             return False
@@ -100,24 +100,24 @@ class AclFilter(Struct, frozen=True, gc=False):
             return self.name.startswith(pattern.name)
         return pattern.name == WILDCARD
 
-    def matches_entry(self, entry: Entry) -> bool:
+    def matches_entry(self, entry: AclEntry) -> bool:
         """Return whether an entry of a matching pattern passes."""
         return (
             self.principal in (None, entry.principal)
             and self.host in (None, entry.host)
             and self.operation in (Operation.ANY, entry.operation)
-            and self.permission in (Permission.ANY, entry.permission)
+            and self.permission in (PermissionType.ANY, entry.permission)
         )
 
-    def named_patterns(self) -> tuple[Pattern, ...]:
+    def named_patterns(self) -> tuple[ResourcePattern, ...]:
         """Return the patterns that the filter names itself; none if it can match any others."""
         if self.type in (ResourceType.ANY, ResourceType.UNKNOWN) or not self.name:
             return ()
         match self.kind:
             case PatternType.LITERAL | PatternType.PREFIXED:
-                return (Pattern(self.type, self.name, self.kind),)
+                return (ResourcePattern(self.type, self.name, self.kind),)
             case PatternType.ANY:
-                return tuple(Pattern(self.type, self.name, kind) for kind in STORED_KINDS)
+                return tuple(ResourcePattern(self.type, self.name, kind) for kind in STORED_KINDS)
         return ()
 
 
@@ -147,7 +147,7 @@ _ANY_NAME: Final = "hardcode"
 """Resource name that Kafka's `Authorizer.authorizeByResourceType` asks about first."""
 
 
-class Decision(Struct, frozen=True):
+class AclDecision(Struct, frozen=True):
     """Whether an operation is allowed, and the rule or the ACL that decides it."""
 
     is_allowed: bool
@@ -166,9 +166,9 @@ class Decision(Struct, frozen=True):
         )
 
 
-DEFAULT_ALLOW: Final = Decision(is_allowed=True, by="DefaultAllow")
-DEFAULT_DENY: Final = Decision(is_allowed=False, by="DefaultDeny")
-SUPER_USER: Final = Decision(is_allowed=True, by="SuperUser")
+DEFAULT_ALLOW: Final = AclDecision(is_allowed=True, by="DefaultAllow")
+DEFAULT_DENY: Final = AclDecision(is_allowed=False, by="DefaultDeny")
+SUPER_USER: Final = AclDecision(is_allowed=True, by="SuperUser")
 
 
 class _Patterns:
@@ -177,8 +177,8 @@ class _Patterns:
     __slots__ = ("_counts", "_lengths", "_of_principal", "literal", "prefixed")
 
     def __init__(self) -> None:
-        self.literal: dict[str, dict[str, tuple[Entry, ...]]] = {}
-        self.prefixed: dict[str, dict[str, tuple[Entry, ...]]] = {}
+        self.literal: dict[str, dict[str, tuple[AclEntry, ...]]] = {}
+        self.prefixed: dict[str, dict[str, tuple[AclEntry, ...]]] = {}
         self._of_principal: dict[str, set[tuple[PatternType, str]]] = {}
         """Kind and name of the patterns that have entries of a principal."""
         self._counts: dict[int, int] = {}
@@ -186,11 +186,11 @@ class _Patterns:
         self._lengths: list[int] = []
         """Lengths that prefixes have, longest first."""
 
-    def of(self, kind: PatternType) -> dict[str, dict[str, tuple[Entry, ...]]]:
+    def of(self, kind: PatternType) -> dict[str, dict[str, tuple[AclEntry, ...]]]:
         """Return the entries of literal or of prefixed patterns, by name."""
         return self.literal if kind is PatternType.LITERAL else self.prefixed
 
-    def replace(self, pattern: Pattern, entries: frozenset[Entry]) -> None:
+    def replace(self, pattern: ResourcePattern, entries: frozenset[AclEntry]) -> None:
         """Replace the entries of a pattern; without entries the pattern is removed."""
         by_name = self.of(pattern.kind)
         before, old, new = len(by_name), by_name.pop(pattern.name, {}), _by_principal(entries)
@@ -207,14 +207,14 @@ class _Patterns:
             self._counts[length] = self._counts.get(length, 0) + len(by_name) - before
             self._lengths = sorted((each for each, count in self._counts.items() if count), reverse=True)
 
-    def about(self, principal: str) -> Iterator[tuple[PatternType, str, Entry]]:
+    def about(self, principal: str) -> Iterator[tuple[PatternType, str, AclEntry]]:
         """Yield the entries that are about a principal, with kind and name of their patterns."""
         places = self._of_principal.get(principal, set()) | self._of_principal.get(EVERYONE, set())
         for kind, name in places:
             for entry in _of_principal(self.of(kind)[name], principal):
                 yield kind, name, entry
 
-    def matching(self, name: str) -> Iterator[tuple[PatternType, str, dict[str, tuple[Entry, ...]]]]:
+    def matching(self, name: str) -> Iterator[tuple[PatternType, str, dict[str, tuple[AclEntry, ...]]]]:
         """Yield the patterns that match a name, in the order in which Kafka examines them."""
         if (entries := self.literal.get(name)) is not None:
             yield PatternType.LITERAL, name, entries
@@ -234,13 +234,13 @@ class AclTable:
         """
         self._default = DEFAULT_ALLOW if allows_without_acls else DEFAULT_DENY
         self._types: dict[ResourceType, _Patterns] = {}
-        self._entries: dict[Pattern, frozenset[Entry]] = {}
+        self._entries: dict[ResourcePattern, frozenset[AclEntry]] = {}
 
-    def entries_of(self, pattern: Pattern) -> frozenset[Entry]:
+    def entries_of(self, pattern: ResourcePattern) -> frozenset[AclEntry]:
         """Return the entries of a pattern; none if it is unknown."""
         return self._entries.get(pattern, frozenset())
 
-    def patterns(self) -> list[Pattern]:
+    def patterns(self) -> list[ResourcePattern]:
         """Return all patterns that have entries, in order."""
         return sorted(self._entries)
 
@@ -254,7 +254,7 @@ class AclTable:
             if wanted.matches_entry(entry)
         ]
 
-    def replace(self, pattern: Pattern, entries: frozenset[Entry]) -> bool:
+    def replace(self, pattern: ResourcePattern, entries: frozenset[AclEntry]) -> bool:
         """Replace all entries of a pattern; return whether that changes any."""
         if entries == self.entries_of(pattern):
             return False
@@ -265,7 +265,9 @@ class AclTable:
             del self._entries[pattern]
         return True
 
-    def decide(self, principal: Principal, host: str, operation: Operation, resource: Resource) -> Decision:
+    def decide(
+        self, principal: Principal, host: str, operation: Operation, resource: Resource
+    ) -> AclDecision:
         """Decide whether a principal at a host may do an operation on a resource.
 
         An entry that denies wins over all that allow. The rule is the first such entry, or the last that
@@ -275,20 +277,22 @@ class AclTable:
         if patterns is None:
             return self._default
         allowed_by, has_acls = _ALLOWED_BY[operation], False
-        allowing: tuple[PatternType, str, Entry] | None = None
+        allowing: tuple[PatternType, str, AclEntry] | None = None
         for kind, name, entries in patterns.matching(resource.name):
             has_acls = True
             for entry in _of_principal(entries, own_name):
                 if entry.host not in (WILDCARD, host):
                     continue
-                if entry.permission is not Permission.ALLOW:
+                if entry.permission is not PermissionType.ALLOW:
                     if entry.operation in (operation, Operation.ALL):
-                        return Decision(is_allowed=False, by=Acl(Pattern(resource.type, name, kind), entry))
+                        return AclDecision(
+                            is_allowed=False, by=Acl(ResourcePattern(resource.type, name, kind), entry)
+                        )
                 elif entry.operation in allowed_by:
                     allowing = (kind, name, entry)
         if allowing is not None:
             kind, name, entry = allowing
-            return Decision(is_allowed=True, by=Acl(Pattern(resource.type, name, kind), entry))
+            return AclDecision(is_allowed=True, by=Acl(ResourcePattern(resource.type, name, kind), entry))
         return DEFAULT_DENY if has_acls else self._default
 
     def decide_on_any(
@@ -311,27 +315,27 @@ class AclTable:
         return _leaves_any(found)
 
 
-def _leaves_any(found: set[tuple[PatternType, Permission, str]]) -> bool:
+def _leaves_any(found: set[tuple[PatternType, PermissionType, str]]) -> bool:
     """Return whether any of the patterns that allow is not covered by one that denies."""
 
-    def names(kind: PatternType, permission: Permission) -> set[str]:
+    def names(kind: PatternType, permission: PermissionType) -> set[str]:
         return {
             name for of_kind, of_permission, name in found if (of_kind, of_permission) == (kind, permission)
         }
 
-    denied = names(PatternType.LITERAL, Permission.DENY)
-    denied_prefixes = names(PatternType.PREFIXED, Permission.DENY)
-    allowed = names(PatternType.LITERAL, Permission.ALLOW)
+    denied = names(PatternType.LITERAL, PermissionType.DENY)
+    denied_prefixes = names(PatternType.PREFIXED, PermissionType.DENY)
+    allowed = names(PatternType.LITERAL, PermissionType.ALLOW)
     if WILDCARD in denied or WILDCARD in allowed:
         return WILDCARD not in denied
-    left = (allowed - denied) | names(PatternType.PREFIXED, Permission.ALLOW)
+    left = (allowed - denied) | names(PatternType.PREFIXED, PermissionType.ALLOW)
     return any(
         not any(name[:length] in denied_prefixes for length in range(1, len(name) + 1)) for name in left
     )
 
 
-def _by_principal(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
-    found: dict[str, list[Entry]] = {}
+def _by_principal(entries: Iterable[AclEntry]) -> dict[str, tuple[AclEntry, ...]]:
+    found: dict[str, list[AclEntry]] = {}
     for entry in sorted(entries):
         # Java writes IPv6 addresses without `::`, so an ACL for a Kafka does.
         numeric = replace(entry, host=numeric_address(entry.host)) if ":" in entry.host else entry
@@ -339,7 +343,7 @@ def _by_principal(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
     return {principal: tuple(each) for principal, each in found.items()}
 
 
-def _of_principal(entries: Mapping[str, tuple[Entry, ...]], principal: str) -> Iterable[Entry]:
+def _of_principal(entries: Mapping[str, tuple[AclEntry, ...]], principal: str) -> Iterable[AclEntry]:
     """Return the entries of a pattern that are about a principal, in order."""
     own, everyone = entries.get(principal, ()), entries.get(EVERYONE, ())
     return sorted({*own, *everyone}) if own and everyone else own or everyone

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-class Access(Struct, frozen=True):
+class ClientAccess(Struct, frozen=True):
     """Where a broker is and what a client needs to log in there."""
 
     bootstrap_servers: str
@@ -22,11 +22,11 @@ class Access(Struct, frozen=True):
     """PEM file with the authority that the client trusts; None without TLS."""
     certificate_file: str | None = None
     """PEM file with the client's key and certificate; None for a client that shows no certificate."""
-    login: Login | None = None
+    login: ClientLogin | None = None
     """Login by SASL; None without."""
 
 
-class Login(Struct, frozen=True):
+class ClientLogin(Struct, frozen=True):
     """A SASL mechanism, and the user and the password for it."""
 
     mechanism: str
@@ -37,7 +37,7 @@ class Login(Struct, frozen=True):
         return f"{type(self).__name__}(mechanism={self.mechanism!r}, user={self.user!r})"
 
 
-def _java(access: Access) -> dict[str, object]:
+def _java(access: ClientAccess) -> dict[str, object]:
     settings: dict[str, object] = {
         "bootstrap.servers": access.bootstrap_servers,
         "security.protocol": access.protocol,
@@ -55,11 +55,11 @@ def _java(access: Access) -> dict[str, object]:
     return settings
 
 
-def _spark(access: Access) -> dict[str, object]:
+def _spark(access: ClientAccess) -> dict[str, object]:
     return {f"kafka.{name}": value for name, value in _java(access).items()}
 
 
-def _confluent(access: Access) -> dict[str, object]:
+def _confluent(access: ClientAccess) -> dict[str, object]:
     settings: dict[str, object] = {
         "bootstrap.servers": access.bootstrap_servers,
         "security.protocol": access.protocol,
@@ -77,7 +77,7 @@ def _confluent(access: Access) -> dict[str, object]:
     return settings
 
 
-def _python(access: Access) -> dict[str, object]:
+def _python(access: ClientAccess) -> dict[str, object]:
     """Return what kafka-python and aiokafka have in common."""
     settings: dict[str, object] = {
         "bootstrap_servers": access.bootstrap_servers,
@@ -92,7 +92,7 @@ def _python(access: Access) -> dict[str, object]:
     return settings
 
 
-def _kafka_python(access: Access) -> dict[str, object]:
+def _kafka_python(access: ClientAccess) -> dict[str, object]:
     settings = _python(access)
     if access.ca_file is not None:
         settings["ssl_cafile"] = access.ca_file
@@ -101,7 +101,7 @@ def _kafka_python(access: Access) -> dict[str, object]:
     return settings
 
 
-def _aiokafka(access: Access) -> dict[str, object]:
+def _aiokafka(access: ClientAccess) -> dict[str, object]:
     settings = _python(access)
     if access.ca_file is not None:
         import ssl  # a broker without TLS does without OpenSSL
@@ -113,7 +113,7 @@ def _aiokafka(access: Access) -> dict[str, object]:
     return settings
 
 
-SETTINGS: Final[Mapping[str, Callable[[Access], dict[str, object]]]] = {
+SETTINGS: Final[Mapping[str, Callable[[ClientAccess], dict[str, object]]]] = {
     "confluent": _confluent,
     "kafka-python": _kafka_python,
     "aiokafka": _aiokafka,

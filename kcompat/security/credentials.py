@@ -66,7 +66,7 @@ class ScramCredential(Struct, frozen=True, gc=False):
         return f"salt={salt},stored_key={stored_key},server_key={server_key},iterations={self.iterations}"
 
 
-class Identity(Struct, frozen=True, gc=False):
+class ScramIdentity(Struct, frozen=True, gc=False):
     """A principal, the credential that proves it, and the time in ms since the epoch at which the credential
     ends (None: never).
     """
@@ -76,10 +76,10 @@ class Identity(Struct, frozen=True, gc=False):
     expires_at_ms: int | None = None
 
 
-class ScramUsers(Protocol):
+class CredentialSource(Protocol):
     """The port to the users that may log in by SCRAM."""
 
-    def find(self, mechanism: ScramMechanism, name: str, /) -> Identity | None:
+    def find(self, mechanism: ScramMechanism, name: str, /) -> ScramIdentity | None:
         """Return the user of this name; None if there is no credential for the mechanism."""
 
     def usual_iterations(self, mechanism: ScramMechanism, /) -> int:
@@ -89,5 +89,5 @@ class ScramUsers(Protocol):
 class ScramTokens(Protocol):
     """The port to the delegation tokens, with which clients log in by SCRAM as the owner of the token."""
 
-    def find(self, mechanism: ScramMechanism, token_id: str, /) -> Identity | None:
+    def find(self, mechanism: ScramMechanism, token_id: str, /) -> ScramIdentity | None:
         """Return the owner of a delegation token; None if the token does not exist."""

@@ -25,7 +25,7 @@ KEPT_MS = 15 * 60 * 1000
 _log = logging.getLogger(__name__)
 
 
-class Reader(Protocol):
+class NotificationReader(Protocol):
     """Port that reads what has changed and puts it in force."""
 
     async def read_all(self) -> None:
@@ -38,7 +38,9 @@ class Reader(Protocol):
 class NotificationWatch:
     """One broker's watch on the notifications below one node, from `start` to `stop`."""
 
-    def __init__(self, store: MetadataStore, prefix: str, reader: Reader, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, store: MetadataStore, prefix: str, reader: NotificationReader, now_ms: Callable[[], int]
+    ) -> None:
         """Prepare the watch. `prefix` is the path of a notification up to its number; `now_ms` returns the
         time in ms since the epoch.
         """

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.security.acl_authorizer import AclAuthorizer
-from kcompat.security.acls import Acl, AclTable, Entry, Pattern, PatternType, Permission
+from kcompat.security.acls import Acl, AclEntry, AclTable, PatternType, PermissionType, ResourcePattern
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation, ResourceType
 from kcompat.security.principals import Principal
@@ -20,13 +20,13 @@ OPERATIONS = st.sampled_from([Operation.READ, Operation.WRITE, Operation.DESCRIB
                               Operation.DESCRIBE_CONFIGS])  # fmt: skip
 ACLS = st.builds(
     Acl,
-    st.builds(Pattern, TYPES, NAMES, st.sampled_from([PatternType.LITERAL, PatternType.PREFIXED])),
+    st.builds(ResourcePattern, TYPES, NAMES, st.sampled_from([PatternType.LITERAL, PatternType.PREFIXED])),
     st.builds(
-        Entry,
+        AclEntry,
         st.one_of(OPERATIONS, st.just(Operation.ALL)),
         st.sampled_from([str(each) for each in PRINCIPALS]),
         st.sampled_from([*HOSTS, "*"]),
-        st.sampled_from([Permission.ALLOW, Permission.DENY]),
+        st.sampled_from([PermissionType.ALLOW, PermissionType.DENY]),
     ),
 )
 IMPLIED = {
@@ -36,7 +36,7 @@ IMPLIED = {
 }
 
 
-def covers(pattern: Pattern, resource: Resource) -> bool:
+def covers(pattern: ResourcePattern, resource: Resource) -> bool:
     if pattern.type != resource.type:
         return False
     if pattern.kind is PatternType.PREFIXED:
@@ -44,9 +44,9 @@ def covers(pattern: Pattern, resource: Resource) -> bool:
     return pattern.name in ("*", resource.name)
 
 
-def is_about(entry: Entry, principal: Principal, host: str, operation: Operation) -> bool:
+def is_about(entry: AclEntry, principal: Principal, host: str, operation: Operation) -> bool:
     is_same = entry.operation in (operation, Operation.ALL)
-    is_implied = entry.permission is Permission.ALLOW and (entry.operation, operation) in IMPLIED
+    is_implied = entry.permission is PermissionType.ALLOW and (entry.operation, operation) in IMPLIED
     return (
         entry.principal in (str(principal), "User:*")
         and entry.host in (host, "*")
@@ -62,7 +62,7 @@ def model(
     if not relevant:
         return None
     verdicts = {entry.permission for entry in relevant if is_about(entry, principal, host, operation)}
-    return verdicts == {Permission.ALLOW}
+    return verdicts == {PermissionType.ALLOW}
 
 
 def model_on_any(
@@ -78,11 +78,11 @@ def model_on_any(
         and is_about(acl.entry, principal, host, operation)
         and acl.entry.operation in (operation, Operation.ALL)
     }
-    denying = [acl.pattern for acl in about if acl.entry.permission is Permission.DENY]
-    allowing = [acl.pattern for acl in about if acl.entry.permission is Permission.ALLOW]
+    denying = [acl.pattern for acl in about if acl.entry.permission is PermissionType.DENY]
+    allowing = [acl.pattern for acl in about if acl.entry.permission is PermissionType.ALLOW]
     if any(covers(pattern, Resource(kind, "never named")) for pattern in denying):
         return False
-    if any(pattern == Pattern(kind, "*") for pattern in allowing):
+    if any(pattern == ResourcePattern(kind, "*") for pattern in allowing):
         return True
     fresh = "\x00"
     candidates = [
@@ -118,7 +118,7 @@ def test_decisions(
     resource = Resource(kind, name)
     question = (principal, host, operation, resource)
 
-    def replace(pattern: Pattern, entries: frozenset[Entry]) -> None:
+    def replace(pattern: ResourcePattern, entries: frozenset[AclEntry]) -> None:
         table.replace(pattern, entries)
         authorizer.replace(pattern, entries)
         authorizer.may(*question, ApiKey.FETCH)  # the next change makes it forget this decision

@@ -11,7 +11,7 @@ from kcompat.protocol.api_keys import ApiKey
 from kcompat.security.authorizer import AllowEverything, Purpose
 from kcompat.security.principals import ANONYMOUS
 from kcompat.security.quotas.clients import ClientQuotas
-from kcompat.security.quotas.rates import Window
+from kcompat.security.quotas.rates import QuotaWindow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -152,7 +152,7 @@ def services_of(*, config: BrokerConfig | None = None, **parts: Any) -> Services
         parts["config_feed"] = ConfigFeed(config)
     parts.setdefault("authorizer", AllowEverything())
     parts.setdefault("acls", None)
-    parts.setdefault("quotas", ClientQuotas(Window(), Window()))
+    parts.setdefault("quotas", ClientQuotas(QuotaWindow(), QuotaWindow()))
 
     def group(kind: type[T]) -> T:
         return kind(*(parts.pop(name, _ABSENT) for name in kind.__struct_fields__))

@@ -19,7 +19,7 @@ from kcompat.protocol.messages.alter_configs import AlterConfigsRequest
 from kcompat.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcompat.security.quotas.clients import ClientQuotas
-from kcompat.security.quotas.rates import Window
+from kcompat.security.quotas.rates import QuotaWindow
 from support.asking import context_of, services_of
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class ConfigFixture:
         brokers = {number: BrokerInfo(number, None, {}) for number in (1, 2)}
         self.cluster.update(replace(self.cluster.image.with_topics(topics), brokers=brokers))
         self.configs = Configs(self.cluster)
-        self.quotas = ClientQuotas(Window(), Window())
+        self.quotas = ClientQuotas(QuotaWindow(), QuotaWindow())
         self.cluster.subscribe_to_configs(partial(put_in_force, self.quotas))
         config = BrokerConfig({"broker.id": "1", "foo.bar": "x"})
         self.services = services_of(

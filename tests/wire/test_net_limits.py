@@ -19,7 +19,7 @@ from kcompat.net.plain_listener import bind
 from kcompat.net.server import Server
 from kcompat.net.sizes import KIB, MIB
 from kcompat.promise import Promise
-from kcompat.security.quotas.rates import Window
+from kcompat.security.quotas.rates import QuotaWindow
 from support.raw_peer import ScriptedHandler, framed, peer_of, serving, until
 
 pytestmark = pytest.mark.usefixtures("either_poll")
@@ -256,7 +256,7 @@ async def test_a_listener_at_its_own_limit_leaves_the_others_alone():
 
 
 async def test_connections_above_the_rate_wait_to_be_accepted():
-    window = Window(2, 1000)
+    window = QuotaWindow(2, 1000)
     async with serving(ScriptedHandler(), Limits(max_rate=4, rate_window=window)) as server:
         begun = asyncio.get_running_loop().time()
         streams = [await asyncio.open_connection("127.0.0.1", server.listeners[0].port) for _ in range(8)]
@@ -270,7 +270,7 @@ async def test_connections_above_the_rate_wait_to_be_accepted():
 
 
 async def test_connections_above_the_rate_of_their_address_are_closed():
-    limits = Limits(rate_window=Window(2, 1000))
+    limits = Limits(rate_window=QuotaWindow(2, 1000))
     server = Server(
         [bind("PLAINTEXT", "127.0.0.1", 0)], ScriptedHandler(), limits, address_limits={"127.0.0.1": 2}
     )

@@ -16,7 +16,7 @@ from kcompat.security.quotas.limits import (
     REQUEST_PERCENTAGE,
     limit_of,
 )
-from kcompat.security.quotas.rates import LONGEST_THROTTLE_MS, LimitedRate, TokenBucket, Window
+from kcompat.security.quotas.rates import LONGEST_THROTTLE_MS, LimitedRate, QuotaWindow, TokenBucket
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,7 +61,7 @@ class ClientQuota(Struct, frozen=True):
 class ClientQuotas:
     """The quotas of the clients of one broker, by the name of the principal and the client id."""
 
-    def __init__(self, window: Window, mutation_window: Window) -> None:
+    def __init__(self, window: QuotaWindow, mutation_window: QuotaWindow) -> None:
         """Begin without limits. `mutation_window` is that of `controller_mutation_rate`."""
         self.are_set = False
         """Whether any user or client id has a limit."""

@@ -15,7 +15,7 @@ LONGEST_THROTTLE_MS: Final = 2**31 - 1
 """Longest throttle time in ms that a response can carry."""
 
 
-class Window(Struct, frozen=True):
+class QuotaWindow(Struct, frozen=True):
     """Number of samples and length of each in ms: `quota.window.num` and `quota.window.size.seconds`."""
 
     samples: int = 11
@@ -32,7 +32,7 @@ class SampledRate:
 
     __slots__ = ("_begins", "_current", "_ends", "_total", "_values", "_window")
 
-    def __init__(self, window: Window) -> None:
+    def __init__(self, window: QuotaWindow) -> None:
         self._window = window
         self._begins: list[int] = []
         self._ends: list[int] = []  # time of the last record of each sample
@@ -103,7 +103,7 @@ class LimitedRate:
 
     __slots__ = ("_longest_ms", "_rate", "_window", "limit")
 
-    def __init__(self, limit: float, window: Window, longest_ms: int = LONGEST_THROTTLE_MS) -> None:
+    def __init__(self, limit: float, window: QuotaWindow, longest_ms: int = LONGEST_THROTTLE_MS) -> None:
         """Begin with a rate of 0; no throttle time exceeds `longest_ms`."""
         self.limit = limit
         self._window = window
@@ -144,7 +144,7 @@ class TokenBucket:
 
     __slots__ = ("_refilled_ms", "_tokens", "_window_s", "limit")
 
-    def __init__(self, limit: float, window: Window) -> None:
+    def __init__(self, limit: float, window: QuotaWindow) -> None:
         """Begin with a full bucket."""
         self.limit = limit
         self._window_s = window.samples * window.sample_ms / 1000

@@ -9,7 +9,7 @@ TOKENS ──SaslAuthenticate──> TOKENS or COMPLETE         RAW_TOKENS ─�
 Only the APIs of `PARSED` are decoded, each with a small budget of values; of other requests no more than the
 header is read. After a failure the connection must be closed.
 
-A client with a session that ends logs in again on the same connection (KIP-368): `Exchange.renewing`
+A client with a session that ends logs in again on the same connection (KIP-368): `SaslExchange.renewing`
 begins with the SaslHandshake. The principal and the mechanism must stay the same.
 """
 
@@ -49,7 +49,7 @@ Response: TypeAlias = "list[bytes | bytearray | memoryview]"
 """The buffers of a whole response, with its length prefix."""
 
 
-class State(Enum):
+class ExchangeState(Enum):
     """The states of an exchange."""
 
     FIRST = auto()
@@ -68,11 +68,11 @@ class State(Enum):
     """The login is refused."""
 
 
-PARSED: Final[Mapping[State, frozenset[ApiKey]]] = MappingProxyType(
+PARSED: Final[Mapping[ExchangeState, frozenset[ApiKey]]] = MappingProxyType(
     {
-        State.FIRST: frozenset({ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE}),
-        State.HANDSHAKE: frozenset({ApiKey.SASL_HANDSHAKE}),
-        State.TOKENS: frozenset({ApiKey.SASL_AUTHENTICATE}),
+        ExchangeState.FIRST: frozenset({ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE}),
+        ExchangeState.HANDSHAKE: frozenset({ApiKey.SASL_HANDSHAKE}),
+        ExchangeState.TOKENS: frozenset({ApiKey.SASL_AUTHENTICATE}),
     }
 )
 """The APIs whose requests are decoded in a state. In the states that are missing here, frames have no
@@ -106,7 +106,7 @@ class OfferedMechanism(Struct, frozen=True):
     max_session_ms: int = 0
 
 
-class Session(Struct):
+class LoginSession(Struct):
     """A connection's login, the name of its mechanism, and the end of the time for which it counts."""
 
     login: Login
@@ -127,7 +127,7 @@ class Session(Struct):
         return self.ends_at_ms is not None and now_ms > self.ends_at_ms
 
 
-class Exchange:
+class SaslExchange:
     """One login of one connection."""
 
     __slots__ = ("_list_versions", "_mechanism", "_negotiation", "_offered", "_previous", "session", "state")
@@ -136,13 +136,13 @@ class Exchange:
         self,
         offered: Mapping[str, OfferedMechanism],
         list_versions: ListVersions,
-        previous: Session | None = None,
+        previous: LoginSession | None = None,
     ) -> None:
         """Begin an exchange with the mechanisms that the listener offers, by name. With `previous`, renew
         that session.
         """
-        self.state = State.FIRST if previous is None else State.HANDSHAKE
-        self.session: Session | None = None
+        self.state = ExchangeState.FIRST if previous is None else ExchangeState.HANDSHAKE
+        self.session: LoginSession | None = None
         """The session, once the client has logged in."""
         self._offered = offered
         self._list_versions = list_versions
@@ -157,16 +157,16 @@ class Exchange:
             ProtocolViolation: the connection must be closed at once, without a response.
             LoginRefusedError: the login is refused, and the connection must be closed after the response.
         """
-        state, self.state = self.state, State.FAILED
-        if state is State.RAW_TOKENS:
+        state, self.state = self.state, ExchangeState.FAILED
+        if state is ExchangeState.RAW_TOKENS:
             return self._take_raw(bytes(frame), now_ms)
-        if state is State.OTHER_MECHANISM:
+        if state is ExchangeState.OTHER_MECHANISM:
             raise LoginRefusedError("a session cannot be renewed by another mechanism")
         return self._take_request(state, frame, now_ms)
 
     # Requests with a header
 
-    def _take_request(self, state: State, frame: memoryview, now_ms: int) -> Response:
+    def _take_request(self, state: ExchangeState, frame: memoryview, now_ms: int) -> Response:
         request = _Request(frame)
         if request.key not in PARSED.get(state, ()):
             raise self._unexpected(state, request)
@@ -176,9 +176,9 @@ class Exchange:
             return self._choose_mechanism(request)
         return self._take_token(request, now_ms)
 
-    def _unexpected(self, state: State, request: _Request) -> Exception:
+    def _unexpected(self, state: ExchangeState, request: _Request) -> Exception:
         reason = f"{request.key.name} is sent before the login is complete"
-        if state is not State.TOKENS:
+        if state is not ExchangeState.TOKENS:
             return ProtocolViolation(reason)
         return LoginRefusedError(reason, request.refused(ErrorCode.ILLEGAL_SASL_STATE))
 
@@ -186,7 +186,7 @@ class Exchange:
         response = self._list_versions(
             request.version, request.decode() if request.is_of_known_version else None
         )
-        self.state = State.FIRST if response.error_code else State.HANDSHAKE
+        self.state = ExchangeState.FIRST if response.error_code else ExchangeState.HANDSHAKE
         return request.answered(response)
 
     def _choose_mechanism(self, request: _Request) -> Response:
@@ -199,11 +199,11 @@ class Exchange:
             response.error_code = ErrorCode.UNSUPPORTED_SASL_MECHANISM
             raise LoginRefusedError("the listener does not offer the mechanism", request.answered(response))
         if self._previous is not None and self._previous.mechanism != handshake.mechanism:
-            self.state = State.OTHER_MECHANISM
+            self.state = ExchangeState.OTHER_MECHANISM
             return request.answered(response)
         self._mechanism = handshake.mechanism
         self._negotiation = offered.mechanism.begin()
-        self.state = State.TOKENS if request.version else State.RAW_TOKENS
+        self.state = ExchangeState.TOKENS if request.version else ExchangeState.RAW_TOKENS
         return request.answered(response)
 
     # Tokens
@@ -211,7 +211,7 @@ class Exchange:
     def _take_token(self, request: _Request, now_ms: int) -> Response:
         authenticate: SaslAuthenticateRequest = request.decode()
         try:
-            token = self._negotiate(authenticate.auth_bytes, State.TOKENS, now_ms)
+            token = self._negotiate(authenticate.auth_bytes, ExchangeState.TOKENS, now_ms)
         except SaslError as error:
             response = SaslAuthenticateResponse(
                 error_code=ErrorCode.SASL_AUTHENTICATION_FAILED,
@@ -224,12 +224,12 @@ class Exchange:
 
     def _take_raw(self, token: bytes, now_ms: int) -> Response:
         try:
-            answer = self._negotiate(token, State.RAW_TOKENS, now_ms)
+            answer = self._negotiate(token, ExchangeState.RAW_TOKENS, now_ms)
         except SaslError as error:
             raise LoginRefusedError(str(error)) from None
         return [struct.pack(">i", len(answer)) + answer]
 
-    def _negotiate(self, token: bytes, state: State, now_ms: int) -> bytes:
+    def _negotiate(self, token: bytes, state: ExchangeState, now_ms: int) -> bytes:
         """Give the client's token to the mechanism and return the server's; note a login that it completes.
 
         Raises:
@@ -258,8 +258,8 @@ class Exchange:
             limits_ms.append(self._offered[self._mechanism].max_session_ms)
         ends_at_ms = now_ms + min(limits_ms) if limits_ms else None
         renewed_at_ms = None if previous is None else previous.renewed_at_ms
-        self.session = Session(login, self._mechanism, ends_at_ms, renewed_at_ms)
-        self.state = State.COMPLETE
+        self.session = LoginSession(login, self._mechanism, ends_at_ms, renewed_at_ms)
+        self.state = ExchangeState.COMPLETE
 
     def _general_message(self) -> str:
         """Return Kafka's text for a refusal that must not tell its reason."""

@@ -26,7 +26,7 @@ from kcompat.security.scram_keys import decoy_salt, random_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.security.credentials import ScramMechanism, ScramTokens, ScramUsers
+    from kcompat.security.credentials import CredentialSource, ScramMechanism, ScramTokens
 
 LOGIN_MODULE: Final = SCRAM_MODULE
 OTHER_AUTHORIZATION_ID: Final = (
@@ -56,7 +56,7 @@ class Scram:
     def __init__(
         self,
         mechanism: ScramMechanism,
-        users: ScramUsers,
+        users: CredentialSource,
         tokens: ScramTokens,
         decoy_key: Callable[[], bytes],
         make_nonce: Callable[[], str] = random_text,

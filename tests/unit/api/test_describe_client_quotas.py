@@ -12,7 +12,7 @@ from kcompat.protocol.messages.describe_client_quotas import DescribeClientQuota
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
 from kcompat.security.quotas.clients import ClientQuotas
-from kcompat.security.quotas.rates import Window
+from kcompat.security.quotas.rates import QuotaWindow
 from support.asking import Denying, ask, services_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ ALICE, ANY_USER, ALICE_APP, ALICE_ANY, APP, HOST = ENTITIES
 
 def services() -> Services:
     """A broker with one quota for each entity."""
-    quotas = ClientQuotas(Window(), Window())
+    quotas = ClientQuotas(QuotaWindow(), QuotaWindow())
     for number, entity in enumerate(ENTITIES):
         quotas.set(entity, {"some_rate": float(number)})
     return services_of(quotas=quotas)

@@ -19,7 +19,7 @@ from kcompat.replication.preferred_replica import RACK_AWARE_SELECTOR
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
 from kcompat.security.quotas.clients import ClientQuota
-from kcompat.security.quotas.rates import LimitedRate, Window
+from kcompat.security.quotas.rates import LimitedRate, QuotaWindow
 from support.asking import Denying
 from support.topics_on_disk import ME, ONE, TWO, TopicsFixture, batch, rows
 
@@ -309,7 +309,7 @@ def charge(fixture: TopicsFixture, rate: LimitedRate) -> Charges:
 
 
 def test_a_throttled_fetch_is_empty_and_its_bytes_do_not_count(fixture: TopicsFixture) -> None:
-    rate = LimitedRate(10, Window())
+    rate = LimitedRate(10, QuotaWindow())
     for _ in range(3):
         charges = charge(fixture, rate)
         answer = ask(fixture, 11, asking(("t", 0)))
@@ -319,7 +319,7 @@ def test_a_throttled_fetch_is_empty_and_its_bytes_do_not_count(fixture: TopicsFi
 
 def test_a_fetch_within_the_quota_counts(fixture: TopicsFixture) -> None:
     size = fixture.partition("t").log.size
-    rate = LimitedRate(size / 4, Window())
+    rate = LimitedRate(size / 4, QuotaWindow())
     charges = charge(fixture, rate)
     assert found(ask(fixture, 11, asking(("t", 0)))) == [(0, 1, size)]
     assert charges.throttle_ms == 0
@@ -329,7 +329,7 @@ def test_a_fetch_within_the_quota_counts(fixture: TopicsFixture) -> None:
 
 
 def test_a_throttled_fetch_opens_no_session(fixture: TopicsFixture) -> None:
-    charge(fixture, LimitedRate(1, Window()))
+    charge(fixture, LimitedRate(1, QuotaWindow()))
     assert ask(fixture, 11, asking(("t", 0), session_epoch=0)).session_id == 0
     assert len(fixture.services.storage.fetch_sessions) == 0
 
@@ -337,7 +337,7 @@ def test_a_throttled_fetch_opens_no_session(fixture: TopicsFixture) -> None:
 def test_a_session_tells_after_the_throttling_what_it_did_not_tell(fixture: TopicsFixture) -> None:
     opened = ask(fixture, 11, asking(("t", 0), ("u", 0), session_epoch=0))
     fixture.produce((0, batch(b"v")), topic="u")
-    charge(fixture, LimitedRate(1, Window()))
+    charge(fixture, LimitedRate(1, QuotaWindow()))
     throttled = ask(fixture, 11, asking(session_id=opened.session_id, session_epoch=1))
     assert (throttled.session_id, throttled.responses) == (opened.session_id, [])
     fixture.charges = None
@@ -348,7 +348,7 @@ def test_a_session_tells_after_the_throttling_what_it_did_not_tell(fixture: Topi
 def test_a_fetch_asks_for_no_more_than_the_quota_allows_at_once(fixture: TopicsFixture) -> None:
     for _ in range(40):
         fixture.produce((0, batch(b"v" * 1000)))
-    rate = LimitedRate(600, Window())
+    rate = LimitedRate(600, QuotaWindow())
     charges = charge(fixture, rate)
     assert ask(fixture, 11, asking(("t", 0))).responses == []
     assert 0 < charges.throttle_ms < 200, "its records fit, but not what carries them"
@@ -360,7 +360,7 @@ def test_a_fetch_asks_for_no_more_than_the_quota_allows_at_once(fixture: TopicsF
 
 
 def test_a_fetch_that_waits_for_more_than_the_quota_allows_waits_for_that(fixture: TopicsFixture) -> None:
-    charge(fixture, LimitedRate(20, Window()))
+    charge(fixture, LimitedRate(20, QuotaWindow()))
     waiting = ask(fixture, 11, asking(("u", 0), max_wait_ms=500, min_bytes=1 << 20))
     fixture.produce((0, batch(b"v" * 300)), topic="u")
     fixture.clock.advance()
@@ -368,7 +368,7 @@ def test_a_fetch_that_waits_for_more_than_the_quota_allows_waits_for_that(fixtur
 
 
 def test_a_follower_has_no_quota(fixture: TopicsFixture) -> None:
-    charges = charge(fixture, LimitedRate(1, Window()))
+    charges = charge(fixture, LimitedRate(1, QuotaWindow()))
     answer = ask(fixture, 11, asking(("t", 0), replica_id=FOLLOWER))
     assert len(answer.responses) == 1
     assert charges.settle() == 0

@@ -13,7 +13,7 @@ from kcompat.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcompat.security.quotas.clients import ClientQuota
-from kcompat.security.quotas.rates import TokenBucket, Window
+from kcompat.security.quotas.rates import QuotaWindow, TokenBucket
 from support.cluster_of_one import ClusterFixture
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Limited(ClusterFixture):
     """A client that may create or delete one partition a second, and two at once."""
 
     async def __aenter__(self) -> Any:
-        self.bucket = TokenBucket(1.0, Window(2, 1000))
+        self.bucket = TokenBucket(1.0, QuotaWindow(2, 1000))
         return await super().__aenter__()
 
     async def mutate(self, module: Any, version: int, request: Message) -> tuple[list[int], int]:

@@ -24,7 +24,7 @@ from kcompat.protocol.schema import ProtocolViolation
 from kcompat.security.principals import Principal
 from kcompat.security.quotas.clients import ClientQuotas
 from kcompat.security.quotas.limits import CLIENT_ID, USER
-from kcompat.security.quotas.rates import Window
+from kcompat.security.quotas.rates import QuotaWindow
 from support.asking import Client, services_of
 from support.raw_client import request_frame, response_in
 from support.virtual_clock import VirtualClock
@@ -62,7 +62,7 @@ class Throttled:
         **limits: float,
     ) -> None:
         self.clock = VirtualClock()
-        self.quotas = ClientQuotas(Window(), Window())
+        self.quotas = ClientQuotas(QuotaWindow(), QuotaWindow())
         self.quotas.set(APP, limits)
         facts = API_FACTS[key]
         served = Served(key, lambda: handle, 0, facts.latest_stable, Mode.BLOCKING, facts.listeners)

@@ -8,7 +8,7 @@ import pytest
 
 from kcompat.cluster.quota_entities import config_entity, put_in_force
 from kcompat.security.quotas.clients import ClientQuotas
-from kcompat.security.quotas.rates import Window
+from kcompat.security.quotas.rates import QuotaWindow
 
 if TYPE_CHECKING:
     from kcompat.security.quotas.limits import QuotaEntity
@@ -31,7 +31,7 @@ def test_a_quota_is_stored_where_kafka_stores_it(
     entity: QuotaEntity, stored_at: tuple[str, str], key: str
 ) -> None:
     assert config_entity(entity) == stored_at
-    quotas = ClientQuotas(Window(), Window())
+    quotas = ClientQuotas(QuotaWindow(), QuotaWindow())
     put_in_force(quotas, {stored_at: {key: "5", "SCRAM-SHA-256": "salt=..."}})
     assert quotas.limits == {entity: {key: 5.0}}
     put_in_force(quotas, {stored_at: {"SCRAM-SHA-256": "salt=..."}})
@@ -39,6 +39,6 @@ def test_a_quota_is_stored_where_kafka_stores_it(
 
 
 def test_configs_of_other_entities_are_no_quotas() -> None:
-    quotas = ClientQuotas(Window(), Window())
+    quotas = ClientQuotas(QuotaWindow(), QuotaWindow())
     put_in_force(quotas, {("topics", "t"): {BYTES: "5"}, ("brokers", "1"): {BYTES: "5"}})
     assert quotas.limits == {}

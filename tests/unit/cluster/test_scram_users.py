@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kcompat.cluster.control_requests import UpdateConfigs
 from kcompat.cluster.metadata_cache import MetadataCache
 from kcompat.cluster.scram_users import ScramUsers
-from kcompat.security.credentials import SCRAM_SHA_256, SCRAM_SHA_512, Identity, ScramCredential
+from kcompat.security.credentials import SCRAM_SHA_256, SCRAM_SHA_512, ScramCredential, ScramIdentity
 from kcompat.security.principals import USER, Principal
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Image:
 
 def test_users_that_are_known_from_the_start_and_later_ones_are_found() -> None:
     image = Image(alice={"SCRAM-SHA-256": credential().format(), "producer_byte_rate": "1"})
-    assert image.users.find(SCRAM_SHA_256, "alice") == Identity(Principal(USER, "alice"), credential())
+    assert image.users.find(SCRAM_SHA_256, "alice") == ScramIdentity(Principal(USER, "alice"), credential())
     assert image.users.find(SCRAM_SHA_512, "alice") is None
     image.set(
         bob={"SCRAM-SHA-512": credential().format()}, alice={"SCRAM-SHA-256": credential(8192).format()}

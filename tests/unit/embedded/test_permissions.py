@@ -7,7 +7,7 @@ import pytest
 import kcompat
 from kcompat.embedded.permissions import allow, deny
 from kcompat.errors import UsageError
-from kcompat.security.acls import Acl, Entry, Pattern, PatternType, Permission
+from kcompat.security.acls import Acl, AclEntry, PatternType, PermissionType, ResourcePattern
 from kcompat.security.operations import Operation, ResourceType
 
 
@@ -20,27 +20,29 @@ def test_the_package_has_both() -> None:
     [
         (
             allow("alice", "read", topic="orders"),
-            Pattern(ResourceType.TOPIC, "orders"),
-            Entry(Operation.READ, "User:alice", "*", Permission.ALLOW),
+            ResourcePattern(ResourceType.TOPIC, "orders"),
+            AclEntry(Operation.READ, "User:alice", "*", PermissionType.ALLOW),
         ),
         (
             deny("*", "ALL", group="billing-", prefix=True, host="10.0.0.7"),
-            Pattern(ResourceType.GROUP, "billing-", PatternType.PREFIXED),
-            Entry(Operation.ALL, "User:*", "10.0.0.7", Permission.DENY),
+            ResourcePattern(ResourceType.GROUP, "billing-", PatternType.PREFIXED),
+            AclEntry(Operation.ALL, "User:*", "10.0.0.7", PermissionType.DENY),
         ),
         (
             allow("bob", "write", transactional_id="*"),
-            Pattern(ResourceType.TRANSACTIONAL_ID, "*"),
-            Entry(Operation.WRITE, "User:bob", "*", Permission.ALLOW),
+            ResourcePattern(ResourceType.TRANSACTIONAL_ID, "*"),
+            AclEntry(Operation.WRITE, "User:bob", "*", PermissionType.ALLOW),
         ),
         (
             allow("bob", "idempotent_write", cluster=True),
-            Pattern(ResourceType.CLUSTER, "kafka-cluster"),
-            Entry(Operation.IDEMPOTENT_WRITE, "User:bob", "*", Permission.ALLOW),
+            ResourcePattern(ResourceType.CLUSTER, "kafka-cluster"),
+            AclEntry(Operation.IDEMPOTENT_WRITE, "User:bob", "*", PermissionType.ALLOW),
         ),
     ],
 )
-def test_an_acl_is_what_kafka_stores(acls: tuple[Acl, ...], pattern: Pattern, entry: Entry) -> None:
+def test_an_acl_is_what_kafka_stores(
+    acls: tuple[Acl, ...], pattern: ResourcePattern, entry: AclEntry
+) -> None:
     assert acls == (Acl(pattern, entry),)
 
 

@@ -26,7 +26,7 @@ from kcompat.migration.hand_over import (
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.security.acl_nodes import pattern_path
-from kcompat.security.acls import Pattern
+from kcompat.security.acls import ResourcePattern
 from kcompat.security.operations import ResourceType
 from kcompat.store.interface import Create, name_of, parent_of
 from kcompat.store.process_store import ProcessStore
@@ -253,7 +253,7 @@ def with_acls_of(*names: str) -> RequiredNodes:
     """Return the nodes to register of a store that has ACLs of groups with these names."""
     tree = Tree()
     transaction = TreeTransaction(tree, 0, 5, 1)
-    acls = [pattern_path(Pattern(ResourceType.GROUP, name), escapes=True) for name in names]
+    acls = [pattern_path(ResourcePattern(ResourceType.GROUP, name), escapes=True) for name in names]
     for path in ("/cluster", znodes.CLUSTER_ID, "/kafka-acl", "/kafka-acl/Group", *acls):
         transaction.run(Create(path, b"{}"))
     transaction.apply()

@@ -7,9 +7,9 @@ import pytest
 from kcompat.net import connection_rates
 from kcompat.net.connection_rates import ConnectionRates
 from kcompat.net.limits import UNLIMITED, Limits, ListenerLimits
-from kcompat.security.quotas.rates import Window
+from kcompat.security.quotas.rates import QuotaWindow
 
-WINDOW = Window(2, 1000)
+WINDOW = QuotaWindow(2, 1000)
 """A window of two samples, of which the connections of one second may come at once."""
 CLIENTS, BROKERS = "CLIENTS", "BROKERS"
 

@@ -8,7 +8,7 @@ import pytest
 
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.security.acl_authorizer import AclAuthorizer
-from kcompat.security.acls import Entry, Pattern, PatternType, Permission
+from kcompat.security.acls import AclEntry, PatternType, PermissionType, ResourcePattern
 from kcompat.security.authorizer import AUDIT_LOGGER, CLUSTER, Purpose, Resource
 from kcompat.security.operations import Operation, ResourceType
 from kcompat.security.principals import USER, Principal
@@ -16,13 +16,13 @@ from kcompat.security.principals import USER, Principal
 ALICE = Principal(USER, "alice")
 HOST = "10.0.0.7"
 ORDERS = Resource.topic("orders")
-PATTERN = Pattern(ResourceType.TOPIC, "orders")
-READ_ENTRY = Entry(Operation.READ, "User:alice", "*", Permission.ALLOW)
+PATTERN = ResourcePattern(ResourceType.TOPIC, "orders")
+READ_ENTRY = AclEntry(Operation.READ, "User:alice", "*", PermissionType.ALLOW)
 
 
 def test_super_users_may_do_everything() -> None:
     authorizer = AclAuthorizer(["User:admin", "User:alice"])
-    authorizer.replace(PATTERN, frozenset({Entry(Operation.ALL, "User:*", "*", Permission.DENY)}))
+    authorizer.replace(PATTERN, frozenset({AclEntry(Operation.ALL, "User:*", "*", PermissionType.DENY)}))
     assert authorizer.may(ALICE, HOST, Operation.WRITE, ORDERS, ApiKey.PRODUCE)
     assert authorizer.may_on_any(ALICE, HOST, Operation.WRITE, ResourceType.TOPIC)
     for other in (Principal(USER, "bob"), Principal("Group", "alice")):
@@ -127,7 +127,7 @@ def test_a_client_cannot_write_lines_of_the_log(caplog: pytest.LogCaptureFixture
 
 def test_acls_are_found_by_a_filter() -> None:
     authorizer = AclAuthorizer()
-    prefixed = Pattern(ResourceType.TOPIC, "ord", PatternType.PREFIXED)
+    prefixed = ResourcePattern(ResourceType.TOPIC, "ord", PatternType.PREFIXED)
     authorizer.replace(PATTERN, frozenset({READ_ENTRY}))
     authorizer.replace(prefixed, frozenset({READ_ENTRY}))
     assert authorizer.patterns() == [prefixed, PATTERN]

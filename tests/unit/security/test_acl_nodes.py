@@ -6,17 +6,17 @@ import pytest
 
 from kcompat.security import acl_nodes
 from kcompat.security.acl_nodes import UnreadableAclError
-from kcompat.security.acls import Entry, Pattern, PatternType, Permission
+from kcompat.security.acls import AclEntry, PatternType, PermissionType, ResourcePattern
 from kcompat.security.operations import Operation, ResourceType
 from support.payloads import json_of
 
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
-TOPIC = Pattern(ResourceType.TOPIC, "orders")
+TOPIC = ResourcePattern(ResourceType.TOPIC, "orders")
 ENTRIES = frozenset(
     {
-        Entry(Operation.READ, "User:alice", "*", Permission.ALLOW),
-        Entry(Operation.DESCRIBE_CONFIGS, "User:b:c", "10.0.0.1", Permission.DENY),
-        Entry(Operation.ALL, "User:*", "*", Permission.ALLOW),
+        AclEntry(Operation.READ, "User:alice", "*", PermissionType.ALLOW),
+        AclEntry(Operation.DESCRIBE_CONFIGS, "User:b:c", "10.0.0.1", PermissionType.DENY),
+        AclEntry(Operation.ALL, "User:*", "*", PermissionType.ALLOW),
     }
 )
 
@@ -25,15 +25,15 @@ ENTRIES = frozenset(
     ("pattern", "path"),
     [
         (TOPIC, "/kafka-acl/Topic/orders"),
-        (Pattern(ResourceType.TOPIC, "*"), "/kafka-acl/Topic/*"),
-        (Pattern(ResourceType.CLUSTER, "kafka-cluster"), "/kafka-acl/Cluster/kafka-cluster"),
-        (Pattern(ResourceType.TRANSACTIONAL_ID, "t"), "/kafka-acl/TransactionalId/t"),
-        (Pattern(ResourceType.DELEGATION_TOKEN, "t"), "/kafka-acl/DelegationToken/t"),
-        (Pattern(ResourceType.USER, "User:a"), "/kafka-acl/User/User:a"),
-        (Pattern(ResourceType.GROUP, "g%", PREFIXED), "/kafka-acl-extended/prefixed/Group/g%"),
+        (ResourcePattern(ResourceType.TOPIC, "*"), "/kafka-acl/Topic/*"),
+        (ResourcePattern(ResourceType.CLUSTER, "kafka-cluster"), "/kafka-acl/Cluster/kafka-cluster"),
+        (ResourcePattern(ResourceType.TRANSACTIONAL_ID, "t"), "/kafka-acl/TransactionalId/t"),
+        (ResourcePattern(ResourceType.DELEGATION_TOKEN, "t"), "/kafka-acl/DelegationToken/t"),
+        (ResourcePattern(ResourceType.USER, "User:a"), "/kafka-acl/User/User:a"),
+        (ResourcePattern(ResourceType.GROUP, "g%", PREFIXED), "/kafka-acl-extended/prefixed/Group/g%"),
     ],
 )
-def test_paths_are_those_of_kafka(pattern: Pattern, path: str) -> None:
+def test_paths_are_those_of_kafka(pattern: ResourcePattern, path: str) -> None:
     assert acl_nodes.pattern_path(pattern, escapes=False) == path
 
 
@@ -41,7 +41,7 @@ def test_paths_are_those_of_kafka(pattern: Pattern, path: str) -> None:
     "name", ["plain", "a/b", "50%", "%2F", ".", "..", "a.b", "ü/%25", "*", "%252F", "%2e"]
 )
 def test_any_name_can_be_escaped(name: str) -> None:
-    path = acl_nodes.pattern_path(Pattern(ResourceType.GROUP, name), escapes=True)
+    path = acl_nodes.pattern_path(ResourcePattern(ResourceType.GROUP, name), escapes=True)
     assert path.count("/") == 3
     last = path.rpartition("/")[2]
     assert last.strip(".")
@@ -70,7 +70,9 @@ def test_entries_are_written_as_by_kafka() -> None:
 def test_what_a_kafka_of_another_version_writes_is_read() -> None:
     row = b'{"principal":"User:a","permissionType":"Allow","operation":"Fly","x":1}'
     data = b'{"version":2,"new":[],"acls":[%s]}' % row
-    assert acl_nodes.decode_entries(data) == {Entry(Operation.UNKNOWN, "User:a", "*", Permission.ALLOW)}
+    assert acl_nodes.decode_entries(data) == {
+        AclEntry(Operation.UNKNOWN, "User:a", "*", PermissionType.ALLOW)
+    }
     assert acl_nodes.decode_entries(b"") == frozenset()
 
 
@@ -84,15 +86,15 @@ def test_a_damaged_payload(data: bytes) -> None:
     ("pattern", "data"),
     [
         (TOPIC, b"TOPIC:orders"),
-        (Pattern(ResourceType.USER, "User:a"), b"USER:User:a"),
-        (Pattern(ResourceType.TRANSACTIONAL_ID, "t"), b"TRANSACTIONAL_ID:t"),
+        (ResourcePattern(ResourceType.USER, "User:a"), b"USER:User:a"),
+        (ResourcePattern(ResourceType.TRANSACTIONAL_ID, "t"), b"TRANSACTIONAL_ID:t"),
         (
-            Pattern(ResourceType.GROUP, "g", PREFIXED),
+            ResourcePattern(ResourceType.GROUP, "g", PREFIXED),
             b'{"version":1,"resourceType":"GROUP","name":"g","patternType":"PREFIXED"}',
         ),
     ],
 )
-def test_notifications_are_those_of_kafka(pattern: Pattern, data: bytes) -> None:
+def test_notifications_are_those_of_kafka(pattern: ResourcePattern, data: bytes) -> None:
     assert acl_nodes.encode_change(pattern) == data
     assert acl_nodes.decode_change(pattern.kind, data) == pattern
 

@@ -12,7 +12,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.security import acl_nodes
 from kcompat.security.acl_authorizer import AclAuthorizer
 from kcompat.security.acl_store import AT_ONCE, AclStore
-from kcompat.security.acls import Acl, AclFilter, Entry, Pattern, PatternType, Permission
+from kcompat.security.acls import Acl, AclEntry, AclFilter, PatternType, PermissionType, ResourcePattern
 from kcompat.security.operations import Operation, ResourceType
 from kcompat.store.process_store import ProcessStore
 from support.controllers import answer
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from kcompat.store.process_session import ProcessSession
 
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
-READ = Entry(Operation.READ, "User:alice", "*", Permission.ALLOW)
-WRITE = Entry(Operation.WRITE, "User:alice", "*", Permission.ALLOW)
-ORDERS = Pattern(ResourceType.TOPIC, "orders")
-ORD = Pattern(ResourceType.TOPIC, "ord", PREFIXED)
-EVERYTHING = AclFilter(ResourceType.ANY, None, PatternType.ANY, None, None, Operation.ANY, Permission.ANY)
+READ = AclEntry(Operation.READ, "User:alice", "*", PermissionType.ALLOW)
+WRITE = AclEntry(Operation.WRITE, "User:alice", "*", PermissionType.ALLOW)
+ORDERS = ResourcePattern(ResourceType.TOPIC, "orders")
+ORD = ResourcePattern(ResourceType.TOPIC, "ord", PREFIXED)
+EVERYTHING = AclFilter(ResourceType.ANY, None, PatternType.ANY, None, None, Operation.ANY, PermissionType.ANY)
 
 
-def exactly(pattern: Pattern) -> AclFilter:
-    return AclFilter(pattern.type, pattern.name, pattern.kind, None, None, Operation.ANY, Permission.ANY)
+def exactly(pattern: ResourcePattern) -> AclFilter:
+    return AclFilter(pattern.type, pattern.name, pattern.kind, None, None, Operation.ANY, PermissionType.ANY)
 
 
 class Broker:
@@ -47,10 +47,10 @@ class Broker:
     def find(self, wanted: AclFilter = EVERYTHING) -> list[Acl]:
         return self.authorizer.find(wanted)
 
-    def patterns(self) -> list[Pattern]:
+    def patterns(self) -> list[ResourcePattern]:
         return self.authorizer.patterns()
 
-    def replace(self, pattern: Pattern, entries: frozenset[Entry]) -> None:
+    def replace(self, pattern: ResourcePattern, entries: frozenset[AclEntry]) -> None:
         self.authorizer.replace(pattern, entries)
         self._changed.set()
 
@@ -129,7 +129,8 @@ async def test_each_filter_tells_all_that_it_matches(brokers: Brokers) -> None:
 async def test_brokers_that_change_the_same_pattern_lose_nothing(brokers: Brokers) -> None:
     group = [await brokers.broker() for _ in range(4)]
     acls = [
-        Acl(ORDERS, Entry(Operation.READ, f"User:{number}", "*", Permission.ALLOW)) for number in range(12)
+        Acl(ORDERS, AclEntry(Operation.READ, f"User:{number}", "*", PermissionType.ALLOW))
+        for number in range(12)
     ]
     changes = [group[number % 4].acls.create([acl]) for number, acl in enumerate(acls)]
     assert [await answer(change) for change in changes] == [ErrorCode.NONE] * len(acls)
@@ -172,7 +173,7 @@ async def test_what_was_missed_is_read_then(brokers: Brokers) -> None:
 
 async def test_acls_are_in_force_after_a_start(brokers: Brokers) -> None:
     one = await brokers.broker()
-    acls = [Acl(Pattern(ResourceType.GROUP, name), READ) for name in ("a/b", "50%", ".", "*")]
+    acls = [Acl(ResourcePattern(ResourceType.GROUP, name), READ) for name in ("a/b", "50%", ".", "*")]
     await answer(one.acls.create(acls))
     late = await brokers.broker()
     assert late.find() == sorted(acls)
@@ -180,7 +181,7 @@ async def test_acls_are_in_force_after_a_start(brokers: Brokers) -> None:
 
 async def test_many_patterns_take_several_transactions(brokers: Brokers) -> None:
     one = await brokers.broker()
-    acls = [Acl(Pattern(ResourceType.TOPIC, f"t{number}"), READ) for number in range(2 * AT_ONCE + 1)]
+    acls = [Acl(ResourcePattern(ResourceType.TOPIC, f"t{number}"), READ) for number in range(2 * AT_ONCE + 1)]
     assert await answer(one.acls.create(acls)) is ErrorCode.NONE
     assert one.find() == sorted(acls)
     (deleted,) = await answer(one.acls.delete([EVERYTHING]))  # type: ignore[misc]
@@ -195,7 +196,7 @@ async def test_acls_that_cannot_be_read_deny_everything(
     await answer(one.acls.create([Acl(ORD, READ)]))
     await one.session.create("/kafka-acl/Topic/orders", b"{")
     late = await brokers.broker()
-    assert Acl(ORDERS, Entry(Operation.ALL, "User:*", "*", Permission.DENY)) in late.find()
+    assert Acl(ORDERS, AclEntry(Operation.ALL, "User:*", "*", PermissionType.DENY)) in late.find()
     assert Acl(ORD, READ) in late.find()
     assert "cannot be read" in caplog.text
     assert await answer(late.acls.create([Acl(ORDERS, READ)])) is ErrorCode.UNKNOWN_SERVER_ERROR

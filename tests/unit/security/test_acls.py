@@ -8,12 +8,12 @@ from kcompat.security.acls import (
     DEFAULT_ALLOW,
     DEFAULT_DENY,
     Acl,
+    AclEntry,
     AclFilter,
     AclTable,
-    Entry,
-    Pattern,
     PatternType,
-    Permission,
+    PermissionType,
+    ResourcePattern,
 )
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation, ResourceType
@@ -36,8 +36,8 @@ def rule(
     of: ResourceType = ResourceType.TOPIC,
 ) -> Acl:
     kind = PatternType.PREFIXED if prefixed else PatternType.LITERAL
-    permission = Permission.DENY if denies else Permission.ALLOW
-    return Acl(Pattern(of, name, kind), Entry(operation, principal, host, permission))
+    permission = PermissionType.DENY if denies else PermissionType.ALLOW
+    return Acl(ResourcePattern(of, name, kind), AclEntry(operation, principal, host, permission))
 
 
 def table(*acls: Acl, allows_without_acls: bool = False) -> AclTable:
@@ -185,7 +185,7 @@ def test_an_operation_on_any_resource_without_acls() -> None:
     assert made.decide_on_any(BOB, HOST, WRITE, ResourceType.TOPIC)
 
 
-ANYTHING = AclFilter(ResourceType.ANY, None, PatternType.ANY, None, None, Operation.ANY, Permission.ANY)
+ANYTHING = AclFilter(ResourceType.ANY, None, PatternType.ANY, None, None, Operation.ANY, PermissionType.ANY)
 STORED = (
     rule(),
     rule(ALL, "*", "User:*", HOST, denies=True),
@@ -221,7 +221,7 @@ def filtered(**changes: object) -> list[Acl]:
         ({"host": "*"}, {0, 2, 3}),
         ({"operation": READ}, {0}),
         ({"operation": ALL}, {1}),
-        ({"permission": Permission.DENY}, {1}),
+        ({"permission": PermissionType.DENY}, {1}),
     ],
 )
 def test_a_filter(changes: dict[str, object], found: set[int]) -> None:
@@ -229,8 +229,10 @@ def test_a_filter(changes: dict[str, object], found: set[int]) -> None:
 
 
 def test_patterns_that_a_filter_names() -> None:
-    exact = AclFilter(ResourceType.TOPIC, "t", PatternType.LITERAL, None, None, Operation.ANY, Permission.ANY)
-    assert exact.named_patterns() == (Pattern(ResourceType.TOPIC, "t"),)
-    both = AclFilter(ResourceType.TOPIC, "t", PatternType.ANY, None, None, Operation.ANY, Permission.ANY)
+    exact = AclFilter(
+        ResourceType.TOPIC, "t", PatternType.LITERAL, None, None, Operation.ANY, PermissionType.ANY
+    )
+    assert exact.named_patterns() == (ResourcePattern(ResourceType.TOPIC, "t"),)
+    both = AclFilter(ResourceType.TOPIC, "t", PatternType.ANY, None, None, Operation.ANY, PermissionType.ANY)
     assert {pattern.kind for pattern in both.named_patterns()} == {PatternType.LITERAL, PatternType.PREFIXED}
     assert ANYTHING.named_patterns() == ()

@@ -5,16 +5,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.security.client_settings import SETTINGS, Access, Login
+from kcompat.security.client_settings import SETTINGS, ClientAccess, ClientLogin
 from kcompat.security.development import Authority
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PLAIN = Access("localhost:1", "PLAINTEXT")
-SASL = Access("localhost:1", "SASL_PLAINTEXT", login=Login("PLAIN", "alice", "secret"))
-TLS = Access("localhost:1", "SSL", "/ca.pem", "/alice.pem")
-BOTH = Access("localhost:1", "SASL_SSL", "/ca.pem", login=Login("SCRAM-SHA-512", "alice", "secret"))
+PLAIN = ClientAccess("localhost:1", "PLAINTEXT")
+SASL = ClientAccess("localhost:1", "SASL_PLAINTEXT", login=ClientLogin("PLAIN", "alice", "secret"))
+TLS = ClientAccess("localhost:1", "SSL", "/ca.pem", "/alice.pem")
+BOTH = ClientAccess(
+    "localhost:1", "SASL_SSL", "/ca.pem", login=ClientLogin("SCRAM-SHA-512", "alice", "secret")
+)
 SCRAM_LINE = (
     'org.apache.kafka.common.security.scram.ScramLoginModule required username="alice" password="secret";'
 )
@@ -111,7 +113,9 @@ SCRAM_LINE = (
         ),
     ],
 )
-def test_each_library_gets_its_own_names(library: str, access: Access, settings: dict[str, object]) -> None:
+def test_each_library_gets_its_own_names(
+    library: str, access: ClientAccess, settings: dict[str, object]
+) -> None:
     assert SETTINGS[library](access) == settings
 
 
@@ -120,7 +124,7 @@ def test_aiokafka_gets_a_context_with_the_authority_and_the_certificate(tmp_path
     store = authority.client("alice")
     (tmp_path / "ca.pem").write_text(authority.certificate)
     (tmp_path / "alice.pem").write_text(store.key + store.certificate)
-    access = Access("localhost:1", "SSL", str(tmp_path / "ca.pem"), str(tmp_path / "alice.pem"))
+    access = ClientAccess("localhost:1", "SSL", str(tmp_path / "ca.pem"), str(tmp_path / "alice.pem"))
     context = SETTINGS["aiokafka"](access)["ssl_context"]
     assert isinstance(context, ssl.SSLContext)
     assert context.check_hostname

@@ -21,7 +21,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.compression import Codec
 from kcompat.security.acl_authorizer import AclAuthorizer
-from kcompat.security.acls import Entry, Pattern, Permission
+from kcompat.security.acls import AclEntry, PermissionType, ResourcePattern
 from kcompat.security.authorizer import AUDIT_LOGGER
 from kcompat.security.operations import Operation, ResourceType
 from kcompat.security.principals import USER, Principal
@@ -290,7 +290,7 @@ def test_a_right_that_is_taken_away_is_missed(pair: Pair) -> None:
 def test_each_client_is_served_by_its_own_rights(pair: Pair) -> None:
     alice, bob = (Principal(USER, name) for name in ("alice", "bob"))
     authorizer = AclAuthorizer()
-    topic = Pattern(ResourceType.TOPIC, "t")
+    topic = ResourcePattern(ResourceType.TOPIC, "t")
 
     def send_as(principal: Principal) -> int:
         for wire in (pair.short, pair.long):
@@ -301,7 +301,7 @@ def test_each_client_is_served_by_its_own_rights(pair: Pair) -> None:
 
     denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     assert send_as(alice) == denied
-    authorizer.replace(topic, frozenset({Entry(Operation.WRITE, str(alice), "*", Permission.ALLOW)}))
+    authorizer.replace(topic, frozenset({AclEntry(Operation.WRITE, str(alice), "*", PermissionType.ALLOW)}))
     assert [send_as(each) for each in (alice, alice, bob, alice)] == [0, 0, denied, 0]
     assert pair.short.handled == 3  # the two that were denied, and the first of alice
     authorizer.replace(topic, frozenset())

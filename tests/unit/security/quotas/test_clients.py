@@ -5,7 +5,7 @@ from __future__ import annotations
 from kcompat.security.quotas import clients
 from kcompat.security.quotas.clients import ClientQuotas
 from kcompat.security.quotas.limits import CLIENT_ID, USER
-from kcompat.security.quotas.rates import Window
+from kcompat.security.quotas.rates import QuotaWindow
 
 T0 = 1_700_000_000_000
 ALICE, ANY_CLIENT = ((USER, "alice"),), ((CLIENT_ID, None),)
@@ -14,13 +14,13 @@ BYTES, PERCENT, MUTATIONS = "producer_byte_rate", "request_percentage", "control
 
 def quotas(**limits: float) -> ClientQuotas:
     """Quotas of alice."""
-    made = ClientQuotas(Window(), Window())
+    made = ClientQuotas(QuotaWindow(), QuotaWindow())
     made.set(ALICE, limits)
     return made
 
 
 def test_without_limits_nobody_is_limited() -> None:
-    none = ClientQuotas(Window(), Window())
+    none = ClientQuotas(QuotaWindow(), QuotaWindow())
     assert not none.are_set
     assert none.of("alice", "app", T0) is None
 
@@ -43,7 +43,7 @@ def test_clients_of_one_user_share_the_quota_of_the_user() -> None:
 
 
 def test_a_client_id_shares_its_quota_whatever_the_user() -> None:
-    some = ClientQuotas(Window(), Window())
+    some = ClientQuotas(QuotaWindow(), QuotaWindow())
     some.set(ANY_CLIENT, {BYTES: 1000.0})
     found = [some.of(user, client, T0) for user, client in (("alice", "app"), ("bob", "app"), ("bob", "x"))]
     rates = [quota.produce for quota in found if quota is not None]
@@ -52,7 +52,7 @@ def test_a_client_id_shares_its_quota_whatever_the_user() -> None:
 
 
 def test_a_client_without_an_id_has_the_quota_of_the_default_client() -> None:
-    some = ClientQuotas(Window(), Window())
+    some = ClientQuotas(QuotaWindow(), QuotaWindow())
     some.set(ANY_CLIENT, {BYTES: 1000.0})
     nameless, empty = some.of("alice", None, T0), some.of("alice", "", T0)
     assert nameless is not None
@@ -84,7 +84,7 @@ def test_the_throttle_of_request_time_is_one_sample_at_most() -> None:
 
 
 def test_mutations_have_a_window_of_their_own() -> None:
-    some = ClientQuotas(Window(), Window(2, 1000))
+    some = ClientQuotas(QuotaWindow(), QuotaWindow(2, 1000))
     some.set(ALICE, {MUTATIONS: 5.0})
     found = some.of("alice", "app", T0)
     assert found is not None
@@ -94,7 +94,7 @@ def test_mutations_have_a_window_of_their_own() -> None:
 
 
 def test_memory_is_bounded_however_many_ids_clients_choose() -> None:
-    some = ClientQuotas(Window(), Window())
+    some = ClientQuotas(QuotaWindow(), QuotaWindow())
     some.set(ANY_CLIENT, {BYTES: 1000.0, PERCENT: 1.0, MUTATIONS: 1.0})
     most = clients.MOST_CLIENTS
     for index in range(2 * most):
@@ -115,7 +115,7 @@ def test_memory_is_bounded_however_many_ids_clients_choose() -> None:
 
 
 def test_idle_clients_are_forgotten_first() -> None:
-    some = ClientQuotas(Window(), Window())
+    some = ClientQuotas(QuotaWindow(), QuotaWindow())
     some.set(ANY_CLIENT, {BYTES: 1000.0})
     busy = some.of("alice", "busy", T0)
     assert busy is not None
@@ -130,7 +130,7 @@ def test_idle_clients_are_forgotten_first() -> None:
 
 
 def test_addresses_have_connection_rates_under_their_usual_names() -> None:
-    some = ClientQuotas(Window(), Window())
+    some = ClientQuotas(QuotaWindow(), QuotaWindow())
     rate = {"connection_creation_rate": 5.0}
     for name in ("10.0.0.1", "0:0:0:0:0:0:0:1", None):
         some.set((("ip", name),), rate)
@@ -141,7 +141,7 @@ def test_addresses_have_connection_rates_under_their_usual_names() -> None:
 
 
 def test_long_client_ids_take_no_more_memory_than_others() -> None:
-    some = ClientQuotas(Window(), Window())
+    some = ClientQuotas(QuotaWindow(), QuotaWindow())
     long = "x" * 32_000
     some.set(ANY_CLIENT, {BYTES: 1000.0})
     some.set(((CLIENT_ID, long),), {BYTES: 5.0})

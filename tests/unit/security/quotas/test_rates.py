@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from kcompat.security.quotas.rates import (
     LONGEST_THROTTLE_MS,
     LimitedRate,
+    QuotaWindow,
     SampledRate,
     TokenBucket,
-    Window,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class KafkaRate:
         return max(elapsed, 1)
 
 
-WINDOWS = st.builds(Window, st.integers(1, 12), st.sampled_from([1, 7, 100, 1000, 3000]))
+WINDOWS = st.builds(QuotaWindow, st.integers(1, 12), st.sampled_from([1, 7, 100, 1000, 3000]))
 PAUSES = st.one_of(
     st.integers(0, 50),
     st.integers(0, 3000),
@@ -90,7 +90,7 @@ RECORDS = st.lists(st.tuples(PAUSES, st.integers(-1000, 10_000_000)), min_size=1
 
 
 @given(WINDOWS, RECORDS, PAUSES)
-def test_a_rate_is_that_of_kafka(window: Window, records: Sequence[tuple[int, int]], pause: int) -> None:
+def test_a_rate_is_that_of_kafka(window: QuotaWindow, records: Sequence[tuple[int, int]], pause: int) -> None:
     ours, model, now = SampledRate(window), KafkaRate(window.samples, window.sample_ms), T0
     for waited, value in records:
         now += waited
@@ -106,7 +106,7 @@ def test_a_rate_is_that_of_kafka(window: Window, records: Sequence[tuple[int, in
 
 @given(WINDOWS, RECORDS, st.integers(1, 1_000_000))
 def test_a_throttle_time_is_that_of_kafka(
-    window: Window, records: Sequence[tuple[int, int]], limit: int
+    window: QuotaWindow, records: Sequence[tuple[int, int]], limit: int
 ) -> None:
     ours, model, now = LimitedRate(limit, window), KafkaRate(window.samples, window.sample_ms), T0
     for waited, size in records:
@@ -118,7 +118,7 @@ def test_a_throttle_time_is_that_of_kafka(
 
 
 @given(WINDOWS, RECORDS)
-def test_an_idle_rate_measures_as_a_new_one(window: Window, records: Sequence[tuple[int, int]]) -> None:
+def test_an_idle_rate_measures_as_a_new_one(window: QuotaWindow, records: Sequence[tuple[int, int]]) -> None:
     used, now = LimitedRate(1000, window), T0
     for waited, size in records:
         now += waited
@@ -130,32 +130,32 @@ def test_an_idle_rate_measures_as_a_new_one(window: Window, records: Sequence[tu
 
 def test_one_burst_is_throttled_until_the_window_has_room_for_it() -> None:
     # 10 MiB at 1 MiB/s: the window of 10 s holds it exactly, each further MiB takes a second.
-    rate = LimitedRate(1024 * 1024, Window())
+    rate = LimitedRate(1024 * 1024, QuotaWindow())
     assert rate.record(10 * 1024 * 1024, T0) == 0
     assert rate.record(1024 * 1024, T0) == 1000
     assert rate.record(512 * 1024, T0) == 1500
 
 
 def test_bytes_that_are_taken_back_count_no_more() -> None:
-    rate = LimitedRate(1000, Window())
+    rate = LimitedRate(1000, QuotaWindow())
     assert rate.record(30_000, T0) == 20_000
     rate.take_back(30_000, T0)
     assert rate.record(10_000, T0) == 0
 
 
 def test_the_most_at_once_is_not_throttled() -> None:
-    most = LimitedRate(1000, Window()).most_at_once
-    assert LimitedRate(1000, Window()).record(most, T0) == 0
-    assert LimitedRate(1000, Window()).record(most + 1, T0) > 0
+    most = LimitedRate(1000, QuotaWindow()).most_at_once
+    assert LimitedRate(1000, QuotaWindow()).record(most, T0) == 0
+    assert LimitedRate(1000, QuotaWindow()).record(most + 1, T0) > 0
 
 
 def test_a_throttle_time_has_an_upper_bound() -> None:
-    assert LimitedRate(1, Window(), longest_ms=1000).record(1e9, T0) == 1000
-    assert LimitedRate(1, Window()).record(1e12, T0) == LONGEST_THROTTLE_MS
+    assert LimitedRate(1, QuotaWindow(), longest_ms=1000).record(1e9, T0) == 1000
+    assert LimitedRate(1, QuotaWindow()).record(1e12, T0) == LONGEST_THROTTLE_MS
 
 
 def test_a_wall_clock_that_is_set_back_begins_a_new_window() -> None:
-    rate = LimitedRate(1000, Window())
+    rate = LimitedRate(1000, QuotaWindow())
     assert rate.record(30_000, T0) == 20_000
     assert rate.record(30_000, T0 - 3_600_000) == 20_000
     assert rate.record(1_000, T0 - 3_600_000 + 60_000) == 0
@@ -165,7 +165,7 @@ def test_a_wall_clock_that_is_set_back_begins_a_new_window() -> None:
 def test_a_bucket_allows_the_limit_and_one_window_of_it_at_once(
     requests: Sequence[tuple[int, int]], limit: float
 ) -> None:
-    window, now, taken, largest = Window(), T0, 0, 0
+    window, now, taken, largest = QuotaWindow(), T0, 0, 0
     bucket = TokenBucket(limit, window)
     for waited, tokens in requests:
         now += waited
@@ -177,7 +177,7 @@ def test_a_bucket_allows_the_limit_and_one_window_of_it_at_once(
 
 
 def test_a_bucket_says_when_its_debt_is_refilled() -> None:
-    bucket = TokenBucket(5, Window())
+    bucket = TokenBucket(5, QuotaWindow())
     bucket.take(55 + 10, T0)
     assert bucket.throttle_ms(T0) == 2000
     assert bucket.throttle_ms(T0 + 1500) == 500
@@ -187,7 +187,7 @@ def test_a_bucket_says_when_its_debt_is_refilled() -> None:
 
 
 def test_a_bucket_refills_no_faster_than_the_clock_that_is_set_back() -> None:
-    bucket = TokenBucket(5, Window())
+    bucket = TokenBucket(5, QuotaWindow())
     bucket.take(65, T0)
     assert bucket.throttle_ms(T0 - 1000) == 2000
     assert bucket.throttle_ms(T0) == 1000

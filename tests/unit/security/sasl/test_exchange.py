@@ -18,11 +18,11 @@ from kcompat.protocol.schema import ProtocolViolation
 from kcompat.security.principals import Principal
 from kcompat.security.sasl.exchange import (
     PARSED,
-    Exchange,
+    ExchangeState,
     LoginRefusedError,
+    LoginSession,
     OfferedMechanism,
-    Session,
-    State,
+    SaslExchange,
 )
 from kcompat.security.sasl.mechanism import Login
 from kcompat.security.sasl.plain import Plain
@@ -58,14 +58,16 @@ def list_versions(version: int, request: ApiVersionsRequest | None) -> ApiVersio
 class Play:
     """An exchange, and what a client sends in it."""
 
-    def __init__(self, max_session_ms: int = 0, previous: Session | None = None, now_ms: int = NOW) -> None:
-        self.exchange = Exchange(offered(max_session_ms), list_versions, previous)
+    def __init__(
+        self, max_session_ms: int = 0, previous: LoginSession | None = None, now_ms: int = NOW
+    ) -> None:
+        self.exchange = SaslExchange(offered(max_session_ms), list_versions, previous)
         self.now_ms = now_ms
 
     def send(self, frame: memoryview | bytes | bytearray) -> bytes:
         return b"".join(self.exchange.receive(memoryview(bytearray(frame)), self.now_ms))
 
-    def state(self) -> State:
+    def state(self) -> ExchangeState:
         return self.exchange.state
 
     def handshake(self, mechanism: str = "PLAIN", version: int = 1) -> Any:
@@ -78,12 +80,12 @@ class Play:
         """The frame ends the connection at once, and so does the next one."""
         with pytest.raises(ProtocolViolation):
             self.send(frame)
-        assert self.exchange.state is State.FAILED
+        assert self.exchange.state is ExchangeState.FAILED
 
     def refuses(self, frame: memoryview | bytes | bytearray) -> LoginRefusedError:
         with pytest.raises(LoginRefusedError) as refusal:
             self.send(frame)
-        assert self.exchange.state is State.FAILED
+        assert self.exchange.state is ExchangeState.FAILED
         assert self.exchange.session is None
         return refusal.value
 
@@ -97,15 +99,15 @@ def refused_response(refusal: LoginRefusedError, request_type: type[Any], versio
 def test_a_client_logs_in(version: int) -> None:
     play = Play()
     assert decoded([play.send(versions_frame(2))], ApiVersionsRequest, 2).error_code == 0
-    assert play.state() is State.HANDSHAKE
+    assert play.state() is ExchangeState.HANDSHAKE
     answer = play.handshake()
     assert (answer.error_code, answer.mechanisms) == (0, ["PLAIN", "ROUNDS"])
-    assert play.state() is State.TOKENS
+    assert play.state() is ExchangeState.TOKENS
     welcome = play.authenticate(ALICE, version)
     assert (welcome.error_code, welcome.error_message, welcome.auth_bytes) == (0, "", b"")
     assert welcome.session_lifetime_ms == 0
-    assert play.state() is State.COMPLETE
-    assert play.exchange.session == Session(Login(Principal("User", "alice")), "PLAIN", None)
+    assert play.state() is ExchangeState.COMPLETE
+    assert play.exchange.session == LoginSession(Login(Principal("User", "alice")), "PLAIN", None)
 
 
 def test_a_client_need_not_ask_for_the_versions() -> None:
@@ -131,7 +133,7 @@ def test_tokens_have_no_header_behind_a_handshake_of_version_0() -> None:
     play.handshake("ROUNDS", version=0)
     assert play.send(b"more") == b"\0\0\0\5go on"
     assert play.send(b"carol") == b"\0\0\0\7welcome"
-    assert play.state() is State.COMPLETE
+    assert play.state() is ExchangeState.COMPLETE
 
 
 def test_an_empty_raw_token_is_a_token() -> None:
@@ -153,9 +155,9 @@ def test_a_refused_api_versions_may_be_repeated(version: int, software: str) -> 
     struct.pack_into(">h", frame, 2, version)
     for _ in range(3):
         play.send(frame)
-        assert play.state() is State.FIRST
+        assert play.state() is ExchangeState.FIRST
     play.send(versions_frame(0))
-    assert play.state() is State.HANDSHAKE
+    assert play.state() is ExchangeState.HANDSHAKE
 
 
 def test_a_second_api_versions_closes() -> None:
@@ -289,8 +291,8 @@ def test_a_session_ends_with_the_credential_or_with_the_limit(
         assert session.has_ended(NOW + lifetime_ms + 1)
 
 
-def session_of(name: str = "alice", mechanism: str = "PLAIN") -> Session:
-    return Session(Login(Principal("User", name)), mechanism, NOW + 1000, renewed_at_ms=NOW)
+def session_of(name: str = "alice", mechanism: str = "PLAIN") -> LoginSession:
+    return LoginSession(Login(Principal("User", name)), mechanism, NOW + 1000, renewed_at_ms=NOW)
 
 
 @pytest.mark.parametrize("version", [0, 1])
@@ -298,7 +300,7 @@ def test_a_session_is_renewed_by_the_same_principal_and_mechanism(version: int) 
     play = Play(5000, session_of(), NOW + 900)
     play.handshake(version=version)
     play.send(token_frame(ALICE) if version else ALICE)
-    assert play.exchange.session == Session(
+    assert play.exchange.session == LoginSession(
         Login(Principal("User", "alice")), "PLAIN", NOW + 900 + 5000, renewed_at_ms=NOW
     )
 
@@ -334,7 +336,7 @@ def test_a_renewal_by_an_unknown_mechanism_closes_at_once() -> None:
 
 
 def test_a_session_is_renewed_at_most_once_a_second() -> None:
-    session = Session(Login(Principal("User", "alice")), "PLAIN", NOW + 10_000)
+    session = LoginSession(Login(Principal("User", "alice")), "PLAIN", NOW + 10_000)
     assert session.may_renew(NOW)
     session.renewed_at_ms = NOW
     assert not session.may_renew(NOW + 999)
@@ -345,8 +347,13 @@ def test_a_session_is_renewed_at_most_once_a_second() -> None:
 
 
 def test_the_table_names_the_states_whose_frames_have_a_header() -> None:
-    headless = {State.RAW_TOKENS, State.OTHER_MECHANISM, State.COMPLETE, State.FAILED}
-    assert set(State) == set(PARSED) | headless
+    headless = {
+        ExchangeState.RAW_TOKENS,
+        ExchangeState.OTHER_MECHANISM,
+        ExchangeState.COMPLETE,
+        ExchangeState.FAILED,
+    }
+    assert set(ExchangeState) == set(PARSED) | headless
     assert not set(PARSED) & headless
 
 
@@ -374,7 +381,7 @@ def test_no_sequence_of_frames_without_the_password_logs_in(sequence: list[bytes
         try:
             play.send(frame)
         except (ProtocolViolation, LoginRefusedError):
-            assert play.state() is State.FAILED
+            assert play.state() is ExchangeState.FAILED
             return
         if play.exchange.session is not None:
             assert play.exchange.session.mechanism == "ROUNDS"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcompat.security.credentials import SCRAM_MECHANISMS, SCRAM_SHA_256, SCRAM_SHA_512, Identity
+from kcompat.security.credentials import SCRAM_MECHANISMS, SCRAM_SHA_256, SCRAM_SHA_512, ScramIdentity
 from kcompat.security.principals import USER, Principal
 from kcompat.security.sasl.mechanism import Login, SaslError
 from kcompat.security.sasl.scram import Scram
@@ -34,11 +34,11 @@ WRONG = "unknown user or wrong password"
 class Identities:
     """Identities by name, of any mechanism."""
 
-    def __init__(self, identities: dict[str, Identity], iterations: int = 4096) -> None:
+    def __init__(self, identities: dict[str, ScramIdentity], iterations: int = 4096) -> None:
         self._identities = identities
         self._iterations = iterations
 
-    def find(self, _mechanism: ScramMechanism, name: str) -> Identity | None:
+    def find(self, _mechanism: ScramMechanism, name: str) -> ScramIdentity | None:
         return self._identities.get(name)
 
     def usual_iterations(self, _mechanism: ScramMechanism) -> int:
@@ -60,8 +60,8 @@ def server(
     """A login to a server with these users, whose password is "pencil", and the token "id" of "secret"."""
 
     pencil, secret = (credential(mechanism, each, iterations) for each in ("pencil", "secret"))
-    known = {name: Identity(Principal(USER, name), pencil) for name in users}
-    tokens = {"id": Identity(OWNER, secret, 1234)}
+    known = {name: ScramIdentity(Principal(USER, name), pencil) for name in users}
+    tokens = {"id": ScramIdentity(OWNER, secret, 1234)}
     scram = Scram(mechanism, Identities(known, iterations), Identities(tokens), lambda: b"key", make_nonce)
     assert scram.name == mechanism.name
     return scram.begin()
