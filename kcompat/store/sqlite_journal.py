@@ -6,7 +6,7 @@ write-ahead log is on the disk, so a confirmed change survives a kill and a powe
 for the disk, on a helper thread; the statements before it run on the caller's thread.
 
 The file is locked exclusively while it is open, so a second process cannot open it. A new one can be read by
-its owner alone.
+its owner alone, and an older one by no others than its owner and its group.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ class SqliteJournal:
         with suppress(OSError):  # of a file that is there, or of a fault that SQLite finds too
             # SQLite gives its own files the mode of this one. There are keys of users in it.
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        _close_to_others(path)
         try:
             # Without an isolation level, transactions begin and end only where this module says so. The
             # connection may be used by other threads, because the helper thread commits.
@@ -216,3 +217,13 @@ def _stored_node(row: tuple[Any, ...]) -> StoredNode:
 
 def _gone(staged: Mapping[K, object | None]) -> list[tuple[K]]:
     return [(key,) for key, value in staged.items() if value is None]
+
+
+def _close_to_others(path: Path) -> None:
+    """Take the file, and those that a crash has left beside it, from the accounts that are not of its group.
+
+    Versions before there were keys of users made files that everybody can read.
+    """
+    for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        with suppress(OSError):  # not there, or of another owner
+            each.chmod(each.stat().st_mode & 0o770)

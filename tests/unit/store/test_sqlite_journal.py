@@ -116,6 +116,17 @@ async def test_a_new_file_can_be_read_by_its_owner_alone(tmp_path: Path) -> None
     assert set(modes.values()) == {0o600}
 
 
+def test_an_older_file_is_closed_to_others(tmp_path: Path) -> None:
+    path, log = tmp_path / "metadata.db", tmp_path / "metadata.db-wal"
+    SqliteJournal(path).close()
+    log.touch()
+    for each in (path, log):
+        each.chmod(0o644)
+    journal = SqliteJournal(path)
+    assert set(modes_in(tmp_path).values()) == {0o640}
+    journal.close()
+
+
 def modes_in(directory: Path) -> dict[str, int]:
     """Return the permissions of the files in a directory."""
     return {path.name: path.stat().st_mode & 0o777 for path in directory.iterdir()}
