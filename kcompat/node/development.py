@@ -13,7 +13,7 @@ from kcompat.node.first_users import with_first_users
 from kcompat.node.prepared_store import with_prepared_store
 from kcompat.security.acl_authorizer import AclAuthorizer
 from kcompat.security.acl_store import AclStore
-from kcompat.security.added_users import AddedUser
+from kcompat.security.added_users import AddedUser, is_utf8
 from kcompat.security.client_settings import ClientAccess, ClientLogin
 from kcompat.security.credentials import MIN_ITERATIONS, SCRAM_MECHANISMS
 from kcompat.security.login_lines import PASSWORD_MECHANISMS
@@ -174,6 +174,8 @@ def _check_user(user: str, password: str) -> None:
         raise UsageError(f"{user!r} is not a name that users can have: use one such as 'alice'")
     if not isinstance(password, str) or not password:
         raise UsageError(f"the password of {user!r} is not a text of one character or more")
+    if not (is_utf8(user) and is_utf8(password)):
+        raise UsageError(f"the name or the password of {user!r} has bytes that are not UTF-8")
 
 
 def _new_authority() -> Authority:

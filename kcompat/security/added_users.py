@@ -39,6 +39,8 @@ def added_user(argument: str) -> AddedUser:
     Raises:
         ConfigError: the argument is malformed.
     """
+    if not is_utf8(argument):
+        raise ConfigError("an --add-scram has bytes that are not UTF-8")
     name, equals, fields = argument.strip().partition("=")
     if not equals:
         raise ConfigError("an --add-scram has no =, as in SCRAM-SHA-256=[name=alice,password=secret]")
@@ -66,6 +68,13 @@ def added_user(argument: str) -> AddedUser:
         salted = _base_64(user, "saltedpassword", values["saltedpassword"])
         credential = credential_of(mechanism, salt, salted, iterations)
     return AddedUser(user, mechanism.name, credential.format())
+
+
+def is_utf8(text: str) -> bool:
+    """Return whether the bytes of an argument, of which a text was made, are UTF-8: others became lone
+    surrogates.
+    """
+    return all(not 0xD800 <= ord(character) < 0xE000 for character in text)
 
 
 def _values(text: str) -> dict[str, str]:

@@ -33,6 +33,7 @@ def test_a_salt_iterations_and_a_salted_password() -> None:
     ("argument", "reason"),
     [
         ("SCRAM-SHA-256", "has no ="),
+        ("SCRAM-SHA-256=[name=a,password=hidden\udcff]", "not UTF-8"),
         ("SCRAM-SHA-1=[name=a,password=hidden]", "not one of SCRAM-SHA-256, SCRAM-SHA-512"),
         ("SCRAM-SHA-256=name=a,password=hidden", "not in brackets"),
         ("SCRAM-SHA-256=[name=a,password=hidden", "not in brackets"),
