@@ -13,6 +13,8 @@ Claims: TypeAlias = dict[str, Any]
 
 LONGEST_TOKEN: Final = 64 * 1024
 """Characters of the longest token that is looked at. The tokens of identity providers have a few thousand."""
+LONGEST_NAME: Final = 4096
+"""Characters of the longest principal that a token may name: names are remembered for many clients."""
 END_OF_TIME_MS: Final = 2**63 - 1
 """Latest time in ms since the epoch that Kafka's protocol can carry."""
 
@@ -92,7 +94,7 @@ def json_object(data: bytes) -> Claims:
 
 
 def text_claim(claims: Claims, name: str) -> str:
-    """Return a claim that must be a text and not blank.
+    """Return a claim that must be a text, not blank and not longer than `LONGEST_NAME`.
 
     Raises:
         RefusedTokenError: the claim is missing or something else.
@@ -100,6 +102,8 @@ def text_claim(claims: Claims, name: str) -> str:
     value = claims.get(name)
     if not isinstance(value, str) or not value.strip():
         raise RefusedTokenError(f"the claim {name} is missing or no text")
+    if len(value) > LONGEST_NAME:
+        raise RefusedTokenError(f"the claim {name} has more than {LONGEST_NAME} characters")
     return value
 
 

@@ -34,6 +34,7 @@ def test_a_token_needs_a_subject_and_an_expiry_and_no_more(more: dict[str, Any])
         {"exp": NOW_S + 1},
         {"sub": " ", "exp": NOW_S + 1},
         {"sub": 7, "exp": NOW_S + 1},
+        {"sub": "a" * 4097, "exp": NOW_S + 1},
         {"sub": "alice", "exp": NOW_S},
         {"sub": "alice", "exp": "9999999999"},
         {"sub": "alice", "exp": True},
