@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
     Node = tuple[bytes, Stat] | None
     Edit = Callable[[ResourcePattern, frozenset[AclEntry]], frozenset[AclEntry]]
+    Read = Callable[[ResourcePattern, Node], frozenset[AclEntry]]
 
 ATTEMPTS: Final = 11
 """Attempts to write a transaction whose nodes other brokers change at the same time."""
@@ -132,7 +133,9 @@ class AclStore:
         added: dict[ResourcePattern, set[AclEntry]] = {}
         for acl in acls:
             added.setdefault(acl.pattern, set()).add(acl.entry)
-        return await self._change(list(added), lambda pattern, entries: entries | added[pattern])
+        return await self._change(
+            list(added), lambda pattern, entries: entries | added[pattern], lambda _, node: _entries(node)
+        )
 
     def delete(self, filters: Sequence[AclFilter]) -> Promise[ErrorCode | list[list[Acl]]]:
         """Remove the ACLs that pass one of the filters; return those of each filter, in order."""
@@ -180,15 +183,15 @@ class AclStore:
             for pattern in self._acls.patterns()
             if any(wanted.matches_pattern(pattern) for wanted in filters)
         }
-        error = await self._change(sorted(named | known), remaining)
+        error = await self._change(sorted(named | known), remaining, _in_force)
         return error or [sorted(found) for found in deleted]
 
-    async def _change(self, patterns: Sequence[ResourcePattern], edit: Edit) -> ErrorCode:
-        """Replace the entries of patterns by what `edit` makes of them."""
+    async def _change(self, patterns: Sequence[ResourcePattern], edit: Edit, read: Read) -> ErrorCode:
+        """Replace the entries of patterns, as `read` reads them, by what `edit` makes of them."""
         async with self._alone:
             try:
                 for start in range(0, len(patterns), AT_ONCE):
-                    await self._write(patterns[start : start + AT_ONCE], edit)
+                    await self._write(patterns[start : start + AT_ONCE], edit, read)
             except SessionExpiredError:
                 return ErrorCode.REQUEST_TIMED_OUT
             except StoreError:
@@ -196,11 +199,11 @@ class AclStore:
                 return ErrorCode.UNKNOWN_SERVER_ERROR
             return ErrorCode.NONE
 
-    async def _write(self, patterns: Sequence[ResourcePattern], edit: Edit) -> None:
+    async def _write(self, patterns: Sequence[ResourcePattern], edit: Edit, read: Read) -> None:
         """Write one transaction, and again if another broker changes the same patterns meanwhile."""
         for attempt in range(1, ATTEMPTS + 1):
             nodes = await self._read(patterns)
-            changed = dict(self._edited(patterns, nodes, edit))
+            changed = dict(self._edited(patterns, nodes, edit, read))
             try:
                 if changed:
                     await self._store.multi([op for _, ops in changed.values() for op in ops])
@@ -214,13 +217,13 @@ class AclStore:
             return
 
     def _edited(
-        self, patterns: Sequence[ResourcePattern], nodes: Sequence[Node], edit: Edit
+        self, patterns: Sequence[ResourcePattern], nodes: Sequence[Node], edit: Edit, read: Read
     ) -> Iterator[tuple[ResourcePattern, tuple[frozenset[AclEntry], list[Op]]]]:
         """Yield the patterns that `edit` changes, with their new entries and the operations that store
         them.
         """
         for pattern, node in zip(patterns, nodes, strict=True):
-            before = _entries(node)
+            before = read(pattern, node)
             after, path = edit(pattern, before), self._path(pattern)
             if after == before:
                 continue

@@ -189,7 +189,7 @@ async def test_many_patterns_take_several_transactions(brokers: Brokers) -> None
     assert one.find() == []
 
 
-async def test_acls_that_cannot_be_read_deny_everything(
+async def test_acls_that_cannot_be_read_deny_everything_until_they_are_deleted(
     brokers: Brokers, caplog: pytest.LogCaptureFixture
 ) -> None:
     one = await brokers.broker()
@@ -200,6 +200,10 @@ async def test_acls_that_cannot_be_read_deny_everything(
     assert Acl(ORD, READ) in late.find()
     assert "cannot be read" in caplog.text
     assert await answer(late.acls.create([Acl(ORDERS, READ)])) is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert await answer(late.acls.delete([exactly(ORDERS)])) == [
+        [Acl(ORDERS, AclEntry(Operation.ALL, "User:*", "*", PermissionType.DENY))]
+    ]
+    assert await answer(late.acls.create([Acl(ORDERS, READ)])) is ErrorCode.NONE
 
 
 async def test_a_notification_that_says_nothing_harms_no_other(brokers: Brokers) -> None:
