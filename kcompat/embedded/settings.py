@@ -13,6 +13,7 @@ from kcompat.config.broker import as_log_dirs
 from kcompat.config.known import insist_on_known
 from kcompat.config.listeners import MAX_PORT, Endpoint, is_host
 from kcompat.config.providers import resolve_variables
+from kcompat.config.table import broker_key
 from kcompat.config.types import format_value
 from kcompat.errors import ConfigError, UsageError
 from kcompat.node.development import Development
@@ -129,6 +130,6 @@ def _text_of(name: str, value: Setting) -> str:
         case os.PathLike():
             return os.fspath(value)
         case _:
-            raise ConfigError(
-                f"{name}={value!r} cannot be: use text, a number, True, False, or a list of those"
-            )
+            key = broker_key(name)
+            shown = name if key is None or key.type.is_sensitive else f"{name}={value!r}"
+            raise ConfigError(f"{shown} cannot be: use text, a number, True, False, or a list of those")

@@ -38,6 +38,8 @@ def test_values_are_written_as_a_properties_file_has_them(name: str, value: Any,
     ("arguments", "error", "message"),
     [
         ({"config": {"num.partitions": None}}, ConfigError, r"num\.partitions=None cannot be: use text"),
+        ({"config": {"ssl.key.password": b"hidden"}}, ConfigError, r"ssl\.key\.password cannot be: use text"),
+        ({"config": {"listener.name.a.plain.sasl.jaas.config": {}}}, ConfigError, r"jaas\.config cannot be"),
         ({"config": {"num.partitions": {"a": 1}}}, ConfigError, "cannot be: use text, a number"),
         ({"config": {"log.cleanup.policy": [None]}}, ConfigError, r"log\.cleanup\.policy=None cannot be"),
         ({"config": {"log.retention.hours": timedelta(hours=1)}}, ConfigError, r"log\.retention\.hours="),
