@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from kcompat.store.interface import EventType, NoNodeError, SessionExpiredError
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 KEPT_MS = 15 * 60 * 1000
 """Time in ms for which a notification is kept, for brokers that are slow to read it."""
+
+RETRY_S: Final = 1.0
+"""Time in s after which changes that could not be read are read again. A revoked permission must not stay in
+force until the next change."""
 
 _log = logging.getLogger(__name__)
 
@@ -91,10 +95,10 @@ class NotificationWatch:
             except SessionExpiredError:
                 pass  # the next session reports missed changes
             except Exception:
-                _log.exception(
-                    "changes below %s could not be read; the next notification brings them", self._parent
-                )
+                _log.exception("changes below %s could not be read; they are read again", self._parent)
                 self._has_missed = True
+                self._is_told.set()
+                await asyncio.sleep(RETRY_S)
 
     async def _read_everything(self) -> None:
         names = await self._names()
