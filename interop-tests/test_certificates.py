@@ -18,7 +18,7 @@ from kcompat.security.client_settings import ClientAccess, ClientLogin
 from kcompat.security.login_lines import login_line
 from support.raw_client import RawClient
 from support.raw_requests import create_topic
-from support.tls_authority import Authority, as_pem
+from support.tls_authority import HOSTS, Authority, as_pem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,11 +28,28 @@ if TYPE_CHECKING:
     from support.broker_process import BrokerProcess
 
 TOPIC: Final = "for-alice-alone"
-LISTENERS: Final = {"SSL": "SSL", "MUTUAL": "SSL", "SASL_SSL": "SASL_SSL"}
+LISTENERS: Final = {"SSL": "SSL", "MUTUAL": "SSL", "SASL_SSL": "SASL_SSL", "EXPIRED": "SSL"}
 PASSWORD: Final = "opensesame"
 TOPICS, LITERAL, DESCRIBE, ALLOW = 2, 3, 8, 3
 QUICK: Final = frozenset({"confluent", "franz-go", "java-3.9.2", "kafka-python"})
 """Clients that `make test` lets show a certificate."""
+
+UNVERIFIED: Final = "certificate verify failed"
+OPENSSL: Final = (f"{UNVERIFIED}: certificate has expired", f"{UNVERIFIED}: unable to get local issuer")
+GO: Final = ("certificate has expired", "certificate signed by unknown authority")
+DISTRUST: Final = {
+    "kafka-python": OPENSSL,
+    "aiokafka": OPENSSL,
+    "confluent": (UNVERIFIED, UNVERIFIED),
+    "kcat": (UNVERIFIED, UNVERIFIED),
+    "kafkajs": ("certificate has expired", "unable to verify the first certificate"),
+    "franz-go": GO,
+    "sarama": GO,
+    "kafka-go": GO,
+    "java-3.9.2": ("validity check failed", "unable to find valid certification path"),
+    "java-4.3.0": ("SSL handshake failed", "SSL handshake failed"),
+}
+"""Part of what each client says of an expired certificate of the server, and of one of another authority."""
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +59,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     yesterday = datetime.now(UTC) - timedelta(days=1)
     contents = {
         "broker": as_pem(authority.broker),
+        "expired-broker": as_pem(authority.ca.issue_cert(*HOSTS, not_after=yesterday)),
         "ca": authority.pem.encode(),
         "alice": as_pem(authority.client("alice")),
         "bob": as_pem(authority.client("bob")),
@@ -64,6 +82,8 @@ def broker(new_broker: Callable[..., BrokerProcess], files: dict[str, Path]) -> 
         "ssl.truststore.location": str(files["ca"]),
         "ssl.principal.mapping.rules": "RULE:^CN=(.*?),.*$/$1/",
         "listener.name.mutual.ssl.client.auth": "required",
+        "listener.name.expired.ssl.keystore.type": "PEM",
+        "listener.name.expired.ssl.keystore.location": str(files["expired-broker"]),
         "sasl.enabled.mechanisms": "PLAIN",
         "listener.name.sasl_ssl.plain.sasl.jaas.config": login_line("PLAIN", {"user_alice": PASSWORD}),
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -131,9 +151,26 @@ def test_what_is_not_trusted_is_refused(
     for certificate in (files["expired"], files["stranger"], None):
         with pytest.raises(LoginFailedError):
             client(access_to(broker, "MUTUAL", files["ca"], certificate))
-    with pytest.raises(LoginFailedError):
-        client(access_to(broker, "SSL", files["other-ca"]))
     assert TOPIC in client(access_to(broker, "MUTUAL", files["ca"], files["alice"])), "it goes on"
+
+
+@pytest.mark.thorough("clients that show certificates")
+@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize(("case", "listener", "ca"), [(0, "EXPIRED", "ca"), (1, "SSL", "other-ca")])
+def test_a_client_says_that_it_does_not_trust_the_server(
+    broker: BrokerProcess,
+    files: dict[str, Path],
+    client_of: Callable[[str], ListTopics],
+    name: str,
+    case: int,
+    listener: str,
+    ca: str,
+) -> None:
+    client = client_of(name)
+    with pytest.raises(LoginFailedError) as refusal:
+        client(access_to(broker, listener, files[ca]))
+    assert DISTRUST[name][case] in str(refusal.value)
+    assert TOPIC in client(access_to(broker, "SSL", files["ca"])), "the broker goes on"
 
 
 @pytest.mark.thorough("clients that show certificates")
