@@ -20,22 +20,24 @@ from kcompat.security.scram_keys import salted_password
 from real_kafka import RealKafka
 from support.raw_client import RawClient
 from support.raw_requests import create_topic
+from support.tls_authority import Authority, as_pem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from drivers.families import ListTopics
     from support.broker_process import BrokerProcess
 
 TOPIC: Final = "seen-by-those-who-log-in"
 USER, PASSWORD = "alice", 'a "secret" \\of 20; char/acters ü'  # librdkafka 2.0 takes no "=" and "," in SCRAM
-LISTENERS: Final = {"SASL_PLAINTEXT": "SASL_PLAINTEXT"}
-SESSIONS: Final = {"SHORT": "SASL_PLAINTEXT"}
+LISTENERS: Final = {"SASL_PLAINTEXT": "SASL_PLAINTEXT", "SASL_SSL": "SASL_SSL"}
+SESSIONS: Final = {"SHORT": "SASL_PLAINTEXT", "SHORT_SSL": "SASL_SSL"}
 """Listeners whose sessions end after `SESSION_S` seconds, unless the client logs in again."""
 SESSION_S: Final = 1.5
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
-THOROUGH: Final = pytest.mark.thorough("a client of each family logs in by PLAIN")
+THOROUGH: Final = pytest.mark.thorough("a client of each family logs in by PLAIN without TLS")
 WITHOUT_SCRAM: Final = frozenset({"sarama", "kafka-go"})
 """Clients that leave SCRAM to another library."""
 REFUSED: Final = {
@@ -76,9 +78,13 @@ ROWS: Final = [
 ]
 
 
-def properties() -> dict[str, str]:
+def properties(key_store: Path) -> dict[str, str]:
     """The settings of the listeners, the same for Kafka and for kcompat."""
-    settings = {"sasl.enabled.mechanisms": ",".join(MECHANISMS)}
+    settings = {
+        "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(key_store),
+    }
     for name in (*LISTENERS, *SESSIONS):
         prefix = f"listener.name.{name.lower()}"
         for mechanism in MECHANISMS:
@@ -102,8 +108,17 @@ def add_scram_users(client: RawClient) -> None:
 
 
 @pytest.fixture(scope="module")
-def broker(new_broker: Callable[..., BrokerProcess]) -> Iterator[BrokerProcess]:
-    with new_broker(properties=properties(), listeners=LISTENERS | SESSIONS) as broker:
+def authority(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The PEM files of the broker's key store and of the authority that clients trust."""
+    authority, directory = Authority(), tmp_path_factory.mktemp("certificates")
+    key_store = directory / "broker.pem"
+    key_store.write_bytes(as_pem(authority.broker))
+    return key_store, authority.trust_in(directory)
+
+
+@pytest.fixture(scope="module")
+def broker(new_broker: Callable[..., BrokerProcess], authority: tuple[Path, Path]) -> Iterator[BrokerProcess]:
+    with new_broker(properties=properties(authority[0]), listeners=LISTENERS | SESSIONS) as broker:
         with RawClient((broker.host, broker.port)) as client:
             assert create_topic(client, TOPIC) == 0
             add_scram_users(client)
@@ -120,20 +135,31 @@ def client_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
         yield families.client
 
 
-def access_to(broker: BrokerProcess, mechanism: str, protocol: str, user: str, password: str) -> ClientAccess:
-    """Return what a client needs to log in at the listener of a protocol."""
-    return ClientAccess(broker.bootstrap_of(protocol), protocol, login=ClientLogin(mechanism, user, password))
+def access_to(
+    broker: BrokerProcess,
+    authority: tuple[Path, Path],
+    mechanism: str,
+    listener: str,
+    user: str,
+    password: str,
+) -> ClientAccess:
+    """Return what a client needs to log in at a listener."""
+    protocol = (LISTENERS | SESSIONS)[listener]
+    ca = str(authority[1]) if protocol.endswith("_SSL") else None
+    login = ClientLogin(mechanism, user, password)
+    return ClientAccess(broker.bootstrap_of(listener), protocol, ca, login=login)
 
 
 @pytest.mark.parametrize(("name", "mechanism", "protocol"), ROWS)
 def test_logins(
     broker: BrokerProcess,
+    authority: tuple[Path, Path],
     client_of: Callable[[str], ListTopics],
     name: str,
     mechanism: str,
     protocol: str,
 ) -> None:
-    access = partial(access_to, broker, mechanism, protocol)
+    access = partial(access_to, broker, authority, mechanism, protocol)
     try:
         client = client_of(name)
         assert TOPIC in client(access(USER, PASSWORD))
@@ -151,10 +177,13 @@ def test_logins(
 @pytest.mark.thorough("tests/wire/test_logins.py renews sessions by raw frames")
 @pytest.mark.parametrize("client", [kafka_python, confluent])  # aiokafka does not log in again
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+@pytest.mark.parametrize("listener", SESSIONS)
 def test_sessions_that_end_are_noticed_by_no_client(
-    broker: BrokerProcess, client: Callable[[ClientAccess, float], list[str]], mechanism: str
+    broker: BrokerProcess,
+    authority: tuple[Path, Path],
+    client: Callable[[ClientAccess, float], list[str]],
+    mechanism: str,
+    listener: str,
 ) -> None:
-    access = ClientAccess(
-        broker.bootstrap_of("SHORT"), SESSIONS["SHORT"], login=ClientLogin(mechanism, USER, PASSWORD)
-    )
+    access = access_to(broker, authority, mechanism, listener, USER, PASSWORD)
     assert TOPIC in client(access, 3.5 * SESSION_S)
