@@ -18,7 +18,9 @@ from confluent_kafka.admin import AdminClient
 from kafka import KafkaAdminClient
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
+from drivers.logins import LoginFailedError, MissingError, go
 from kcompat.security.bearer.kafka_classes import LOGIN_MODULE, SIGNED_VALIDATORS
+from kcompat.security.client_settings import ClientAccess, ClientLogin
 from support.bearer_tokens import TokenIssuer
 from support.eventually import limit_s
 from support.places import CACHE
@@ -54,10 +56,6 @@ admin.connect().then(() => admin.listTopics())
 """
 
 
-class RefusedError(Exception):
-    """A login that did not come about."""
-
-
 def confluent(bootstrap: str, token: str) -> list[str]:
     """List the topics with confluent-kafka."""
     failures: list[Any] = []
@@ -74,7 +72,7 @@ def confluent(bootstrap: str, token: str) -> list[str]:
         return list(client.list_topics(timeout=limit_s(WAIT_S)).topics)
     except KafkaException as error:
         client.poll(0)
-        raise RefusedError(f"{error} {failures}") from error
+        raise LoginFailedError(f"{error} {failures}") from error
 
 
 def kafka_python(bootstrap: str, token: str) -> list[str]:
@@ -97,7 +95,7 @@ def kafka_python(bootstrap: str, token: str) -> list[str]:
         finally:
             client.close()
     except Exception as error:
-        raise RefusedError(f"{error!r}") from error
+        raise LoginFailedError(f"{error!r}") from error
 
 
 def aiokafka(bootstrap: str, token: str) -> list[str]:
@@ -120,7 +118,7 @@ def aiokafka(bootstrap: str, token: str) -> list[str]:
                 await client.start()
                 return list(await client.list_topics())
         except Exception as error:
-            raise RefusedError(f"{error!r}") from error
+            raise LoginFailedError(f"{error!r}") from error
         finally:
             await client.close()
 
@@ -137,8 +135,20 @@ def kafkajs(bootstrap: str, token: str) -> list[str]:
         capture_output=True, text=True, timeout=limit_s(60), check=False,
     )  # fmt: skip
     if ended.returncode:
-        raise RefusedError(ended.stderr)
+        raise LoginFailedError(ended.stderr)
     return ended.stdout.split()
+
+
+def of_go(library: str) -> Callable[[str, str], list[str]]:
+    """Return the function that lists the topics with a Go library."""
+
+    def topics(bootstrap: str, token: str) -> list[str]:
+        try:
+            return go(library)(ClientAccess(bootstrap, LISTENER, login=ClientLogin("OAUTHBEARER", "", token)))
+        except MissingError as missing:
+            pytest.skip(str(missing))
+
+    return topics
 
 
 CLIENTS: Final[dict[str, Callable[[str, str], list[str]]]] = {
@@ -146,6 +156,8 @@ CLIENTS: Final[dict[str, Callable[[str, str], list[str]]]] = {
     "kafka-python": kafka_python,
     "aiokafka": aiokafka,
     "kafkajs": kafkajs,
+    "franz-go": of_go("franz"),
+    "sarama": of_go("sarama"),
 }
 
 
@@ -193,7 +205,7 @@ def test_a_valid_token_logs_in_and_others_do_not(
     bootstrap = broker.bootstrap_of(LISTENER)
     assert TOPIC in client(bootstrap, tokens.pop("valid"))
     for token in tokens.values():
-        with pytest.raises(RefusedError):
+        with pytest.raises(LoginFailedError):
             client(bootstrap, token)
 
 

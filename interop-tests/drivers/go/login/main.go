@@ -21,12 +21,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/oauth"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
 
 const patience = 20 * time.Second
 
+// settings are those of one login. The password is the token where the mechanism is OAUTHBEARER.
 type settings struct {
 	Bootstrap string `json:"bootstrap"`
 	Protocol  string `json:"protocol"`
@@ -35,6 +37,11 @@ type settings struct {
 	Password  string `json:"password"`
 	CaFile    string `json:"ca_file"`
 	Own       string `json:"certificate_file"`
+}
+
+// Token makes the settings a token provider of sarama.
+func (s settings) Token() (*sarama.AccessToken, error) {
+	return &sarama.AccessToken{Token: s.Password}, nil
 }
 
 func (s settings) usesSasl() bool { return strings.HasPrefix(s.Protocol, "SASL_") }
@@ -67,6 +74,7 @@ func franz(ctx context.Context, s settings) ([]string, error) {
 		"PLAIN":         plain.Auth{User: s.User, Pass: s.Password}.AsMechanism,
 		"SCRAM-SHA-256": scram.Auth{User: s.User, Pass: s.Password}.AsSha256Mechanism,
 		"SCRAM-SHA-512": scram.Auth{User: s.User, Pass: s.Password}.AsSha512Mechanism,
+		"OAUTHBEARER":   oauth.Auth{Token: s.Password}.AsMechanism,
 	}
 	if s.usesSasl() {
 		options = append(options, kgo.SASL(mechanisms[s.Mechanism]()))
@@ -94,6 +102,7 @@ func saramas(_ context.Context, s settings) ([]string, error) {
 		config.Net.SASL.Enable = true
 		config.Net.SASL.Mechanism = sarama.SASLMechanism(s.Mechanism)
 		config.Net.SASL.User, config.Net.SASL.Password = s.User, s.Password
+		config.Net.SASL.TokenProvider = s
 	}
 	roots, err := s.tls()
 	if err != nil {
