@@ -16,11 +16,14 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from commands import Running
 from drivers.base import DriverError
 from drivers.confluent import Confluent
-from real_kafka import RealKafka
+from kcompat.security.client_settings import SETTINGS, ClientAccess, ClientLogin
+from kcompat.security.login_lines import login_line
+from real_kafka import RealKafka, properties_text
 from support.eventually import eventually
 from support.kafka_jars import jvm
 from support.kcompat_broker import KcompatBroker
 from support.places import CACHE
+from support.tls_authority import PASSWORD, Authority, as_pem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,13 +37,16 @@ STEP = 100
 PARTITIONS = 2
 RETENTION_MS = "777000"
 ONE_OF_EACH = {"offsets.topic.num.partitions": "1"}
+SECURED = "SASL_SSL"
 
 
 class Pair(NamedTuple):
-    """A cluster of each kind."""
+    """A cluster of each kind, and the client settings with which MirrorMaker comes to each."""
 
     ours: BrokerProcess
     kafka: BrokerProcess
+    ours_access: ClientAccess
+    kafka_access: ClientAccess
 
 
 class Flow(NamedTuple):
@@ -64,8 +70,8 @@ class MirrorMaker:
         self._properties = home / "mm2.properties"
         settings = {
             "clusters": "ours, kafka",
-            "ours.bootstrap.servers": pair.ours.bootstrap,
-            "kafka.bootstrap.servers": pair.kafka.bootstrap,
+            **{f"ours.{key}": value for key, value in SETTINGS["java"](pair.ours_access).items()},
+            **{f"kafka.{key}": value for key, value in SETTINGS["java"](pair.kafka_access).items()},
             "ours->kafka.enabled": "true",
             "kafka->ours.enabled": "true",
             "topics": "orders, payments",
@@ -90,7 +96,7 @@ class MirrorMaker:
             settings[f"{topic}.topic.replication.factor"] = "1"
         for topic in ("offset", "status", "config"):
             settings[f"{topic}.storage.replication.factor"] = "1"
-        self._properties.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        self._properties.write_text(properties_text(settings))
         self._running = self._started()
 
     def _started(self) -> Running:
@@ -108,12 +114,34 @@ class MirrorMaker:
             self._running.kill()
 
 
-@pytest.fixture
-def pair() -> Iterator[Pair]:
+@pytest.fixture(params=["PLAINTEXT", "SASL_SSL"])
+def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     if shutil.which("java") is None or not LIBS.is_dir():
         pytest.skip("install a Java 17 runtime and run python interop-tests/fetch.py jars")
-    with KcompatBroker(ONE_OF_EACH) as ours, RealKafka(properties=ONE_OF_EACH) as kafka:
-        yield Pair(ours, kafka)
+    if request.param == "PLAINTEXT":
+        with KcompatBroker(ONE_OF_EACH) as ours, RealKafka(properties=ONE_OF_EACH) as kafka:
+            yield Pair(ours, kafka, *(ClientAccess(each.bootstrap, "PLAINTEXT") for each in (ours, kafka)))
+        return
+    authority, key_store, listeners = Authority(), tmp_path / "broker.pem", {SECURED: SECURED}
+    key_store.write_bytes(as_pem(authority.broker))
+    ca, login = authority.trust_in(tmp_path), ClientLogin("PLAIN", "mirror", PASSWORD)
+    settings = {
+        **ONE_OF_EACH,
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(key_store),
+        "sasl.enabled.mechanisms": login.mechanism,
+        "listener.name.sasl_ssl.plain.sasl.jaas.config": login_line(
+            login.mechanism, {f"user_{login.user}": login.password}
+        ),
+    }
+    with (
+        KcompatBroker(settings, listeners=listeners) as ours,
+        RealKafka(properties=settings, listeners=listeners) as kafka,
+    ):
+        accesses = (
+            ClientAccess(each.bootstrap_of(SECURED), SECURED, str(ca), login=login) for each in (ours, kafka)
+        )
+        yield Pair(ours, kafka, *accesses)
 
 
 def write(flow: Flow, first: int) -> None:
