@@ -77,6 +77,9 @@ class Groups(GroupMachine, SlowLogMachine):
         """The dynamic members of each generation, as its leader was told."""
         self.acknowledged: dict[tuple[str, int], int] = {}
         """Offsets whose commits were answered with no error."""
+        self.deletions = 0
+        """Deletions of the group and of offsets that have begun or ended."""
+        self.open_deletions = 0
 
     # --- what clients do
 
@@ -122,10 +125,15 @@ class Groups(GroupMachine, SlowLogMachine):
     @rule(index=st.integers(0, 5), partition=st.sampled_from(TOPIC_PARTITIONS), offset=st.integers(0, 99))
     def commit(self, index: int, partition: tuple[str, int], offset: int) -> None:
         client = self.each(index)
+        overlaps, deletions = self.open_deletions > 0, self.deletions
         answer = self.fixture.commit({partition: offset}, client.member_id, client.generation)
 
         def heard(errors: dict[tuple[str, int], ErrorCode]) -> None:
             if errors[partition] == ErrorCode.NONE:
+                if overlaps or deletions != self.deletions:
+                    # A deletion that overlaps the commit may come before or after it in the log.
+                    self.acknowledged.pop(partition, None)
+                    return
                 self.acknowledged[partition] = offset
                 assert self.fixture.fetch_one(partition).offset == offset
 
@@ -156,9 +164,11 @@ class Groups(GroupMachine, SlowLogMachine):
     @rule()
     def delete_group(self) -> None:
         self.acknowledged.clear()
+        self.deletion_begins()
 
         def heard(error: ErrorCode) -> None:
             self.acknowledged.clear()
+            self.deletion_ends()
             if error == ErrorCode.NONE:
                 assert not self.staged(), "what is deleted does not come back with a marker"
 
@@ -167,13 +177,25 @@ class Groups(GroupMachine, SlowLogMachine):
     @rule(partition=st.sampled_from(TOPIC_PARTITIONS))
     def delete_offset(self, partition: tuple[str, int]) -> None:
         self.acknowledged.pop(partition, None)
+        self.deletion_begins()
 
         def heard(answer: tuple[ErrorCode, dict[tuple[str, int], ErrorCode]]) -> None:
             self.acknowledged.pop(partition, None)
+            self.deletion_ends()
             if answer == (ErrorCode.NONE, {partition: ErrorCode.NONE}):
                 assert partition not in self.staged()
 
         self.fixture.coordinator.delete_offsets(GROUP, [partition]).then(heard)
+
+    def deletion_begins(self) -> None:
+        """Note that a request to delete is on its way."""
+        self.deletions += 1
+        self.open_deletions += 1
+
+    def deletion_ends(self) -> None:
+        """Note that a request to delete is answered."""
+        self.deletions += 1
+        self.open_deletions -= 1
 
     @precondition(lambda self: not self.held)
     @rule(partition=st.sampled_from(TOPIC_PARTITIONS))
