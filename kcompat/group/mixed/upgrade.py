@@ -52,7 +52,7 @@ def upgrade(transition: GroupTransition, group: Group) -> ConsumerGroup | Refusa
         transition.write(record.key, record.value)
         if not isinstance(record.key, GroupMetadataKey):
             RECORDS.replay(made, record, 0)
-    made.needs_target = not group.is_in(ClassicState.STABLE)
+    made.needs_target = not group.is_in(ClassicState.STABLE) or not _has_owners(transition, members)
     transition.once_appended(partial(_take_over, former=group))
     return made
 
@@ -109,6 +109,21 @@ def _converted(
         },
         classic=ClassicMembership(member.session_timeout_ms, member.protocols),
     )
+
+
+def _has_owners(transition: GroupTransition, members: list[ConsumerMember]) -> bool:
+    """Return whether the members own all partitions of their topics. A classic group learns only from its
+    leader that a topic has more partitions.
+    """
+    topics = transition.shard.image().topics
+    names = {name for member in members for name in member.subscribed_topics} & topics.keys()
+    owned = {
+        (topic_id, index)
+        for member in members
+        for topic_id, indexes in member.assigned.items()
+        for index in indexes
+    }
+    return all((topics[name].topic_id, index) in owned for name in names for index in topics[name].partitions)
 
 
 def _write(transition: GroupTransition, group: ClassicGroup, members: list[ConsumerMember]) -> None:

@@ -54,8 +54,8 @@ class ConsumerMembers(SubscribedGroup[ConsumerMember]):
         self.has_old_metadata = False
         """Whether the log has the topic metadata of a Kafka before 4.1."""
         self.needs_target = False
-        """Whether a new target has to be made in any case: the group was converted from a rebalancing classic
-        group, whose assignment is of its last generation.
+        """Whether a new target has to be made in any case: the group was converted from a classic group that
+        was rebalancing, or that had partitions without an owner.
         """
         self._assignors: Counter[str] = Counter()
         self._classic_protocols: Counter[str] = Counter()

@@ -120,6 +120,14 @@ def test_a_group_that_was_rebalancing_shares_out_anew_whatever_changes(fixture: 
     assert fixture.owned("new") == {"t": [0, 1, 2]}
 
 
+def test_partitions_without_an_owner_are_assigned_by_the_upgrade(fixture: ConsumerGroupFixture) -> None:
+    one = ClassicConsumer(fixture, instance_id="one")
+    settled(fixture, one)
+    fixture.make("t", 4)
+    assert fixture.enter("new", instance_id="one").error is ErrorCode.NONE
+    assert fixture.owned("new") == {"t": [0, 1, 2, 3]}
+
+
 @pytest.mark.parametrize(
     ("policy", "error"),
     [
