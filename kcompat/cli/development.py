@@ -31,10 +31,15 @@ def read_development(options: argparse.Namespace, environment: MutableMapping[st
     Passwords are removed from `environment`, which child processes inherit.
 
     Raises:
-        ConfigError: a user has no password.
+        ConfigError: a user has no password, or is given twice.
         UsageError: a user cannot be, or the extra `security` is missing.
     """
-    users = dict(_read_user(text, environment) for text in options.users)
+    users: dict[str, str] = {}
+    for text in options.users:
+        name, password = _read_user(text, environment)
+        if name in users:
+            raise ConfigError(f"--user {name} is given twice: give each user once, with one password")
+        users[name] = password
     return Development(tls=options.dev_tls, users=users or None, has_peers=options.brokers > 1)
 
 

@@ -63,7 +63,7 @@ class OneOf(Struct, frozen=True):
         if found in self.choices:
             return None
         hint = " (case insensitive)" if self.ignore_case else ""
-        return f"String must be one of{hint}: {', '.join(self.choices)}"
+        return f"String must be one of{hint}: {', '.join(choice or 'nothing' for choice in self.choices)}"
 
 
 class EachOneOf(Struct, frozen=True):

@@ -66,6 +66,9 @@ def _acls(
 ) -> tuple[Acl, ...]:
     if not isinstance(user, str) or not user:
         raise UsageError(f"user={user!r} is not the name of a user: use 'alice', or '*' for all of them")
+    if user.startswith(f"{USER}:"):
+        bare = user.removeprefix(f"{USER}:")
+        raise UsageError(f"user={user!r} is a principal: use the name of the user alone, {bare!r}")
     pattern = _pattern_of(scope)
     if not operations:
         raise UsageError(f"no operation is named: use one of {_names_of(pattern.type)}")
@@ -80,9 +83,11 @@ def _pattern_of(scope: AclScope) -> ResourcePattern:
     """Return the pattern of resources; exactly one type must be named."""
     named = {key: value for key, value in scope.items() if key in _TYPES and value not in (None, False)}
     unknown = scope.keys() - AclScope.__annotations__.keys()
+    if not scope:
+        raise UsageError(f"the ACL has no resource: name one of {', '.join(_TYPES)}, as in topic='orders'")
     if unknown or len(named) != 1:
         raise UsageError(
-            f"{', '.join(f'{key}={value!r}' for key, value in scope.items()) or 'nothing'} does not say what "
+            f"{', '.join(f'{key}={value!r}' for key, value in scope.items())} does not say what "
             f"the ACL is about: name one of {', '.join(_TYPES)}"
         )
     ((key, name),) = named.items()
@@ -100,7 +105,9 @@ def _operation(name: str, resource: ResourceType) -> Operation:
     for operation in _operations_of(resource):
         if isinstance(name, str) and operation.name == name.upper():
             return operation
-    raise UsageError(f"{name!r} is no operation here: use one of {_names_of(resource)}")
+    raise UsageError(
+        f"{name!r} is no operation on a {resource.name.lower()}: use one of {_names_of(resource)}"
+    )
 
 
 def _operations_of(resource: ResourceType) -> list[Operation]:

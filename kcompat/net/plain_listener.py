@@ -75,7 +75,11 @@ def bind(
         sock = _listen(bound(host, port), backlog, *buffers)
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE
-        reason = "the port is already in use" if taken else error.strerror or error
+        reason = (
+            "the port is already in use; choose another, or stop what listens there"
+            if taken
+            else error.strerror or error
+        )
         raise ListenerError(f"Cannot listen on {host or '*'}:{port} ({name}): {reason}.") from error
     return PlainListener(name, sock, make_poller, protected=protected, tls=tls)
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Final
 
 from kcompat.config.java_text import trim
 from kcompat.errors import ConfigError
 from kcompat.security.acl_authorizer import AclAuthorizer
 from kcompat.security.authorizer import AllowEverything
+from kcompat.security.principals import USER
 
 if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig
     from kcompat.security.authorizer import Authorizer
+
+_log = logging.getLogger(__name__)
 
 SUPER_USERS: Final = "super.users"
 WITHOUT_ACLS: Final = "allow.everyone.if.no.acl.found"
@@ -32,6 +36,12 @@ def authorizer_of(config: BrokerConfig) -> Authorizer:
             raise ConfigError(
                 f"{SUPER_USERS} has {user!r}, which is not a principal such as User:admin; "
                 "several are separated by semicolons"
+            )
+        if any(trim(part).startswith(f"{USER}:") for part in user.split(",")[1:]):
+            _log.warning(
+                "%s has %r, which is one super user: separate several by semicolons instead of commas",
+                SUPER_USERS,
+                user,
             )
     allows = trim(config.static.get(WITHOUT_ACLS, "")).lower() == "true"
     return AclAuthorizer(super_users, allows_without_acls=allows)

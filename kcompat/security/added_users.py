@@ -58,6 +58,8 @@ def added_user(argument: str) -> AddedUser:
 
     from kcompat.security.scram_keys import credential_of, credential_of_password  # loads OpenSSL
 
+    if "password" in values and not values["password"]:
+        raise ConfigError(f"the password in the --add-scram of {user} is empty")
     if "password" in values:
         credential = credential_of_password(mechanism, values["password"], iterations, salt)
     elif "saltedpassword" not in values:

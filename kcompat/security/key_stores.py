@@ -127,7 +127,10 @@ def _check_settings(store: Store) -> None:
     if not inline and not store.location and store.password:
         raise ConfigError(f"SSL {kind} store is not specified, but {kind} store password is specified.")
     if kind == "key" and store.location and not is_pem and not store.password:
-        raise ConfigError("SSL key store is specified, but key store password is not specified.")
+        raise ConfigError(
+            "SSL key store is specified, but key store password is not specified. "
+            "Set ssl.keystore.password, or ssl.keystore.type=PEM if the file is in PEM"
+        )
 
 
 def _place(store: Store) -> str:
@@ -160,6 +163,8 @@ def _pkcs12(store: Store) -> PKCS12KeyAndCertificates:
     content = _content(store)
     if content.startswith(JAVA_MAGIC):
         raise ConfigError(_conversion(store))
+    if b"-----BEGIN " in content:
+        raise ConfigError(f"{_place(store)} is a PEM file: set {store.name}.type=PEM, and no store password")
     try:
         from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
     except ImportError:

@@ -113,16 +113,18 @@ def _load_key(context: ssl.SSLContext, material: KeyMaterial) -> None:
             # Without a password OpenSSL would ask for one at the terminal.
             context.load_cert_chain(path, password=(password or "").encode())
     except ssl.SSLError as error:
-        raise ConfigError(f"The key store cannot be used: {_reason(error)}") from None
+        raise ConfigError(f"The key store cannot be used: {_reason(error, password)}") from None
     except ValueError:  # a password longer than OpenSSL takes
         raise ConfigError("The key store cannot be used: its key cannot be decrypted") from None
 
 
-def _reason(error: ssl.SSLError) -> str:
+def _reason(error: ssl.SSLError, password: str | None) -> str:
     """Return in words why OpenSSL refuses a key and its certificates."""
     if error.reason == "KEY_VALUES_MISMATCH":
         return "the certificate is not of its key"
     if not error.reason or error.reason in ("BAD_DECRYPT", "BAD_PASSWORD_READ"):
+        if not password:
+            return "its key is encrypted, set ssl.key.password"
         return "its key cannot be decrypted with ssl.key.password"
     return error.reason.replace("_", " ").lower()
 

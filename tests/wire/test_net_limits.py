@@ -293,7 +293,10 @@ def test_a_taken_port_is_one_clear_sentence():
         port = taken.getsockname()[1]
         with pytest.raises(ListenerError) as caught:
             bind("PLAINTEXT", "127.0.0.1", port)
-    assert str(caught.value) == f"Cannot listen on 127.0.0.1:{port} (PLAINTEXT): the port is already in use."
+    assert str(caught.value) == (
+        f"Cannot listen on 127.0.0.1:{port} (PLAINTEXT): "
+        "the port is already in use; choose another, or stop what listens there."
+    )
 
 
 def test_an_unknown_host_is_one_clear_sentence():

@@ -42,6 +42,13 @@ def test_a_user_without_a_password_is_refused_where_nobody_can_be_asked() -> Non
         read("--user", "alice")
 
 
+def test_a_user_that_is_given_twice_is_refused_without_the_passwords() -> None:
+    with pytest.raises(ConfigError, match="--user alice is given twice") as caught:
+        read("--user", "alice:secret", "--user", "alice:hidden")
+    assert "secret" not in str(caught.value)
+    assert "hidden" not in str(caught.value)
+
+
 @pytest.mark.parametrize("text", [":secret", "alice:", "kcompat-broker:x"])
 def test_a_user_that_cannot_be_is_refused_without_the_password(text: str) -> None:
     with pytest.raises(UsageError) as caught:

@@ -195,7 +195,7 @@ def test_properties_written_for_kraft_are_accepted() -> None:
         ({"authorizer.class.name": "example.OfMyOwn"},
          "Invalid value example.OfMyOwn for configuration authorizer.class.name: String must be one of: "
          "org.apache.kafka.metadata.authorizer.StandardAuthorizer, "
-         "kafka.security.authorizer.AclAuthorizer, "),
+         "kafka.security.authorizer.AclAuthorizer, nothing"),
         ({"remote.log.storage.system.enable": "true"},
          "remote.log.storage.system.enable=true is not supported: tiered storage is not supported"),
     ],

@@ -52,6 +52,14 @@ def test_a_super_user_that_is_no_principal(text: str) -> None:
         may(ANONYMOUS, super_users=text)
 
 
+def test_super_users_separated_by_commas_are_warned_about(caplog: pytest.LogCaptureFixture) -> None:
+    """Kafka takes such a text as the name of one user, who never logs in."""
+    may(ANONYMOUS, super_users="User:CN=a, O=b")
+    assert not caplog.messages
+    may(ANONYMOUS, super_users="User:a, User:b")
+    assert "separate several by semicolons" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("text", "is_allowed"), [("true", True), (" TRUE ", True), ("yes", False), ("", False)]
 )

@@ -40,6 +40,7 @@ def test_a_salt_iterations_and_a_salted_password() -> None:
         ("SCRAM-SHA-256=[password=hidden]", "has no name"),
         ("SCRAM-SHA-256=[name=,password=hidden]", "has no name"),
         ("SCRAM-SHA-256=[name=a]", "neither"),
+        ("SCRAM-SHA-256=[name=a,password=]", "is empty"),
         ("SCRAM-SHA-256=[name=a,saltedpassword=hidden]", "without its salt"),
         ("SCRAM-SHA-256=[name=a,salt=N3E=,saltedpassword=hidden*]", "saltedpassword .* not base64"),
         ("SCRAM-SHA-256=[name=a,password=hidden,salt=*]", "salt .* not base64"),

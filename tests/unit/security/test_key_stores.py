@@ -84,7 +84,7 @@ def test_a_java_key_store_is_refused_with_the_command_that_converts_it(tmp_path:
         (Store("key", "JKS", None, "p"),
          "SSL key store is not specified, but key store password is specified."),
         (Store("key", "JKS", "/x", None),
-         "SSL key store is specified, but key store password is not specified."),
+         "key store password is not specified. Set ssl.keystore.password, or ssl.keystore.type=PEM"),
         (Store("trust", "JKS", None, None, inline_certificates="pem"),
          "SSL trust store certs can be specified only for PEM, but trust store type is JKS."),
         (Store("trust", "PEM", "/x", "p"), "SSL trust store password cannot be specified with PEM format."),
@@ -106,6 +106,13 @@ def test_a_wrong_password_is_not_repeated(tmp_path: Path, password: str) -> None
     assert str(caught.value).endswith("cannot be read: the password is wrong, or it is no PKCS12 file")
     assert password not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("kind", ["key", "trust"])
+def test_a_pem_file_without_its_type_is_named(tmp_path: Path, kind: str) -> None:
+    store = Store(kind, "JKS", placed(tmp_path, b"-----BEGIN CERTIFICATE-----"), "password")
+    with pytest.raises(ConfigError, match=rf"is a PEM file: set ssl\.{kind}store\.type=PEM"):
+        (read_key_store if kind == "key" else read_trust_store)(store)
 
 
 def test_secrets_are_not_shown() -> None:
