@@ -38,8 +38,6 @@ SESSION_S: Final = 1.5
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 THOROUGH: Final = pytest.mark.thorough("a client of each family logs in by PLAIN without TLS")
-WITHOUT_SCRAM: Final = frozenset({"sarama", "kafka-go"})
-"""Clients that leave SCRAM to another library."""
 REFUSED: Final = {
     "kafka-python": "Authentication failed",
     "aiokafka": "Authentication failed",
@@ -74,7 +72,6 @@ ROWS: Final = [
     for protocol in LISTENERS
     for mechanism in MECHANISMS
     for client in CLIENTS
-    if mechanism == "PLAIN" or client not in WITHOUT_SCRAM
 ]
 
 

@@ -16,14 +16,15 @@ import (
 
 	"github.com/IBM/sarama"
 	"github.com/segmentio/kafka-go"
-	kafkasasl "github.com/segmentio/kafka-go/sasl"
 	kafkaplain "github.com/segmentio/kafka-go/sasl/plain"
+	kafkascram "github.com/segmentio/kafka-go/sasl/scram"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
 	"github.com/twmb/franz-go/pkg/sasl/oauth"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
+	xdgscram "github.com/xdg-go/scram"
 )
 
 const patience = 20 * time.Second
@@ -95,6 +96,20 @@ func franz(ctx context.Context, s settings) ([]string, error) {
 	return topics.Names(), err
 }
 
+// scramClient is the SCRAM that sarama leaves to its callers.
+type scramClient struct {
+	*xdgscram.ClientConversation
+	hash xdgscram.HashGeneratorFcn
+}
+
+func (c *scramClient) Begin(user, password, authzID string) error {
+	client, err := c.hash.NewClient(user, password, authzID)
+	if err == nil {
+		c.ClientConversation = client.NewConversation()
+	}
+	return err
+}
+
 func saramas(_ context.Context, s settings) ([]string, error) {
 	config := sarama.NewConfig()
 	config.Metadata.Retry.Max = 0
@@ -103,6 +118,12 @@ func saramas(_ context.Context, s settings) ([]string, error) {
 		config.Net.SASL.Mechanism = sarama.SASLMechanism(s.Mechanism)
 		config.Net.SASL.User, config.Net.SASL.Password = s.User, s.Password
 		config.Net.SASL.TokenProvider = s
+		config.Net.SASL.SCRAMClientGeneratorFunc = func() sarama.SCRAMClient {
+			hash := map[string]xdgscram.HashGeneratorFcn{
+				"SCRAM-SHA-256": xdgscram.SHA256, "SCRAM-SHA-512": xdgscram.SHA512,
+			}
+			return &scramClient{hash: hash[s.Mechanism]}
+		}
 	}
 	roots, err := s.tls()
 	if err != nil {
@@ -119,11 +140,21 @@ func saramas(_ context.Context, s settings) ([]string, error) {
 
 func kafkago(ctx context.Context, s settings) ([]string, error) {
 	transport := &kafka.Transport{}
-	mechanisms := map[string]kafkasasl.Mechanism{"PLAIN": kafkaplain.Mechanism{Username: s.User, Password: s.Password}}
-	if s.usesSasl() {
-		transport.SASL = mechanisms[s.Mechanism]
-	}
 	var err error
+	switch {
+	case !s.usesSasl():
+	case s.Mechanism == "PLAIN":
+		transport.SASL = kafkaplain.Mechanism{Username: s.User, Password: s.Password}
+	case s.Mechanism == "SCRAM-SHA-256":
+		transport.SASL, err = kafkascram.Mechanism(kafkascram.SHA256, s.User, s.Password)
+	case s.Mechanism == "SCRAM-SHA-512":
+		transport.SASL, err = kafkascram.Mechanism(kafkascram.SHA512, s.User, s.Password)
+	default:
+		err = errors.New("kafka-go has no mechanism " + s.Mechanism)
+	}
+	if err != nil {
+		return nil, err
+	}
 	if transport.TLS, err = s.tls(); err != nil {
 		return nil, err
 	}
