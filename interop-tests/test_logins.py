@@ -34,7 +34,7 @@ USER, PASSWORD = "alice", 'a "secret" \\of 20; char/acters ü'  # librdkafka 2.0
 LISTENERS: Final = {"SASL_PLAINTEXT": "SASL_PLAINTEXT", "SASL_SSL": "SASL_SSL"}
 SESSIONS: Final = {"SHORT": "SASL_PLAINTEXT", "SHORT_SSL": "SASL_SSL"}
 """Listeners whose sessions end after `SESSION_S` seconds, unless the client logs in again."""
-SESSION_S: Final = 1.5
+SESSION_S: Final = 3.0  # clients renew a session in its last 5 to 15 %, which must outlast a busy machine
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 THOROUGH: Final = pytest.mark.thorough("a client of each family logs in by PLAIN without TLS")
@@ -183,4 +183,4 @@ def test_sessions_that_end_are_noticed_by_no_client(
     listener: str,
 ) -> None:
     access = access_to(broker, authority, mechanism, listener, USER, PASSWORD)
-    assert TOPIC in client(access, 3.5 * SESSION_S)
+    assert TOPIC in client(access, 2.5 * SESSION_S)
