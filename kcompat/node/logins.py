@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     lifetime."""
 
 
+_log = logging.getLogger(__name__)
+
+
 class Prepare(Protocol):
     """A function that reads what the configuration says about a mechanism of a listener."""
 
@@ -40,11 +44,26 @@ class Prepare(Protocol):
 
 
 def _plain(config: BrokerConfig, listener: str) -> Make:
-    from kcompat.security.sasl.plain import LOGIN_MODULE, Plain  # late: it loads OpenSSL for its digests
+    from kcompat.security.sasl.plain import (
+        LOGIN_MODULE,
+        USER_OPTION,
+        Plain,
+    )  # late: it loads OpenSSL for its digests
 
     login = jaas_login(config, listener, "PLAIN", LOGIN_MODULE, 'user_alice="secret"')
     mechanism = Plain.from_options(login.options)
-    return lambda _services, _lifetime: mechanism
+
+    def make(_services: Services, _lifetime: Lifetime) -> Mechanism:
+        if not any(name.startswith(USER_OPTION) for name in login.options):
+            # Kafka starts with such a line too.
+            _log.warning(
+                'Listener %s: nobody can log in by PLAIN: name users in %s, as in user_alice="secret"',
+                listener,
+                mechanism_key(listener, "PLAIN", "sasl.jaas.config"),
+            )
+        return mechanism
+
+    return make
 
 
 def _oauthbearer(config: BrokerConfig, listener: str) -> Make:

@@ -179,7 +179,7 @@ class SaslExchange:
     def _unexpected(self, state: ExchangeState, request: _Request) -> Exception:
         reason = f"{request.key.name} is sent before the login is complete"
         if state is not ExchangeState.TOKENS:
-            return ProtocolViolation(reason)
+            return ProtocolViolation(f"{reason}: the client must set security.protocol to one with SASL")
         return LoginRefusedError(reason, request.refused(ErrorCode.ILLEGAL_SASL_STATE))
 
     def _answer_versions(self, request: _Request) -> Response:

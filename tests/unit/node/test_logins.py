@@ -46,6 +46,14 @@ def test_a_sasl_listener_gets_a_gate() -> None:
     assert isinstance(gates["SASL_PLAINTEXT"], LoginGate)
 
 
+def test_a_jaas_line_of_plain_without_users_is_warned_about(caplog: pytest.LogCaptureFixture) -> None:
+    gate_of()
+    assert not caplog.messages
+    gate_of(**{f"{SASL}.plain.sasl.jaas.config": f'{LOGIN_MODULE} required alice="hunter2";'})
+    assert "nobody can log in by PLAIN: name users in listener.name.sasl_plaintext.plain." in caplog.text
+    assert "hunter2" not in caplog.text
+
+
 def test_a_broker_without_sasl_has_no_gates() -> None:
     config = BrokerConfig()
     check_listeners(config)
