@@ -12,6 +12,7 @@ const options = { brokers: [settings.bootstrap], logLevel: logLevel.NOTHING, ret
 if (settings.protocol.startsWith('SASL_')) {
   options.sasl = {
     mechanism: settings.mechanism.toLowerCase(), username: settings.user, password: settings.password,
+    oauthBearerProvider: async () => ({ value: settings.password }),
   }
 }
 if (settings.protocol.endsWith('SSL')) options.ssl = { ca: [fs.readFileSync(settings.ca_file)] }

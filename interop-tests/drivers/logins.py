@@ -1,4 +1,7 @@
-"""Clients of each family that log in and list the topics."""
+"""Clients of each family that log in and list the topics.
+
+The password of a login by OAUTHBEARER is the token.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,11 @@ class MissingError(Exception):
     """Error of a client that this machine does not have; the message says what to install."""
 
 
+def has_token(access: ClientAccess) -> bool:
+    """Return whether the client logs in with a token."""
+    return access.login is not None and access.login.mechanism == "OAUTHBEARER"
+
+
 def again(list_topics: Callable[[], Sequence[str]], seconds: float) -> list[str]:
     """List the topics, and list them again and again for so many seconds."""
     end = time.monotonic() + seconds
@@ -45,8 +53,17 @@ def again(list_topics: Callable[[], Sequence[str]], seconds: float) -> list[str]
 def kafka_python(access: ClientAccess, seconds: float = 0) -> list[str]:
     """List the topics with kafka-python 3, whose log alone tells why a login is refused."""
     import kafka.admin
+    from kafka.net.sasl.oauth import AbstractTokenProvider
 
     settings: dict[str, Any] = SETTINGS["kafka-python"](access)
+    if has_token(access):
+
+        class Provider(AbstractTokenProvider):  # type: ignore[misc]
+            def token(self) -> str:
+                token: str = settings["sasl_plain_password"]
+                return token
+
+        settings["sasl_oauth_token_provider"] = Provider()
     with _Heard("kafka") as heard:
         try:
             client = kafka.admin.KafkaAdminClient(**settings, bootstrap_timeout_ms=round(limit_s(1) * 1000))
@@ -60,10 +77,17 @@ def kafka_python(access: ClientAccess, seconds: float = 0) -> list[str]:
 
 def aiokafka(access: ClientAccess) -> list[str]:
     """List the topics with aiokafka, whose log alone tells why a login is refused."""
+    import aiokafka.abc
     import aiokafka.admin
+
+    class Provider(aiokafka.abc.AbstractTokenProvider):  # type: ignore[misc]
+        async def token(self) -> str:
+            return "" if access.login is None else access.login.password
 
     async def topics() -> list[str]:
         settings: dict[str, Any] = SETTINGS["aiokafka"](access)
+        if has_token(access):
+            settings["sasl_oauth_token_provider"] = Provider()
         client = aiokafka.admin.AIOKafkaAdminClient(**settings)
         try:
             await client.start()
@@ -83,9 +107,11 @@ def confluent(access: ClientAccess, seconds: float = 0) -> list[str]:
     import confluent_kafka.admin
 
     errors: list[Any] = []
-    client: Any = confluent_kafka.admin.AdminClient(
-        SETTINGS["confluent"](access) | {"error_cb": errors.append}
-    )
+    settings = SETTINGS["confluent"](access) | {"error_cb": errors.append}
+    if has_token(access):
+        settings["oauth_cb"] = lambda _: (settings["sasl.password"], time.time() + 3600)
+    client: Any = confluent_kafka.admin.AdminClient(settings)
+    client.poll(0)  # which calls for the token
     patience = Patience(PATIENCE_S)
     while True:
         try:
