@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from drivers.logins import LoginFailedError, MissingError, aiokafka, confluent, go, kafka_python, kafkajs
+from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kcompat.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kcompat.security.bearer.kafka_classes import LOGIN_MODULE, SIGNED_VALIDATORS
 from kcompat.security.client_settings import ClientAccess, ClientLogin
 from support.bearer_tokens import TokenIssuer
@@ -31,6 +33,9 @@ pytestmark = pytest.mark.thorough("test_logins.py of tests/wire and test_signed.
 
 TOPIC: Final = "seen-by-those-with-a-token"
 AUDIENCE: Final = "kafka"
+GENERAL: Final = (
+    "Authentication failed during authentication due to invalid credentials with SASL mechanism OAUTHBEARER"
+)
 LISTENERS: Final = ("SASL_PLAINTEXT", "SASL_SSL")
 CLIENTS: Final = {
     "confluent": confluent,
@@ -118,6 +123,30 @@ def test_a_valid_token_logs_in_and_others_do_not(
     for token in tokens.values():
         with pytest.raises(LoginFailedError):
             client(access(token))
+
+
+@pytest.mark.parametrize(
+    ("message", "error", "text"),
+    [
+        ("\x01", 58, '{"status":"invalid_token"}'),
+        ("\\x01", 58, GENERAL),  # what sarama sends
+        ("", 58, GENERAL),
+        ("n,,\x01auth=Bearer {valid}\x01\x01", 0, ""),
+    ],
+)
+def test_after_a_refused_token(
+    broker: BrokerProcess, issuer: TokenIssuer, message: str, error: int, text: str
+) -> None:
+    """Acknowledge the refusal, or go on with another message, which is read as a first one."""
+    tokens = tokens_of(issuer)
+    with RawClient((broker.host, broker.listeners["SASL_PLAINTEXT"][1])) as client:
+        client.call(SaslHandshakeRequest(mechanism="OAUTHBEARER"), 1)
+        first = SaslAuthenticateRequest(auth_bytes=f"n,,\x01auth=Bearer {tokens['expired']}\x01\x01".encode())
+        answer = client.call(first, 2)
+        assert (answer.error_code, answer.auth_bytes) == (0, b'{"status":"invalid_token"}')
+        second = SaslAuthenticateRequest(auth_bytes=message.format(**tokens).encode())
+        answer = client.call(second, 2)
+        assert (answer.error_code, answer.error_message) == (error, text)
 
 
 @pytest.mark.parametrize("listener", LISTENERS)

@@ -1,7 +1,7 @@
 """OAUTHBEARER (RFC 7628, KIP-255): a login with a bearer token, and extensions of the client (KIP-342).
 
-A token that is not valid is answered with a text in JSON. The login fails when the client has acknowledged
-that text with one byte of the value 1.
+A token that is not valid is answered with a text in JSON. The login fails when the client acknowledges that
+text with one byte of the value 1. Another message is read as a first one, so another token may follow.
 """
 
 from __future__ import annotations
@@ -66,8 +66,9 @@ class OAuthBearerNegotiation:
         self._refusal: SaslError | None = None  # raised when the client has acknowledged the answer
 
     def respond(self, token: bytes) -> bytes:
-        if self._refusal is not None:
+        if self._refusal is not None and token == SEPARATOR:
             raise self._refusal
+        self._refusal = None
         message = read_client_message(token)
         try:
             bearer = self._validator.validate(message.token)

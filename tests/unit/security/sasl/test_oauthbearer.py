@@ -43,17 +43,29 @@ def test_a_valid_token_logs_its_bearer_in_until_it_expires(message: bytes) -> No
         (b"lowly", b'{"status":"insufficient_scope", "scope":"[write]"}'),
     ],
 )
-@pytest.mark.parametrize("acknowledgement", [b"\x01", b"n,,\x01auth=Bearer good\x01\x01", b""])
-def test_an_invalid_token_is_answered_and_the_login_fails_after_the_next_message(
-    token: bytes, answer: bytes, acknowledgement: bytes
+def test_an_invalid_token_is_answered_and_the_login_fails_when_the_client_acknowledges_it(
+    token: bytes, answer: bytes
 ) -> None:
     negotiation = OAuthBearer(OneToken()).begin()
     assert negotiation.respond(b"n,,\x01auth=Bearer " + token + b"\x01\x01") == answer
     assert negotiation.login is None
     with pytest.raises(SaslError) as raised:
-        negotiation.respond(acknowledgement)
+        negotiation.respond(b"\x01")
     assert raised.value.message == answer.decode()
     assert negotiation.login is None
+
+
+@pytest.mark.parametrize("message", [b"\\x01", b"", b"\x01\x01"])
+def test_another_message_after_a_refused_token_is_malformed(message: bytes) -> None:
+    with pytest.raises(SaslError) as raised:
+        answers(b"n,,\x01auth=Bearer old\x01\x01", message)
+    assert raised.value.message is None
+
+
+def test_another_token_may_follow_a_refused_one() -> None:
+    old, good = (b"n,,\x01auth=Bearer %b\x01\x01" % token for token in (b"old", b"good"))
+    refused = b'{"status":"invalid_token"}'
+    assert answers(old, old, good) == ([refused, refused, b""], Login(Principal("User", "alice"), 5000))
 
 
 def test_the_name_of_another_than_the_bearer_is_refused() -> None:
