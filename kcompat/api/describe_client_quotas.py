@@ -4,6 +4,7 @@ Behaviour
 - A component of a filter matches entities with one name, with the default name, or with any name of its type.
   Entities with other types besides match too, unless the filter is strict. A filter without components
   matches every entity, or none if it is strict.
+- The quotas of an entity are sorted by name, so that tools print them in one order, however they were set.
 - An inconsistent filter gets INVALID_REQUEST, and one with an entity type other than user, client-id and ip
   UNSUPPORTED_VERSION, with the messages of a Kafka broker (`ClientQuotasImage.describe`).
 
@@ -50,7 +51,7 @@ def handle(context: RequestContext, request: DescribeClientQuotasRequest) -> Des
         return _refused(*fault)
     return DescribeClientQuotasResponse(
         entries=[
-            _Entry([_Part(*part) for part in entity], [_Value(*quota) for quota in quotas.items()])
+            _Entry([_Part(*part) for part in entity], [_Value(*quota) for quota in sorted(quotas.items())])
             for entity, quotas in context.services.server.quotas.limits.items()
             if _matches(entity, request.components, strict=request.strict)
         ],

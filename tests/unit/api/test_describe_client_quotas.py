@@ -44,6 +44,18 @@ def services() -> Services:
     return services_of(quotas=quotas)
 
 
+def test_the_quotas_of_an_entity_are_sorted_by_name() -> None:
+    quotas = ClientQuotas(QuotaWindow(), QuotaWindow())
+    quotas.set(ALICE, {"request_percentage": 1.0, "producer_byte_rate": 2.0, "consumer_byte_rate": 3.0})
+    request = DescribeClientQuotasRequest([USER])
+    (entry,) = ask(describe_client_quotas, 1, request, services_of(quotas=quotas)).entries
+    assert [value.key for value in entry.values] == [
+        "consumer_byte_rate",
+        "producer_byte_rate",
+        "request_percentage",
+    ]
+
+
 @pytest.mark.parametrize("version", range(2))
 @pytest.mark.parametrize(
     ("components", "strict", "matched"),
