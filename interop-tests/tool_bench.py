@@ -103,7 +103,8 @@ class Bench:
     def said(self, line: str) -> list[str]:
         """Return the lines that a run prints, without the parts that may differ: ports, directories, ids,
         times, frames of Java; whether there can be eligible leader replicas, and whether no feature or only
-        this one was not changed; the order of logs, and which broker was first back in an ISR.
+        this one was not changed; the order of logs, of quotas and of credentials, and which broker was first
+        back in an ISR.
         """
         ended = self.run(line)
         text = f"{ended.out}\n--\n{ended.err}"
@@ -124,6 +125,11 @@ class Bench:
         text = re.sub(
             r"(?m)(?<= for partitions )\S+(, \S+)*$",
             lambda all_: ", ".join(sorted(all_[0].split(", "))),
+            text,
+        )
+        text = re.sub(
+            r"(?m)^(.* configs for .* are )(\S+, .*)$",
+            lambda row: row[1] + ", ".join(sorted(row[2].split(", "))),
             text,
         )
         text = re.sub(r"Isr: ([\d,]+)", lambda isr: "Isr: " + ",".join(sorted(isr[1].split(","))), text)
