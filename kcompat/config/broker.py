@@ -143,6 +143,12 @@ class BrokerConfig(BrokerKeys):
         prefixed = f"listener.name.{listener.lower()}.{name}"
         return self._values[prefixed] if prefixed in self._values else self.get(name)
 
+    def integer_at(self, listener: str, name: str) -> int:
+        """Return the value of an INT, SHORT or LONG key for one listener (see `get_at`)."""
+        value = self.get_at(listener, name)
+        assert isinstance(value, int), name
+        return value
+
     def get_of(self, listener: str, mechanism: str, name: str) -> Value:
         """Return the typed value of a key for one SASL mechanism of one listener: that of
         `listener.name.<listener>.<mechanism>.<name>` if it is set, else that of `get_at`.

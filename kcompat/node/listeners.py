@@ -155,8 +155,8 @@ def limits_of(config: BrokerConfig) -> Limits:
         max_rate=config.integer(_RATE),
         by_listener={
             endpoint.name: ListenerLimits(
-                _integer_at(config, endpoint.name, "max.connections"),
-                _integer_at(config, endpoint.name, _RATE),
+                config.integer_at(endpoint.name, "max.connections"),
+                config.integer_at(endpoint.name, _RATE),
             )
             for endpoint in config.listeners
         },
@@ -164,12 +164,6 @@ def limits_of(config: BrokerConfig) -> Limits:
             config.integer("quota.window.num"), config.integer("quota.window.size.seconds") * 1000
         ),
     )
-
-
-def _integer_at(config: BrokerConfig, listener: str, name: str) -> int:
-    value = config.get_at(listener, name)
-    assert isinstance(value, int), name
-    return value
 
 
 def address_of(listener: Listener) -> str:

@@ -44,11 +44,8 @@ class Prepare(Protocol):
 
 
 def _plain(config: BrokerConfig, listener: str) -> Make:
-    from kcompat.security.sasl.plain import (
-        LOGIN_MODULE,
-        USER_OPTION,
-        Plain,
-    )  # late: it loads OpenSSL for its digests
+    # Late: the digests of this module load OpenSSL.
+    from kcompat.security.sasl.plain import LOGIN_MODULE, USER_OPTION, Plain
 
     login = jaas_login(config, listener, "PLAIN", LOGIN_MODULE, 'user_alice="secret"')
     mechanism = Plain.from_options(login.options)
@@ -190,16 +187,10 @@ def login_gates(
             )
             for name, make in prepare_logins(config, listener).items()
         }
-        max_frame = _number_at(config, listener, "sasl.server.max.receive.size")
-        delay_ms = _number_at(config, listener, "connection.failed.authentication.delay.ms")
+        max_frame = config.integer_at(listener, "sasl.server.max.receive.size")
+        delay_ms = config.integer_at(listener, "connection.failed.authentication.delay.ms")
         gates[listener] = LoginGate(LoginSettings(offered, max_frame, delay_ms), services, dispatcher)
     return gates
-
-
-def _number_at(config: BrokerConfig, listener: str, name: str) -> int:
-    value = config.get_at(listener, name)
-    assert isinstance(value, int)
-    return value
 
 
 def _number_of(config: BrokerConfig, listener: str, mechanism: str, name: str) -> int:
