@@ -16,6 +16,7 @@ from kcompat.protocol.api_keys import ApiKey
 from real_kafka import RealKafka
 from support.kafka_jars import CONF, short_lived
 from support.kcompat_broker import KcompatBroker
+from support.stored_acls import FILTER
 from tool_bench import VERSIONS, insist_on_tools, side_by_side
 
 if TYPE_CHECKING:
@@ -29,10 +30,6 @@ AUTHORIZER = {
     "allow.everyone.if.no.acl.found": "true",
 }
 AUDIT_LOGGER = "kafka.authorizer.logger"
-EVERYTHING = {
-    "resource_type_filter": 1, "resource_name_filter": None, "pattern_type_filter": 1,
-    "principal_filter": None, "host_filter": None, "operation": 1, "permission_type": 1,
-}  # fmt: skip
 NAMED = ("t", "tt", "*", None)
 CLIENT = "127.0.7.1"
 """Address of the client whose access the log is about."""
@@ -117,7 +114,7 @@ def in_order(answer: Any) -> None:
 
 def is_known(play: Play, count: int) -> bool:
     """Whether the broker shows so many ACLs: Kafka's shows a change a moment after it was made."""
-    return sum(len(row.acls) for row in play.do(DESCRIBE, 3, **EVERYTHING).resources) == count
+    return sum(len(row.acls) for row in play.do(DESCRIBE, 3, **FILTER).resources) == count
 
 
 def test_each_acl_is_judged_as_by_kafka(brokers: tuple[BrokerProcess, BrokerProcess]) -> None:
@@ -127,8 +124,8 @@ def test_each_acl_is_judged_as_by_kafka(brokers: tuple[BrokerProcess, BrokerProc
         created = play.do(CREATE, 3, creations=[RULE | change for change in ODD_RULES])
         count = 1 + sum(not row.error_code for row in created.results)
         play.until(lambda: is_known(play, count), "the ACLs are shown")
-        play.call(DESCRIBE, 3, trim=in_order, **EVERYTHING)
-        play.call(DELETE, 3, trim=in_order, filters=[EVERYTHING])
+        play.call(DESCRIBE, 3, trim=in_order, **FILTER)
+        play.call(DELETE, 3, trim=in_order, filters=[FILTER])
         play.until(lambda: is_known(play, 0), "none is shown")
 
     compare(brokers, story)
@@ -141,7 +138,7 @@ def test_filters_match_what_they_match_in_kafka(
     brokers: tuple[BrokerProcess, BrokerProcess], version: int
 ) -> None:
     rules = [RULE, RULE, RULE | {"host": "10.0.0.1"}, RULE | {"resource_name": "u"}, RULE | {"operation": 2}]
-    everything = dict(EVERYTHING)
+    everything = dict(FILTER)
     if version:
         rules += [RULE | {"resource_pattern_type": 4}, RULE | {"resource_name": "*", "principal": "User:*"}]
         kinds: list[dict[str, object]] = [
@@ -228,7 +225,7 @@ def test_the_log_has_the_lines_of_kafka(brokers: tuple[BrokerProcess, BrokerProc
         play.do(ApiKey.INIT_PRODUCER_ID, 1, on="main", transactional_id="x", transaction_timeout_ms=1)
         play.do(ApiKey.CREATE_TOPICS, 4, on="main", topics=[wish], timeout_ms=1000)
         play.do(ApiKey.DELETE_TOPICS, 4, on="main", topic_names=["s-read"], timeout_ms=1000)
-        play.do(ApiKey.DESCRIBE_ACLS, 3, on="main", **EVERYTHING)
+        play.do(ApiKey.DESCRIBE_ACLS, 3, on="main", **FILTER)
         play.do(ApiKey.CREATE_ACLS, 3, on="main", creations=[RULE])
 
     compare(brokers, story)

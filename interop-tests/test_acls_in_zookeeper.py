@@ -12,6 +12,7 @@ from differential.play import Play
 from differential.scenarios.access_rules import CREATE, DELETE, DESCRIBE, RULE
 from kcompat.protocol.api_keys import ApiKey
 from support.kcompat_broker import KcompatBroker
+from support.stored_acls import FILTER
 from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
 
 if TYPE_CHECKING:
@@ -26,10 +27,6 @@ AUTHORIZER = {
     "allow.everyone.if.no.acl.found": "true",
 }
 CLIENT = "127.0.7.1"
-EVERYTHING = {
-    "resource_type_filter": 1, "resource_name_filter": None, "pattern_type_filter": 1,
-    "principal_filter": None, "host_filter": None, "operation": 1, "permission_type": 1,
-}  # fmt: skip
 DENIALS = [
     RULE | {"resource_name": "secret", "host": CLIENT, "permission_type": 2, "principal": "User:ANONYMOUS"},
     RULE | {"resource_name": "ü-", "resource_pattern_type": 4, "host": CLIENT, "permission_type": 2,
@@ -54,7 +51,7 @@ def both() -> Iterator[tuple[ZooKeeper, BrokerProcess, BrokerProcess]]:
 
 def shown(play: Play) -> list[tuple[Any, ...]]:
     """Return the ACLs that a broker has in force."""
-    answer = play.do(DESCRIBE, 3, **EVERYTHING)
+    answer = play.do(DESCRIBE, 3, **FILTER)
     return sorted(
         (row.resource_type, row.resource_name, row.pattern_type, acl.principal, acl.host, acl.operation,
          acl.permission_type)
@@ -86,7 +83,7 @@ def test_what_one_stores_the_other_obeys(
         told.until(lambda: shown(told) == everything, "the other broker has heard of the ACLs")
         for play in (made, told):
             assert denied(play) == {"secret", "ü-x"}
-        deleted = told.do(DELETE, 3, filters=[EVERYTHING])
+        deleted = told.do(DELETE, 3, filters=[FILTER])
         assert len(deleted.filter_results[0].matching_acls) == len(DENIALS)
         made.until(lambda: shown(made) == [], "the maker has heard of the deletion")
         assert denied(made) == denied(told) == set()
@@ -141,7 +138,7 @@ def test_the_nodes_are_the_same(both: tuple[ZooKeeper, BrokerProcess, BrokerProc
         try:
             play.do(CREATE, 3, creations=DENIALS)
             found.append(nodes(zookeeper))
-            play.do(DELETE, 3, filters=[EVERYTHING])
+            play.do(DELETE, 3, filters=[FILTER])
             found.append(nodes(zookeeper))
             for other in brokers:
                 seen = Play(other.port, "s")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pytest
 
+from differential.compare import differences
 from differential.play import Play
 from kcompat.protocol.api_keys import ApiKey
 from real_kafka import RealKafka
@@ -16,10 +17,13 @@ from support.places import CACHE
 from support.sasl import plain_token
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
+    from differential.play import Step
     from support.broker_process import BrokerProcess
     from support.scram_client import ScramClient
+
+PlayType = TypeVar("PlayType", bound=Play)
 
 LISTENERS: Final = {"SASL": "SASL_PLAINTEXT"}
 USERS: Final = ("alice", "bob", "carol")
@@ -40,15 +44,33 @@ HANDSHAKE, TOKEN = ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE
 
 
 @contextmanager
-def side_by_side(properties: Mapping[str, str]) -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
+def side_by_side(
+    properties: Mapping[str, str], listeners: Mapping[str, str] = LISTENERS
+) -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
     """A real Kafka, and ours, with these settings."""
     if shutil.which("java") is None or not (CACHE / "kafka-3.9.2" / "libs").is_dir():
         pytest.skip("install a Java 17 runtime and run python interop-tests/fetch.py jars")
-    kafka = RealKafka(properties=properties, listeners=LISTENERS)
-    with kafka, KcompatBroker(properties, listeners=LISTENERS) as ours:
+    kafka = RealKafka(properties=properties, listeners=listeners)
+    with kafka, KcompatBroker(properties, listeners=listeners) as ours:
         yield kafka, ours
         assert ours.is_running(), ours.log_tail()
         assert "Traceback" not in ours.log_tail(1_000_000), ours.log_tail(8000)
+
+
+def transcript(play: PlayType, scene: Callable[[PlayType], None]) -> list[Step]:
+    """Play a scene on a stage, and close it."""
+    try:
+        scene(play)
+    finally:
+        play.close()
+    return play.transcript
+
+
+def insist_on_same(theirs: list[Step], mine: list[Step]) -> None:
+    """Compare the answers of both brokers to a scene."""
+    assert theirs
+    found = list(differences(theirs, mine))
+    assert not found, "\n".join(map(str, found))
 
 
 class SaslPlay(Play):

@@ -4,7 +4,6 @@ must be the same.
 
 from __future__ import annotations
 
-import shutil
 import struct
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,12 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from differential.compare import differences
 from differential.play import Play
+from differential.sasl_play import insist_on_same, side_by_side, transcript
 from kcompat.protocol.api_keys import ApiKey
-from real_kafka import RealKafka
-from support.kcompat_broker import KcompatBroker
-from support.places import CACHE
 from support.sasl import plain_token
 
 if TYPE_CHECKING:
@@ -52,13 +48,8 @@ SOFTWARE = {"client_software_name": "raw", "client_software_version": "1.0"}
 @pytest.fixture(scope="module")
 def brokers() -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
     """A real Kafka, and ours."""
-    if shutil.which("java") is None or not (CACHE / "kafka-3.9.2" / "libs").is_dir():
-        pytest.skip("install a Java 17 runtime and run python interop-tests/fetch.py jars")
-    kafka = RealKafka(properties=PROPERTIES, listeners=LISTENERS)
-    with kafka, KcompatBroker(PROPERTIES, listeners=LISTENERS) as ours:
-        yield kafka, ours
-        assert ours.is_running(), ours.log_tail()
-        assert "Traceback" not in ours.log_tail(1_000_000), ours.log_tail(8000)
+    with side_by_side(PROPERTIES, LISTENERS) as both:
+        yield both
 
 
 def only_error(response: Any) -> None:
@@ -306,19 +297,14 @@ def transcripts(brokers: tuple[BrokerProcess, BrokerProcess]) -> Iterator[dict[S
     """The transcripts of every scene at Kafka and at ours: all are played at once, since each waits a lot."""
     with ThreadPoolExecutor(2 * len(SCENES)) as threads:
         yield {
-            scene: tuple(threads.submit(transcript, broker, listener, scene) for broker in brokers)
+            scene: tuple(threads.submit(played_to, broker, listener, scene) for broker in brokers)
             for scene, listener in SCENES.items()
         }
 
 
-def transcript(broker: BrokerProcess, listener: str, scene: Scene) -> list[Step]:
+def played_to(broker: BrokerProcess, listener: str, scene: Scene) -> list[Step]:
     """Play a scene to a listener of a broker."""
-    play = Play(broker.listeners[listener][1], scene.__name__)
-    try:
-        scene(play)
-    finally:
-        play.close()
-    return play.transcript
+    return transcript(Play(broker.listeners[listener][1], scene.__name__), scene)
 
 
 @pytest.mark.thorough("tests/wire/test_logins.py, without a Kafka beside it")
@@ -327,6 +313,4 @@ def test_same_answers(
     transcripts: dict[Scene, tuple[Future[list[Step]], Future[list[Step]]]], scene: Scene
 ) -> None:
     theirs, mine = (played.result() for played in transcripts[scene])
-    assert theirs
-    found = list(differences(theirs, mine))
-    assert not found, "\n".join(map(str, found))
+    insist_on_same(theirs, mine)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from differential.compare import differences
 from differential.play import Play
 from differential.sasl_play import (
     PROPERTIES,
@@ -19,8 +18,10 @@ from differential.sasl_play import (
     USERS,
     SaslPlay,
     handshake,
+    insist_on_same,
     scram,
     side_by_side,
+    transcript,
 )
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.security.credentials import SCRAM_MECHANISMS, SCRAM_SHA_256
@@ -31,7 +32,6 @@ from support.scram_client import ScramClient
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from differential.play import Step
     from support.broker_process import BrokerProcess
 
     Scene = Callable[["SaslPlay"], None]
@@ -323,16 +323,6 @@ SCENES: Final[tuple[Scene, ...]] = (
 )
 
 
-def transcript(broker: BrokerProcess, scene: Scene) -> list[Step]:
-    """Play a scene to a broker."""
-    play = SaslPlay(broker, scene.__name__)
-    try:
-        scene(play)
-    finally:
-        play.close()
-    return play.transcript
-
-
 @pytest.mark.thorough("tests/wire/test_delegation_tokens.py, without a Kafka beside it")
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
 def test_same_answers(brokers: tuple[BrokerProcess, BrokerProcess], scene: Scene) -> None:
@@ -358,7 +348,7 @@ def test_same_answers_with_acls() -> None:
 def compare(brokers: tuple[BrokerProcess, BrokerProcess], scene: Scene) -> None:
     """Play a scene to both brokers, and compare their answers."""
     with ThreadPoolExecutor(2) as threads:
-        theirs, mine = threads.map(lambda broker: transcript(broker, scene), brokers)
-    assert theirs
-    found = list(differences(theirs, mine))
-    assert not found, "\n".join(map(str, found))
+        theirs, mine = threads.map(
+            lambda broker: transcript(SaslPlay(broker, scene.__name__), scene), brokers
+        )
+    insist_on_same(theirs, mine)
