@@ -165,6 +165,7 @@ lint: $(TOOLS)
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/python tests/style.py
+	$(BIN)/pytest -qq --collect-only interop-tests > $(VENV)/.collected || (cat $(VENV)/.collected; exit 1)
 
 types: $(TOOLS)
 	$(BIN)/mypy

@@ -15,7 +15,8 @@ from real_kafka import RealKafka
 from support.eventually import eventually
 from support.kcompat_broker import KcompatBroker
 from support.sasl import plain_token
-from test_acls import EVERYTHING, is_known
+from support.stored_acls import FILTER
+from test_acls import is_known
 from tool_bench import insist_on_tools
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def play_as(play: Play, user: str) -> None:
     play.call(ApiKey.INIT_PRODUCER_ID, 3, trim=_without_id, transactional_id=None, transaction_timeout_ms=1)
     wishes = [{"name": name, "num_partitions": 1, "replication_factor": 1} for name in ("a-new", "new")]
     play.call(ApiKey.CREATE_TOPICS, 4, topics=wishes, timeout_ms=10_000, validate_only=True)
-    play.call(DESCRIBE, 3, trim=_only_error, **EVERYTHING)
+    play.call(DESCRIBE, 3, trim=_only_error, **FILTER)
     play.call(ApiKey.DESCRIBE_CONFIGS, 1, trim=_only_errors,
               resources=[{"resource_type": 2, "resource_name": "t", "configuration_keys": []},
                          {"resource_type": 4, "resource_name": "1", "configuration_keys": []}])  # fmt: skip
