@@ -15,6 +15,7 @@ from kcompat.api.registry import SERVED
 from kcompat.cluster.config_entities import DEFAULT_ENTITY
 from kcompat.cluster.quota_entities import put_in_force
 from kcompat.net.helpers import Helpers
+from kcompat.net.interception import Interception
 from kcompat.node.cluster_parts import ClusterParts
 from kcompat.node.coordinator_parts import CoordinatorParts
 from kcompat.node.logins import login_gates
@@ -74,8 +75,10 @@ class Parts:
             self.cluster.services,
             Server(SERVED, config, environment.clock, helpers, authorizer, self.acls, self.quotas),
         )
-        self.dispatcher = Dispatcher(self.services)
-        self.gates = login_gates(config.current, self.services, self.dispatcher, lifetime)
+        self.interception = Interception()
+        self.dispatcher = self.interception.around(Dispatcher(self.services))
+        gates = login_gates(config.current, self.services, self.dispatcher, lifetime)
+        self.gates = {name: self.interception.around(gate) for name, gate in gates.items()}
         storage.metadata.subscribe_to_configs(self._configs_changed)
         storage.metadata.subscribe(self._image_changed)
 

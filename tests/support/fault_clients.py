@@ -40,8 +40,7 @@ from support.raw_client import request_frame
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
 
-    from kcompat.api.dispatcher import Dispatcher
-    from kcompat.net.answers import Answer, Connection
+    from kcompat.net.answers import Answer, Connection, FrameHandler
     from kcompat.protocol.message import Message
     from support.injected_faults import Injector
     from support.lone_broker import BrokerFixture
@@ -109,7 +108,7 @@ class Clients:
     """All clients of one broker, over its dispatcher."""
 
     def __init__(
-        self, fixture: BrokerFixture, dispatcher: Dispatcher, injector: Injector, ledger: Ledger
+        self, fixture: BrokerFixture, dispatcher: FrameHandler, injector: Injector, ledger: Ledger
     ) -> None:
         self._fixture = fixture
         self._dispatcher = dispatcher

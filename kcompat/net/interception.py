@@ -1,0 +1,73 @@
+"""A port to observe or change the answers to the frames of a broker, at no cost where it is not used.
+
+An `Interception` passes frames from connections to their handlers. With interceptors, each frame goes
+through all of them, the first added outermost. An interceptor sees the frame and its answer, and may give
+another one.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.net.answers import Answer, Connection, FrameHandler
+
+    Serve: TypeAlias = Callable[[Connection, memoryview], Answer]
+    """A function that answers a frame, as `FrameHandler.on_frame` does."""
+
+
+class Interceptor(Protocol):
+    """An observer of frames, or one that answers them otherwise."""
+
+    def intercept(self, serve: Serve, connection: Connection, frame: memoryview) -> Answer:
+        """Return the answer to a frame. `serve` answers it as if this interceptor were not there."""
+
+
+class Interception:
+    """The interceptors of one broker, in force for all its connections at once, those that exist included."""
+
+    def __init__(self) -> None:
+        self._interceptors: list[Interceptor] = []
+        self._intercepted: list[_Intercepted] = []
+
+    def around(self, handler: FrameHandler) -> FrameHandler:
+        """Return a handler that serves as `handler` does, through the interceptors there are at the time."""
+        intercepted = _Intercepted(handler)
+        intercepted.pass_through(self._interceptors)
+        self._intercepted.append(intercepted)
+        return intercepted
+
+    def add(self, interceptor: Interceptor) -> None:
+        """Let frames go through one more interceptor, inside of those there are."""
+        self._replace([*self._interceptors, interceptor])
+
+    def remove(self, interceptor: Interceptor) -> None:
+        """Let frames go through an interceptor no longer; do nothing if it is not one of them."""
+        self._replace([each for each in self._interceptors if each is not interceptor])
+
+    def _replace(self, interceptors: list[Interceptor]) -> None:
+        self._interceptors = interceptors
+        for each in self._intercepted:
+            each.pass_through(interceptors)
+
+
+class _Intercepted:
+    """A frame handler whose `on_frame` is its handler's own as long as there is no interceptor."""
+
+    __slots__ = ("_handler", "ends_wait", "max_frame", "on_frame")
+
+    def __init__(self, handler: FrameHandler) -> None:
+        self._handler = handler
+        self.max_frame = handler.max_frame
+        self.ends_wait = handler.ends_wait
+        self.on_frame: Serve = handler.on_frame
+
+    def pass_through(self, interceptors: list[Interceptor]) -> None:
+        """Serve frames through these interceptors, the first one outermost."""
+        serve: Serve = self._handler.on_frame
+        for interceptor in reversed(interceptors):
+            serve = partial(interceptor.intercept, serve)
+        self.on_frame = serve
