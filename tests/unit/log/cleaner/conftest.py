@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def fixture(tmp_path: Path) -> Iterator[CleanerFixture]:
-    fixture = CleanerFixture(tmp_path / "data")
+    with _closed(CleanerFixture(tmp_path / "data")) as fixture:
+        yield fixture
+
+
+@pytest.fixture
+def two_directories(tmp_path: Path) -> Iterator[CleanerFixture]:
+    with _closed(CleanerFixture(tmp_path / "a", tmp_path / "b")) as fixture:
+        yield fixture
+
+
+@contextmanager
+def _closed(fixture: CleanerFixture) -> Iterator[CleanerFixture]:
+    """Close the fixture at the end, which waits for the thread that deletes files."""
     yield fixture
     fixture.cleaner.stop()
     fixture.manager.close()

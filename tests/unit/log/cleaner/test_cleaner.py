@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,9 +10,6 @@ import pytest
 from kcompat.log.cleaner.run import run
 from support.default_settings import cleaner_settings, log_settings
 from support.log_cleaner import BACKOFF_MS, COMPACT, CleanerFixture, fill, offsets, put
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_it_cleans_and_remembers(fixture: CleanerFixture) -> None:
@@ -70,9 +67,9 @@ def test_what_is_not_cleaned(fixture: CleanerFixture) -> None:
     assert fixture.jobs == []
 
 
-def test_a_log_that_moves_is_cleaned_where_it_goes_to(tmp_path: Path) -> None:
+def test_a_log_that_moves_is_cleaned_where_it_goes_to(two_directories: CleanerFixture) -> None:
     """A cleaning that is under way is given up; up to where it was clean before is known there."""
-    fixture = CleanerFixture(tmp_path / "a", tmp_path / "b")
+    fixture = two_directories
     log = fixture.log("t")
     fill(log)
     fixture.cleaner.start()
@@ -94,7 +91,7 @@ def test_a_log_that_moves_is_cleaned_where_it_goes_to(tmp_path: Path) -> None:
     assert fixture.manager.clean_offset(moved) == clean
     fill(moved)
     fixture.run(20 * BACKOFF_MS)
-    assert [job.directory for job in fixture.jobs[2:]] == [str(tmp_path / "b" / "t-0")]
+    assert [job.directory for job in fixture.jobs[2:]] == [str(fixture.paths[1] / "t-0")]
 
 
 def test_it_can_be_switched_off(fixture: CleanerFixture) -> None:
