@@ -123,8 +123,16 @@ def _report(
         f"{len(registration.partitions)} partitions{again}."
     )
     print("Start Kafka with these lines in its server.properties:\n")
-    print(f"broker.id={owner.broker_id}")
-    if owner.broker_id > RESERVED_BROKER_ID:
-        print(f"reserved.broker.max.id={owner.broker_id}")
-    print(f"log.dirs={','.join(directories)}")
-    print(f"zookeeper.connect={connect}")
+    for line in properties_for(owner.broker_id, directories, connect):
+        print(line)
+
+
+def properties_for(broker_id: int, directories: Sequence[str], connect: str) -> list[str]:
+    """Return the lines of a `server.properties` with which a Kafka owns the directories."""
+    reserved = [f"reserved.broker.max.id={broker_id}"] if broker_id > RESERVED_BROKER_ID else []
+    return [
+        f"broker.id={broker_id}",
+        *reserved,
+        f"log.dirs={','.join(directories)}",
+        f"zookeeper.connect={connect}",
+    ]

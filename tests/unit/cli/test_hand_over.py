@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat import Broker
+from kcompat.cli.hand_over import properties_for
 from kcompat.cli.main import main
 
 if TYPE_CHECKING:
@@ -52,3 +53,15 @@ def test_help_names_what_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["hand-over"])
     assert "--zookeeper" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("broker_id", "lines"),
+    [
+        (1000, ["broker.id=1000"]),
+        (1001, ["broker.id=1001", "reserved.broker.max.id=1001"]),
+    ],
+)
+def test_kafka_refuses_ids_above_a_reserved_one(broker_id: int, lines: list[str]) -> None:
+    rest = ["log.dirs=/a,/b", "zookeeper.connect=zk:2181/k"]
+    assert properties_for(broker_id, ["/a", "/b"], "zk:2181/k") == [*lines, *rest]
