@@ -35,8 +35,10 @@ def needs_spark(scene: Scene) -> bool:
 
 SCENES = [scene for page in pages() for scene in scenes(page) if scene.needs_clients]
 
-PLAIN = "-W ignore -p no:asyncio -p no:randomly"
-"""Options of a pytest without the plugins of this project's tests, and without warnings of kafka-python."""
+PLAIN = "-W ignore -p no:asyncio -p no:randomly -p kcompat.testing"
+"""Options of a pytest that has kcompat's plugin, but not the plugins of this project's tests, nor warnings of
+kafka-python.
+"""
 SPARK_DEFAULTS = "spark.ui.enabled false\nspark.sql.shuffle.partitions 2\nspark.driver.host 127.0.0.1\n"
 
 pytestmark = pytest.mark.timeout(240)

@@ -1,62 +1,50 @@
-"""Fixtures for pytest: a broker for the whole run, and the name of a topic for each test.
+"""Help for tests: a plugin of pytest, a test case of `unittest`, and a container.
 
-    # conftest.py
-    pytest_plugins = ["kcompat.testing"]
+Where kcompat is installed, pytest has the fixtures of `kcompat.testing.plugin`:
 
-    # test_orders.py
     def test_orders(kafka_broker, kafka_topic):
         producer = KafkaProducer(bootstrap_servers=kafka_broker.bootstrap_servers)
         producer.send(kafka_topic, b"order").get()
 
-Nothing else in the package imports pytest, and no run of pytest loads this unless it is named.
+`factories` makes more fixtures like these. `KafkaTestCase` has a broker for tests of `unittest`.
+`KcompatContainer` starts the container image; it needs the extra `testcontainers`.
 
-`KcompatContainer` starts the container image instead; it needs the extra `testcontainers`.
+Nothing is imported before it is used, pytest included.
 """
 
 from __future__ import annotations
 
-import itertools
-import re
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-import pytest
-
-from kcompat.embedded import Broker
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import pytest
 
-    from kcompat.embedded.settings import Settings
+    from kcompat.testing import factories as factories
+    from kcompat.testing.case import KafkaTestCase as KafkaTestCase
     from kcompat.testing.container import KcompatContainer as KcompatContainer
+    from kcompat.testing.external import ExternalBroker as ExternalBroker
 
-_LONGEST_NAME: Final = 200
-_numbers: Final = itertools.count(1)
+_MODULES: Final = {
+    "ExternalBroker": "kcompat.testing.external",
+    "KafkaTestCase": "kcompat.testing.case",
+    "KcompatContainer": "kcompat.testing.container",
+}
+PLUGIN: Final = "kcompat"
+"""The name of the plugin for `-p`, which is that of its entry point."""
 
 
 def __getattr__(name: str) -> object:
-    """Import Testcontainers only when `KcompatContainer` is used."""
-    if name == "KcompatContainer":
-        from kcompat.testing.container import KcompatContainer
-
-        return KcompatContainer
+    if name == "factories":
+        return import_module("kcompat.testing.factories")
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-@pytest.fixture(scope="session")
-def kafka_config() -> Settings:
-    """Return the settings of `kafka_broker`: none. Override this fixture in a conftest.py to set others."""
-    return {}
-
-
-@pytest.fixture(scope="session")
-def kafka_broker(kafka_config: Settings) -> Iterator[Broker]:
-    """Yield a running broker that all tests of the run share; with pytest-xdist, all tests of a worker."""
-    with Broker(config=kafka_config) as broker:
-        yield broker
-
-
-@pytest.fixture
-def kafka_topic(request: pytest.FixtureRequest) -> str:
-    """Return a topic name that no other test has; the topic is created when it is first written to."""
-    test = re.sub(r"[^A-Za-z0-9._-]+", "-", request.node.name)
-    return f"{test[:_LONGEST_NAME]}-{next(_numbers)}"
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Load the plugin where this package is named as one, by `-p` or `pytest_plugins`, and its entry point
+    was not loaded.
+    """
+    if not pluginmanager.has_plugin(PLUGIN):
+        pluginmanager.register(import_module("kcompat.testing.plugin"), PLUGIN)

@@ -1,0 +1,120 @@
+"""Functions that make fixtures for pytest: brokers, clusters, settings of clients.
+
+    # conftest.py
+    from kcompat.testing import factories
+
+    orders_broker = factories.kafka_broker(config={"num.partitions": 3})
+    orders_client_config = factories.kafka_client_config("orders_broker")
+
+The fixtures `kafka_broker`, `kafka_cluster` and `kafka_client_config` of the plugin are made by these
+functions, too. A fixture of the same name in a conftest.py takes the place of one of them.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import pytest
+
+from kcompat.testing.options import external_address, port_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from kcompat import Broker, Cluster
+    from kcompat.embedded.settings import Settings
+    from kcompat.security.acls import Acl
+    from kcompat.testing.client_config import ClientConfig
+    from kcompat.testing.external import ExternalBroker
+
+    Scope: TypeAlias = Literal["session", "package", "module", "class", "function"]
+
+
+def kafka_broker(
+    *,
+    config: Settings | None = None,
+    port: int | None = None,
+    tls: bool = False,
+    users: Mapping[str, str] | None = None,
+    acls: Sequence[Sequence[Acl]] | None = None,
+    scope: Scope = "session",
+) -> Callable[..., object]:
+    """Return a fixture whose value is a running `kcompat.Broker`, or the external broker if there is one.
+
+    The arguments are those of `Broker`. `config` goes over the settings of the fixture `kafka_config`.
+    Without `port`, a fixture named `kafka_broker` has the one of --kcompat-port, any other a free one.
+    """
+
+    @pytest.fixture(scope=scope)
+    def broker(request: pytest.FixtureRequest, kafka_config: Settings) -> Iterator[Broker | ExternalBroker]:
+        """Yield a running broker for the tests of the scope; each worker of pytest-xdist has its own."""
+        if (external := _external(request.config)) is not None:
+            yield external
+            return
+        from kcompat import Broker
+
+        chosen = port
+        if chosen is None and request.fixturename == "kafka_broker":
+            chosen = port_of(request.config, os.environ.get("PYTEST_XDIST_WORKER", ""))
+        with Broker(
+            config={**kafka_config, **(config or {})},
+            port=chosen or 0,
+            tls=tls,
+            users=users,
+            acls=acls,
+        ) as started:
+            yield started
+
+    return broker
+
+
+def kafka_cluster(
+    brokers: int = 3, *, config: Settings | None = None, scope: Scope = "session"
+) -> Callable[..., object]:
+    """Return a fixture whose value is a running `kcompat.Cluster`, or the external one if there is one.
+
+    The arguments are those of `Cluster`. `config` goes over the settings of the fixture `kafka_config`.
+    """
+
+    @pytest.fixture(scope=scope)
+    def cluster(request: pytest.FixtureRequest, kafka_config: Settings) -> Iterator[Cluster | ExternalBroker]:
+        """Yield a running cluster for the tests of the scope; each worker of pytest-xdist has its own."""
+        if (external := _external(request.config)) is not None:
+            yield external
+            return
+        from kcompat import Cluster
+
+        with Cluster(brokers, config={**kafka_config, **(config or {})}) as started:
+            yield started
+
+    return cluster
+
+
+def kafka_client_config(
+    broker: str = "kafka_broker", *, library: str | None = None, scope: Scope = "function"
+) -> Callable[..., object]:
+    """Return a fixture whose value is a `ClientConfig`: the settings of a client of a broker.
+
+    `broker` is the name of the broker's fixture. `library` is `confluent`, `kafka-python`, `aiokafka`, `java`
+    or `spark`; by default the one that the test's module imports.
+    """
+
+    @pytest.fixture(scope=scope)
+    def client_config(request: pytest.FixtureRequest) -> ClientConfig:
+        """Return the settings with which a client connects to the broker."""
+        from kcompat.testing.client_config import ClientConfig, library_of
+
+        found = library or library_of(getattr(request, "module", None))
+        return ClientConfig(request.getfixturevalue(broker), found)
+
+    return client_config
+
+
+def _external(config: pytest.Config) -> ExternalBroker | None:
+    address = external_address(config)
+    if address is None:
+        return None
+    from kcompat.testing.external import ExternalBroker
+
+    return ExternalBroker(address)

@@ -1,0 +1,57 @@
+"""The plugin of pytest: the fixtures by their usual names, the options, and the story of a failing test.
+
+It is the entry point `kcompat` of the distribution, so `-p no:kcompat` leaves it out. Loading it imports
+nothing of a broker.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat.testing import factories, plain_imports
+from kcompat.testing.options import add_options, check_options, external_address, settings
+from kcompat.testing.topic_names import unique_topic
+
+if TYPE_CHECKING:
+    from kcompat.embedded.settings import Settings
+
+kafka_broker = factories.kafka_broker()
+kafka_cluster = factories.kafka_cluster()
+kafka_client_config = factories.kafka_client_config()
+
+
+@pytest.fixture(scope="session")
+def kafka_config(pytestconfig: pytest.Config) -> Settings:
+    """Return the settings of `kafka_broker` and `kafka_cluster`, by Kafka's keys: those of --kcompat-config,
+    else of the ini file. Override this fixture in a conftest.py to set others.
+    """
+    return settings(pytestconfig)
+
+
+@pytest.fixture
+def kafka_topic(request: pytest.FixtureRequest) -> str:
+    """Return a topic name that no other test has; the topic is created when it is first written to."""
+    is_shared = external_address(request.config) is not None  # with earlier runs and other workers
+    return unique_topic(request.node.name, os.urandom(4).hex() if is_shared else "")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the command line and of the ini file."""
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Check the options, and keep pytest from rewriting the assertions of the broker."""
+    check_options(config)
+    plain_imports.install()
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Name the external broker, if the tests use one."""
+    address = external_address(config)
+    if address is None:
+        return None
+    return f"kcompat: the tests use the broker at {address}, with its own settings"
