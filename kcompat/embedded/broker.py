@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.embedded.disturbed import Disturbed
 from kcompat.embedded.running import Embedded
 from kcompat.embedded.settings import read_development, read_settings
 from kcompat.errors import UsageError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from kcompat.security.acls import Acl
 
 
-class Broker(Embedded[BrokerNode]):
+class Broker(Embedded[BrokerNode], Disturbed):
     """A broker on a free port, started by `with` or `start()`.
 
     Without `data_dir` each start stores in a temporary directory, removed at the stop. `config` takes Kafka's

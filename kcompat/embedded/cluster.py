@@ -8,6 +8,7 @@ import asyncio
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from kcompat.embedded.disturbed import Disturbed
 from kcompat.embedded.running import START_TIMEOUT_S, STOP_TIMEOUT_S, Embedded, starting
 from kcompat.embedded.settings import check_port, read_development, read_settings
 from kcompat.errors import UsageError
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig
     from kcompat.embedded.settings import Settings
     from kcompat.embedded.thread import LoopThread
+    from kcompat.node.broker import BrokerNode
     from kcompat.security.acls import Acl
 
 IN_SYNC_TIMEOUT_S = 30.0
 
 
-class ClusterBroker:
+class ClusterBroker(Disturbed):
     """One broker of a `Cluster`. Its port and its data stay the same across stops and restarts."""
 
     def __init__(self, cluster: Cluster, broker_id: int) -> None:
@@ -64,6 +66,10 @@ class ClusterBroker:
         """End the broker as kill -9 does. Raises UsageError if it is not running."""
         self._insist_on_running()
         self._cluster.thread.do(lambda: self._cluster.nodes.kill(self.id))
+
+    def _running(self) -> tuple[LoopThread, BrokerNode]:
+        self._insist_on_running()
+        return self._cluster.thread, self._cluster.nodes.running[self.id]
 
     def _insist_on_running(self) -> None:
         if not self.is_running:

@@ -1,0 +1,130 @@
+"""`broker.faults`: errors, delays and lost answers on purpose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self, TypedDict
+
+from kcompat.instrumentation.faults.requests import request_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Unpack
+
+    from kcompat.embedded.thread import LoopThread
+    from kcompat.instrumentation.faults.request_fault import RequestFault
+    from kcompat.instrumentation.faults.requests import RequestFaults
+    from kcompat.node.broker import BrokerNode
+
+
+class Struck(TypedDict, total=False):
+    """The requests that a fault strikes, by keyword. All of them unless these say less."""
+
+    topic: str | None
+    """Name of a topic that the request is about."""
+    partition: int | None
+    """Partition of that topic."""
+    client_id: str | None
+    """Client id of the request."""
+    times: int | None
+    """Number of requests after which the fault strikes no more."""
+    rate: float
+    """Probability that a request is struck, above 0 and up to 1."""
+    seed: int | None
+    """Seed that makes the rate repeatable, in place of the one for all faults."""
+
+
+class Fault:
+    """A fault in force from the call that returned it until `remove`, or the end of a `with` block."""
+
+    def __init__(self, thread: LoopThread, fault: RequestFault) -> None:
+        self._thread = thread
+        self._fault = fault
+
+    @property
+    def struck(self) -> int:
+        """Number of requests that the fault has struck."""
+        return self._fault.chance.struck
+
+    def remove(self) -> None:
+        """End the fault. Delayed requests are served now; connections with dropped answers are closed. Does
+        nothing if the fault has ended, or the broker has stopped.
+        """
+        if self._thread.is_here:
+            self._thread.do(self._fault.end)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.remove()
+
+    def __repr__(self) -> str:
+        ended = "" if self._fault.is_in_force else ", over"
+        return f"<fault: {self._fault}, struck {self.struck}{ended}>"
+
+
+class Faults:
+    """The faults of the requests of a running broker.
+
+    Each method puts a fault in force at once and returns it, for `with` or `remove`.
+
+        with broker.faults.fail("Produce", "NOT_LEADER_OR_FOLLOWER", topic="orders", times=3) as fault:
+            producer.send("orders", b"order").get()
+        assert fault.struck == 3
+
+    `api` and `error` are Kafka's names; an API of None means requests of every API. The keyword arguments of
+    all methods are those of `Struck`. They raise UsageError for what is not possible.
+    """
+
+    def __init__(self, running: Callable[[], tuple[LoopThread, BrokerNode]]) -> None:
+        self._running = running
+
+    def fail(self, api: str, error: str, *, served: bool = False, **struck: Unpack[Struck]) -> Fault:
+        """Answer requests with an error. With `topic`, the rest of a request is served. With `served` a
+        request is served in full, and answered with the error all the same.
+        """
+        return self._add("fail", api, error=error, served=served, **struck)
+
+    def delay(self, api: str | None = None, *, ms: float, **struck: Unpack[Struck]) -> Fault:
+        """Serve requests `ms` milliseconds late, and those behind them on the same connection after them."""
+        return self._add("delay", api, ms=ms, **struck)
+
+    def drop(self, api: str | None = None, *, served: bool = True, **struck: Unpack[Struck]) -> Fault:
+        """Never answer requests, though they are served unless `served` is False."""
+        return self._add("drop", api, served=served, **struck)
+
+    def disconnect(self, api: str | None = None, *, served: bool = False, **struck: Unpack[Struck]) -> Fault:
+        """Close the connection in place of an answer, before the request is served or, with `served`, after
+        it.
+        """
+        return self._add("disconnect", api, served=served, **struck)
+
+    def throttle(self, api: str | None = None, *, ms: float, **struck: Unpack[Struck]) -> Fault:
+        """Throttle clients as a quota does: each answer has a throttle time of `ms` milliseconds, for which
+        the broker serves nothing more on the connection.
+        """
+        return self._add("throttle", api, ms=ms, **struck)
+
+    def seed(self, seed: int) -> None:
+        """Make the rates of the faults that follow repeatable."""
+        self._do(lambda faults: faults.seed(seed))
+
+    def clear(self) -> None:
+        """Remove all faults of requests."""
+        self._do(lambda faults: faults.clear())
+
+    def _add(self, kind: str, api: str | None, **arguments: Any) -> Fault:
+        thread, node = self._running()
+        return Fault(thread, thread.do(lambda: request_faults(node).add(kind, api, **arguments)))
+
+    def _do(self, act: Callable[[RequestFaults], None]) -> None:
+        thread, node = self._running()
+        thread.do(lambda: act(request_faults(node)))
+
+    def __repr__(self) -> str:
+        thread, node = self._running()
+        faults = thread.do(lambda: request_faults(node))
+        return f"<faults with seed {faults.current_seed}: {'; '.join(map(str, faults)) or 'none'}>"

@@ -1,0 +1,145 @@
+"""A request and its answer as messages: what an interceptor of frames reads and writes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import struct
+from typing import TYPE_CHECKING, Any, Final
+
+from kcompat.net.answers import CLOSE, Waiting
+from kcompat.promise import Promise
+from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
+from kcompat.protocol.compiling import compile_framer, read_request_header
+from kcompat.protocol.message import decoder
+from kcompat.protocol.schema import ProtocolViolation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kcompat.net.answers import Answer, Piece, Settled
+
+logger = logging.getLogger(__name__)
+
+_KEY_AND_VERSION: Final = struct.Struct(">hh").unpack_from
+_PREFIX: Final = 4
+"""Bytes of the length before a response."""
+
+
+class Request:
+    """The frame of a request whose API and version exist; its body is decoded when that is asked for."""
+
+    __slots__ = ("_body", "_correlation_id", "_message", "client_id", "frame", "key", "version")
+
+    def __init__(
+        self,
+        key: ApiKey,
+        version: int,
+        client_id: str | None,
+        correlation_id: int,
+        frame: memoryview,
+        body: int,
+    ) -> None:
+        self.key = key
+        self.version = version
+        self.client_id = client_id
+        self._correlation_id = correlation_id
+        self.frame = frame
+        self._body = body
+        self._message: Any = None
+
+    @classmethod
+    def read(cls, frame: memoryview) -> Request | None:
+        """Return the request in a frame, valid as long as the frame; None for one that cannot be read."""
+        try:
+            number, version = _KEY_AND_VERSION(frame)
+            facts = API_FACTS.get(number)
+            if facts is None or version not in facts.versions:
+                return None
+            header_version = facts.request_header_version(version)
+            correlation_id, client_id, body = read_request_header(frame, header_version)
+        except (struct.error, ProtocolViolation):
+            return None
+        return cls(facts.key, version, client_id, correlation_id, frame, body)
+
+    @property
+    def message(self) -> Any:
+        """The request as a message, decoded at the first use, which raises ProtocolViolation for damage."""
+        if self._message is None:
+            self._message = decoder(request_class(self.key), self.version)(self.frame, self._body)[0]
+        return self._message
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the body can be decoded."""
+        try:
+            return self.message is not None
+        except ProtocolViolation:
+            return False
+
+    def with_body(self, message: Any) -> Request:
+        """Return a request with the header of this one and another body."""
+        head = bytes(self.frame[: self._body])
+        frame = memoryview(bytearray(b"".join([head, *message.encode(self.version)])))
+        changed = Request(self.key, self.version, self.client_id, self._correlation_id, frame, self._body)
+        changed._message = message
+        return changed
+
+    def answer_of(self, response: Any) -> list[Any]:
+        """Return the answer to this request that carries a response."""
+        frame = compile_framer(response_class(self.key), self.version)
+        return frame(response, self._correlation_id, self._response_header_version)
+
+    def response_of(self, answer: Sequence[Piece]) -> Any:
+        """Return the response that an answer to this request carries, with all bytes that it refers to."""
+        data = memoryview(b"".join(map(_bytes_of, answer)))
+        position = _PREFIX + 4
+        if self._response_header_version:
+            position += 1  # the broker writes no tagged fields into the header
+        return decoder(response_class(self.key), self.version)(data, position)[0]
+
+    @property
+    def _response_header_version(self) -> int:
+        return API_FACTS[self.key].response_header_version(self.version)
+
+
+def when_settled(answer: Answer, change: Callable[[Settled], Answer]) -> Answer:
+    """Return what `change` makes of an answer, as soon as that is there; it waits as long as the answer does.
+
+    If `change` raises for an answer that comes later, the error is logged and the connection closed.
+    """
+    if not isinstance(answer, Waiting):
+        return change(answer)
+    changed: Promise[Answer] = Promise()
+
+    def failed(error: Exception) -> None:
+        logger.error("An answer could not be changed", exc_info=error)
+        changed.complete(CLOSE)
+
+    answer.promise.then(lambda later: changed.complete(when_settled(later, change)), failed)
+    return Waiting(changed, answer.mode, answer.interrupt, holds=answer.holds)
+
+
+def _bytes_of(piece: Any) -> Any:
+    """Return the bytes of a piece of an answer: its own, or those of its file, or those made while sending.
+
+    The second and third kind are a `FileSlice` and a `LazyPiece`.
+    """
+    if isinstance(piece, (bytes, bytearray, memoryview)):
+        return piece
+    if hasattr(piece, "next_piece"):
+        made = bytearray()
+        while len(made) < len(piece):
+            made += piece.next_piece()
+        return made
+    return _read(piece.fileno(), piece.position, piece.length)
+
+
+def _read(descriptor: int, position: int, length: int) -> bytes:
+    data = b""
+    while len(data) < length:
+        more = os.pread(descriptor, length - len(data), position + len(data))
+        if not more:
+            raise EOFError("a log segment is shorter than the range of it that is sent")
+        data += more
+    return data

@@ -1,0 +1,62 @@
+"""Requests that are served late."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from kcompat.errors import UsageError
+from kcompat.instrumentation.faults.later import HeldAnswers
+from kcompat.instrumentation.faults.request_fault import RequestFault
+from kcompat.net.answers import CLOSE, Mode
+
+if TYPE_CHECKING:
+    from kcompat.instrumentation.exchange import Request
+    from kcompat.instrumentation.faults.request_fault import Surroundings
+    from kcompat.instrumentation.faults.selection import Chance, Selection
+    from kcompat.net.answers import Answer, Connection
+    from kcompat.net.interception import Serve
+
+logger = logging.getLogger(__name__)
+
+
+class Delay(RequestFault):
+    """A fault that lets requests wait before they are served, with those behind them on the connection, as in
+    a broker whose threads are busy. What waits when the fault ends is served then.
+    """
+
+    def __init__(
+        self, selection: Selection, chance: Chance, surroundings: Surroundings, *, ms: float
+    ) -> None:
+        super().__init__(selection, chance, surroundings)
+        self._ms = checked_ms(ms)
+        self._held = HeldAnswers()
+
+    @property
+    def effect(self) -> str:
+        return f"is served {self._ms:g} ms late"
+
+    def strike(self, serve: Serve, connection: Connection, request: Request) -> Answer:
+        frame = memoryview(bytearray(request.frame))  # the frame itself is gone by then
+
+        def serve_late() -> Answer:
+            try:
+                return serve(connection, frame)
+            except Exception:
+                logger.exception("A delayed request of %s failed", connection.peer_host)
+                return CLOSE
+
+        waiting = self._held.hold(connection, Mode.BLOCKING, serve_late, len(frame))
+        self.surroundings.clock.call_later(self._ms, lambda: self._held.release(waiting))
+        return waiting
+
+    def end(self) -> None:
+        super().end()
+        self._held.release_all()
+
+
+def checked_ms(ms: float) -> float:
+    """Return a time in ms that was given by a test. Raises UsageError for what is no time."""
+    if isinstance(ms, bool) or not isinstance(ms, (int, float)) or not 0 < ms < float("inf"):
+        raise UsageError(f"ms={ms!r} is not a time: use a number of milliseconds above 0")
+    return ms

@@ -1,0 +1,237 @@
+"""Responses that carry an error, built from the declarations of the messages for every API and version.
+
+The counterpart of `AbstractRequest.getErrorResponse` in Kafka. The response has a row for each element of the
+request, such as a partition, if its rows have error codes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from kcompat.protocol.api_keys import ApiKey, request_class, response_class
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.plan import plan_message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcompat.protocol.plan import FieldPlan, StructPlan
+
+Keys = dict[str, Any]
+"""Names of one element of a message: values by the idea behind the field, such as `partition`."""
+
+_IDEAS: Final = {
+    **dict.fromkeys(("name", "topic", "topic_name", "topic_names", "user"), "name"),
+    **dict.fromkeys(("partition", "partitions", "partition_id", "index"), "partition"),
+    **dict.fromkeys(("partition_index", "partition_indexes"), "partition"),
+    **dict.fromkeys(("group_id", "group_ids", "groups", "groups_names"), "group"),
+    **dict.fromkeys(("key", "coordinator_keys"), "key"),
+    **dict.fromkeys(("transactional_id", "transactional_ids"), "transactional_id"),
+    **dict.fromkeys(("entity", "feature", "group_instance_id", "member_id", "producer_id"), ""),
+    **dict.fromkeys(("resource_name", "resource_type", "topic_id"), ""),
+}
+"""The idea behind each field that names an element; an empty text stands for the name of the field."""
+_POSITIONAL: Final = {"results": "creations", "filter_results": "filters"}
+"""Arrays of responses whose rows have no names: they belong to the elements of this array of the request."""
+_ERROR_FIELDS: Final = ("error_code", "partition_error_code")
+_UNKNOWN: Final = (
+    "base_offset",
+    "committed_offset",
+    "high_watermark",
+    "low_watermark",
+    "node_id",
+    "port",
+    "producer_epoch",
+)
+"""Fields without a default in Kafka's schemas, which Kafka sets to -1 in responses with an error."""
+
+OF_PARTITIONS: Final = frozenset(
+    {
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+        ErrorCode.OFFSET_OUT_OF_RANGE,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNSTABLE_OFFSET_COMMIT,
+    }
+)
+"""Errors that brokers report for a topic or a partition. Others are reported once, for the whole request, if
+the response has a place for that."""
+_OF_MEMBERS: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
+
+
+def is_of_rows(key: ApiKey, error: ErrorCode) -> bool:
+    """Return whether brokers report an error in the rows of a response, not for the request as a whole."""
+    return error in OF_PARTITIONS or (key is ApiKey.LEAVE_GROUP and error in _OF_MEMBERS)
+
+
+def error_response(
+    key: ApiKey,
+    version: int,
+    request: Any,
+    error: ErrorCode,
+    *,
+    in_rows: bool,
+    plan: StructPlan | None = None,
+) -> Any:
+    """Return the response to a request that fails with an error, in the rows or for the request as a whole.
+
+    The error stands in the other place if this version of the response lacks the one asked for, and nowhere
+    if it lacks both, as in Kafka. `request` may also be another struct with the same elements, such as a
+    response, with its `plan`.
+    """
+    plan = plan or plan_message(request_class(key), version)
+    response_plan = plan_message(response_class(key), version)
+    response = _new(response_plan)
+    _fill(request, plan, response, response_plan, error, in_rows)
+    return response
+
+
+def has_place_for_error(plan: StructPlan) -> bool:
+    """Return whether a struct of a response, or one below it, has an error code."""
+    return _error_field(plan) is not None or any(_has_errors(field) for field in plan.fields)
+
+
+def row_arrays(plan: StructPlan) -> list[FieldPlan]:
+    """Return the arrays of a response whose rows have error codes."""
+    return [field for field in plan.fields if field.array and _has_errors(field)]
+
+
+def keys_of(struct: Any, plan: StructPlan) -> Keys:
+    """Return what an element of a message is named by."""
+    found: Keys = {}
+    for field in plan.fields:
+        idea = _idea(field)
+        if idea and field.present and (not field.array or idea == "entity"):
+            found[idea] = getattr(struct, field.name)
+    return found
+
+
+def _fill(
+    request: Any, plan: StructPlan, response: Any, response_plan: StructPlan, error: ErrorCode, in_rows: bool
+) -> bool:
+    """Put the error into a struct of the response; return False if there is no place for it."""
+    own = _error_field(response_plan)
+    if own is not None and not in_rows:
+        _set_error(response, response_plan, own, error)
+        return True
+    is_set = False
+    for field in row_arrays(response_plan):
+        rows = list(_rows(request, plan, field, error, in_rows))
+        setattr(response, field.name, rows)
+        is_set = is_set or bool(rows)
+    if own is not None and not is_set:
+        _set_error(response, response_plan, own, error)
+        is_set = True
+    return is_set
+
+
+def _rows(request: Any, plan: StructPlan, field: FieldPlan, error: ErrorCode, in_rows: bool) -> Iterator[Any]:
+    """Return a row with the error for each element of the request that the array has a row for."""
+    row_plan = field.element
+    assert row_plan is not None
+    ideas = {idea for each in row_plan.fields if each.present and (idea := _idea(each)) and _names_row(each)}
+    seen: list[Keys] = []
+    for keys, element, element_plan in _elements(request, plan, field.name, ideas, {}):
+        if keys and keys in seen:
+            continue
+        seen.append(keys)
+        row = _new(row_plan)
+        for each in row_plan.fields:
+            if each.present and _names_row(each) and _idea(each) in keys:
+                setattr(row, each.name, _copied(keys[_idea(each)], each))
+        if _fill(element, element_plan, row, row_plan, error, in_rows):
+            yield row
+
+
+def _elements(
+    struct: Any, plan: StructPlan, array: str, ideas: set[str], known: Keys
+) -> Iterator[tuple[Keys, Any, StructPlan]]:
+    """Return the elements of a request that `ideas` name, with these names.
+
+    `known` are the names from the structs around `struct`: some responses have one flat array for nested
+    ones of the request.
+    """
+    for field in plan.fields:
+        if not field.present or not field.array or field.name.startswith("forgotten"):
+            continue
+        values = getattr(struct, field.name) or ()
+        if field.element is None:
+            if _idea(field) in ideas - known.keys():
+                yield from (({**known, _idea(field): value}, None, NOTHING) for value in values)
+            continue
+        is_positional = _POSITIONAL.get(array) == field.name
+        for element in values:
+            names = {idea: value for idea, value in keys_of(element, field.element).items() if idea in ideas}
+            keys = known | names
+            missing = ideas - keys.keys()
+            deeper = list(_elements(element, field.element, array, missing, keys)) if missing else []
+            if deeper:
+                yield from deeper
+            elif is_positional:
+                yield {}, element, field.element
+            elif names:
+                yield keys, element, field.element
+
+
+def _new(plan: StructPlan) -> Any:
+    struct = plan.cls()
+    for field in plan.fields:
+        if field.present and field.name in _UNKNOWN and not field.array:
+            setattr(struct, field.name, -1)
+        elif field.present and field.kind == "records":
+            setattr(struct, field.name, b"")
+    return struct
+
+
+def _set_error(struct: Any, plan: StructPlan, field: FieldPlan, error: ErrorCode) -> None:
+    setattr(struct, field.name, int(error))
+    for each in plan.fields:
+        if each.present and each.name == "error_message":
+            struct.error_message = error.message
+
+
+def _copied(value: Any, field: FieldPlan) -> Any:
+    """Return a value of the request for a field of the response, whose structs are of another class."""
+    if field.element is None:
+        return value
+    return [
+        field.element.cls(**{each.name: getattr(item, each.name) for each in field.element.fields})
+        for item in value
+    ]
+
+
+def _names_row(field: FieldPlan) -> bool:
+    return not field.array or field.name == "entity"
+
+
+def _idea(field: FieldPlan) -> str:
+    return (_IDEAS[field.name] or field.name) if field.name in _IDEAS else ""
+
+
+def _error_field(plan: StructPlan) -> FieldPlan | None:
+    return next((field for field in plan.fields if field.present and field.name in _ERROR_FIELDS), None)
+
+
+def _has_errors(field: FieldPlan) -> bool:
+    return field.present and field.element is not None and field.array and has_place_for_error(field.element)
+
+
+class _Nothing:
+    """A plan without fields, of elements that are no structs."""
+
+    fields: tuple[FieldPlan, ...] = ()
+
+
+NOTHING: Final[Any] = _Nothing()

@@ -1,0 +1,108 @@
+"""The base of all faults of requests: an interceptor that strikes the selected ones."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.instrumentation.exchange import Request
+from kcompat.instrumentation.faults import fetch_sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.clock import Clock
+    from kcompat.instrumentation.faults.selection import Chance, Selection
+    from kcompat.net.answers import Answer, Connection
+    from kcompat.net.interception import Interception, Serve
+
+
+class Surroundings(Struct, frozen=True):
+    """The parts of a broker that faults of its requests use."""
+
+    interception: Interception
+    clock: Clock
+    topic_name: Callable[[bytes], str | None]
+    """Function that returns the name of the topic with an id; None for an unknown id."""
+    is_peer: Callable[[str | None], bool]
+    """Function that tells whether a client id is that of another broker."""
+
+
+class RequestFault(ABC):
+    """A fault in force from `begin` to `end`, or until it has struck as often as it should."""
+
+    def __init__(self, selection: Selection, chance: Chance, surroundings: Surroundings) -> None:
+        self.selection = selection
+        self.chance = chance
+        self.surroundings = surroundings
+        self.is_in_force = False
+        """Whether requests may still be struck."""
+        self.has_ended = False
+        """Whether all is undone. After its last strike a fault that holds answers back has not ended yet."""
+
+    def begin(self) -> None:
+        """Put the fault in force, inside of those there are."""
+        self.is_in_force = True
+        self.surroundings.interception.add(self)
+
+    def end(self) -> None:
+        """End the fault, and undo what can be undone; nothing happens if it has ended already."""
+        self._retire()
+        self.has_ended = True
+
+    def intercept(self, serve: Serve, connection: Connection, frame: memoryview) -> Answer:
+        """Serve a request, or strike it."""
+        request = Request.read(frame) if self.is_in_force else None
+        if request is None or not self._is_selected(request):
+            return serve(connection, frame)
+        if self.reads_bodies and not request.is_sound:
+            return serve(connection, frame)  # refused there
+        if self.needs_partitions:
+            if fetch_sessions.has_unlisted_partitions(request):
+                return fetch_sessions.refused(request)
+            request = fetch_sessions.without_session(request)
+        if not self.selection.has_body(request, self.surroundings.topic_name):
+            return serve(connection, request.frame)
+        if not self.chance.strikes():
+            return serve(connection, request.frame)
+        if self.chance.is_over:
+            self._retire()
+        return self.strike(serve, connection, request)
+
+    @property
+    def reads_bodies(self) -> bool:
+        """Whether the bodies of requests are decoded for this fault."""
+        return self.selection.needs_body
+
+    @property
+    def needs_partitions(self) -> bool:
+        """Whether the fault needs fetches that list all their partitions."""
+        return self.selection.needs_body
+
+    @abstractmethod
+    def strike(self, serve: Serve, connection: Connection, request: Request) -> Answer:
+        """Return the answer to a request that is struck."""
+
+    @property
+    @abstractmethod
+    def effect(self) -> str:
+        """Effect on a request as a phrase, such as `fails with NOT_COORDINATOR`."""
+
+    def __str__(self) -> str:
+        limits = [f"{self.chance.rate:.0%} of them"] if self.chance.rate < 1 else []
+        limits += [f"at most {self.chance.times}"] if self.chance.times else []
+        return ", ".join([f"{self.selection} {self.effect}", *limits])
+
+    def _is_selected(self, request: Request) -> bool:
+        """Return whether the header of a request is selected. Those of other brokers are only if the API is
+        one between brokers, or the client id is named.
+        """
+        if not self.selection.has_header(request):
+            return False
+        return self.selection.names_peers or not self.surroundings.is_peer(request.client_id)
+
+    def _retire(self) -> None:
+        self.is_in_force = False
+        self.surroundings.interception.remove(self)

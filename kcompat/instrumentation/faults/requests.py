@@ -1,0 +1,110 @@
+"""The faults of the requests of one broker: the table of their kinds, and those that are in force."""
+
+from __future__ import annotations
+
+from random import SystemRandom
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
+
+from kcompat.errors import UsageError
+from kcompat.instrumentation.faults.delay import Delay
+from kcompat.instrumentation.faults.disconnect import Disconnect
+from kcompat.instrumentation.faults.drop import Drop
+from kcompat.instrumentation.faults.fail import Fail
+from kcompat.instrumentation.faults.request_fault import RequestFault, Surroundings
+from kcompat.instrumentation.faults.selection import Chance, Selection
+from kcompat.instrumentation.faults.throttle import Throttle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcompat.node.broker import BrokerNode
+
+KINDS: Final[dict[str, type[RequestFault]]] = {
+    "fail": Fail,
+    "delay": Delay,
+    "drop": Drop,
+    "disconnect": Disconnect,
+    "throttle": Throttle,
+}
+"""The kinds of faults of requests, by name."""
+
+_SELECTING: Final = ("topic", "partition", "client_id")
+_DECIDING: Final = ("times", "rate", "seed")
+
+
+class RequestFaults:
+    """The faults of the requests of one broker, used on its event loop."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        self._faults: list[RequestFault] = []
+        self.seed(SystemRandom().getrandbits(32))
+
+    def seed(self, seed: int) -> None:
+        """Let faults with a rate that are added from now on strike as they did after this seed before."""
+        if isinstance(seed, bool) or not isinstance(seed, int):
+            raise UsageError(f"seed={seed!r} is not a seed: use an integer")
+        self.current_seed = seed
+        """Seed that repeats the rates of this broker's faults."""
+        self._added = 0
+
+    def add(self, kind: str, api: str | None, **arguments: Any) -> RequestFault:
+        """Put a fault in force, and return it. `arguments` are those of its kind, and of every kind `topic`,
+        `partition`, `client_id`, `times`, `rate` and `seed`.
+
+        Raises:
+            UsageError: an argument is not possible.
+        """
+        self._added += 1
+        selecting = {name: arguments.pop(name, None) for name in _SELECTING}
+        times, rate, seed = (arguments.pop(name, None) for name in _DECIDING)
+        chance = Chance(
+            times,
+            1.0 if rate is None else rate,
+            f"{self.current_seed} {self._added}" if seed is None else seed,
+        )
+        fault = KINDS[kind](Selection(api, **selecting), chance, self._surroundings, **arguments)
+        self._faults = [*self, fault]
+        fault.begin()
+        return fault
+
+    def clear(self) -> None:
+        """End all faults."""
+        for fault in self._faults:
+            fault.end()
+        self._faults = []
+
+    def __iter__(self) -> Iterator[RequestFault]:
+        """Return the faults in force, in the order in which they were added."""
+        return (fault for fault in self._faults if not fault.has_ended)
+
+
+_FAULTS: Final[WeakKeyDictionary[BrokerNode, RequestFaults]] = WeakKeyDictionary()
+
+
+def request_faults(node: BrokerNode) -> RequestFaults:
+    """Return the faults of a started broker, the same object for the same broker."""
+    faults = _FAULTS.get(node)
+    if faults is None:
+        faults = _FAULTS[node] = RequestFaults(_surroundings(node))
+    return faults
+
+
+def _surroundings(node: BrokerNode) -> Surroundings:
+    parts = node.parts
+    metadata, broker_id = parts.storage.metadata, parts.cluster.broker_id
+
+    def is_peer(client_id: str | None) -> bool:
+        names = metadata.image.brokers.keys() - {broker_id}
+        return client_id is not None and (
+            client_id in map(str, names)
+            or any(client_id.startswith(f"broker-{name}-fetcher-") for name in names)
+        )
+
+    return Surroundings(
+        interception=parts.interception,
+        clock=parts.environment.clock,
+        topic_name=lambda topic_id: metadata.image.topic_names.get(topic_id),
+        is_peer=is_peer,
+    )

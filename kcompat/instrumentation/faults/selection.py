@@ -1,0 +1,176 @@
+"""The requests that a fault strikes: by API, client, topic and partition, how often and at which rate."""
+
+from __future__ import annotations
+
+import difflib
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+from kcompat.api.registry import SERVED
+from kcompat.errors import UsageError
+from kcompat.instrumentation.faults.targets import means_all, names_partitions, names_topics, targets
+from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.plan import plan_message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kcompat.instrumentation.exchange import Request
+    from kcompat.protocol.plan import StructPlan
+
+APIS: Final = {api.key.name.title().replace("_", ""): api for api in SERVED}
+"""The APIs that a broker serves, by Kafka's name, such as `Produce`."""
+
+
+class Selection:
+    """The requests that a fault is about."""
+
+    def __init__(
+        self,
+        api: str | None,
+        *,
+        topic: str | None = None,
+        partition: int | None = None,
+        client_id: str | None = None,
+    ) -> None:
+        """Select requests of an API by Kafka's name, or of every API. Raises UsageError for what is not
+        possible.
+        """
+        self.api = api
+        self.key: ApiKey | None = None if api is None else api_key(api)
+        self.topic = topic
+        self.partition = partition
+        self.client_id = client_id
+        if partition is not None and topic is None:
+            raise UsageError(
+                f"partition={partition} is of no topic: name the topic as well, as in topic='orders'"
+            )
+        if topic is not None:
+            self._insist_on_topics()
+
+    @property
+    def needs_body(self) -> bool:
+        """Whether the body of a request tells whether it is selected."""
+        return self.topic is not None
+
+    @property
+    def names_peers(self) -> bool:
+        """Whether requests of other brokers are meant if they are selected."""
+        return self.client_id is not None or (self.key is not None and API_FACTS[self.key].cluster_action)
+
+    def has_header(self, request: Request) -> bool:
+        """Return whether the API and the client of a request are selected."""
+        return (self.key is None or request.key is self.key) and self.client_id in (None, request.client_id)
+
+    def has_body(self, request: Request, name_of: Callable[[bytes], str | None]) -> bool:
+        """Return whether a request is about the selected topic and partition, if there is one. `name_of`
+        finds names by ids.
+        """
+        if not self.needs_body:
+            return True
+        plan = plan_message(request_class(request.key), request.version)
+        return self._means_all(request.message, plan, request.version) or any(
+            self.has_target(*target, name_of) for target in targets(request.message, plan)
+        )
+
+    def has_topic(self, topic: str | bytes, name_of: Callable[[bytes], str | None]) -> bool:
+        """Return whether a topic, by name or id, is selected."""
+        return self.topic == (topic if isinstance(topic, str) else name_of(topic))
+
+    def has_target(
+        self, topic: str | bytes, partition: int | None, name_of: Callable[[bytes], str | None]
+    ) -> bool:
+        """Return whether a topic, by name or id, and partition are selected."""
+        return self.has_topic(topic, name_of) and self.partition in (None, partition)
+
+    def _means_all(self, message: Any, plan: StructPlan, version: int) -> bool:
+        if self.key is ApiKey.METADATA and version == 0:
+            return not message.topics
+        return means_all(message, plan)
+
+    def __str__(self) -> str:
+        parts = [self.api or "every request"]
+        if self.topic is not None:
+            where = "" if self.partition is None else f"-{self.partition}"
+            parts.append(f"of {self.topic}{where}")
+        if self.client_id is not None:
+            parts.append(f"by {self.client_id}")
+        return " ".join(parts)
+
+    def _insist_on_topics(self) -> None:
+        if self.key is None:
+            raise UsageError(
+                f"topic={self.topic!r} needs an API that is about topics: name one, such as 'Produce'"
+            )
+        plan = plan_message(request_class(self.key), _latest(self.key))
+        if not names_topics(plan):
+            raise UsageError(f"{self.api} requests name no topics: leave out topic={self.topic!r}")
+        if self.partition is not None and not names_partitions(plan):
+            raise UsageError(f"{self.api} requests name no partitions: leave out partition={self.partition}")
+
+
+class Chance:
+    """Decisions which of the selected requests are struck: at most `times`, each with probability `rate`."""
+
+    def __init__(self, times: int | None, rate: float, seed: int | str) -> None:
+        """Make the decisions that `seed` stands for, the same ones for the same sequence of requests. Raises
+        UsageError.
+        """
+        if times is not None and (isinstance(times, bool) or not isinstance(times, int) or times < 1):
+            raise UsageError(f"times={times!r} is not a number of requests: use 1 or more, or None for all")
+        if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate <= 1:
+            raise UsageError(f"rate={rate!r} is not a probability: use a number above 0 and up to 1")
+        self.times = times
+        self.rate = rate
+        self.struck = 0
+        """Number of requests struck so far."""
+        self._random = Random(seed)  # noqa: S311 - repeatable on purpose
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further request will be struck."""
+        return self.times is not None and self.struck >= self.times
+
+    def strikes(self) -> bool:
+        """Decide about the next selected request, and count it if it is struck."""
+        if self.is_over or (self.rate < 1 and self._random.random() >= self.rate):
+            return False
+        self.struck += 1
+        return True
+
+
+def api_key(name: str) -> ApiKey:
+    """Return the key of an API by Kafka's name, such as `Produce`. Raises UsageError for an unknown name."""
+    found = APIS.get(name)
+    if found is None:
+        raise UsageError(f"{name!r} is not an API that brokers serve: {_hint(name, APIS, 'Produce')}")
+    return found.key
+
+
+def error_code(name: str) -> ErrorCode:
+    """Return an error by Kafka's name. Raises UsageError for an unknown name, and for NONE."""
+    if name in ErrorCode.__members__ and name != "NONE":
+        return ErrorCode[name]
+    raise UsageError(
+        f"{name!r} is not an error of Kafka: {_hint(name, ErrorCode.__members__, 'NOT_LEADER_OR_FOLLOWER')}"
+    )
+
+
+def served_versions(key: ApiKey) -> range:
+    """Return the versions of an API that a broker serves."""
+    served = next(api for api in SERVED if api.key is key)
+    return range(served.min_version, served.max_version + 1)
+
+
+def _latest(key: ApiKey) -> int:
+    return served_versions(key)[-1]
+
+
+def _hint(name: str, known: Iterable[str], example: str) -> str:
+    by_letters = {each.replace("_", "").lower(): each for each in known}
+    letters = str(name).replace("_", "").replace(" ", "").lower()
+    meant = next(iter(difflib.get_close_matches(letters, by_letters, 1)), None)
+    return (
+        f"use Kafka's name, such as {example!r}" if meant is None else f"did you mean {by_letters[meant]!r}?"
+    )
