@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kcompat.net.answers import Waiting
+    from kcompat.net.observer import ConnectionObserver
+    from kcompat.security.principals import Principal
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +46,9 @@ class Member(Hashable, Protocol):
     """The part of a conversation that a hub uses."""
 
     peer_host: str
+    peer_port: int
     listener_name: str
+    principal: Principal
     last_active: float
     lead: int
     max_frame: int
@@ -102,6 +106,7 @@ class Hub:
         """The loop's time in seconds as of the last sweep: exact enough for idle times, and cheap to read."""
         self.closed: Counter[str] = Counter()
         """Connections closed, by reason."""
+        self.observers: list[ConnectionObserver] = []
         self._per_host: dict[str, int] = {}
         self._per_listener: dict[str, int] = {}
         self._rates = ConnectionRates(address_limits)
@@ -184,6 +189,8 @@ class Hub:
         self._per_host[host] = self._per_host.get(host, 0) + 1
         listener = connection.listener_name
         self._per_listener[listener] = self._per_listener.get(listener, 0) + 1
+        for observer in self.observers:
+            observer.opened(connection)
 
     def remove(self, connection: Member, reason: str) -> None:
         """Forget a closed connection, and run its `when_closed` callbacks."""
@@ -198,6 +205,8 @@ class Hub:
         else:
             del self._per_host[host]
         self._per_listener[connection.listener_name] -= 1
+        for observer in self.observers:
+            observer.closed(connection, reason)
         for callback in self._endings.pop(connection, ()):
             with contained("somebody who was to be told of the end of a connection"):
                 callback()
@@ -217,7 +226,9 @@ class Hub:
             await self._emptied
 
     def complain(self, host: str, message: str) -> None:
-        """Log a message about a peer, at most one line a second per address."""
+        """Log a message about a peer, at most one line a second per address; tell the observers each one."""
+        for observer in self.observers:
+            observer.complained(host, message)
         now = self.loop.time()
         if now < self._logged_at.get(host, -inf) + 1.0:
             return

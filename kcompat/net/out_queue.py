@@ -76,7 +76,7 @@ class OutQueue:
         for given in pieces:
             piece = given
             if not isinstance(piece, _BUFFERS):
-                if _is_lazy(piece) or piece.length >= SENDFILE_MIN:
+                if is_lazy(piece) or piece.length >= SENDFILE_MIN:
                     self._push_joined(small)
                     small, joined = [], 0
                     self._pieces.append(piece)
@@ -105,7 +105,7 @@ class OutQueue:
         try:
             while self._pieces:
                 head = self._pieces[0]
-                if _is_lazy(head):
+                if is_lazy(head):
                     budget -= LAZY_COST * self._make(head)
                     sent = self._send_buffers(sink)
                 elif isinstance(head, _BUFFERS):
@@ -168,7 +168,8 @@ class OutQueue:
         return sent
 
 
-def _is_lazy(piece: Piece) -> TypeIs[LazyPiece]:
+def is_lazy(piece: Piece) -> TypeIs[LazyPiece]:
+    """Return whether the bytes of a piece are made while it is sent."""
     return hasattr(piece, "next_piece")
 
 
@@ -181,7 +182,7 @@ def joined(pieces: Iterable[Piece]) -> bytes | None:
     for piece in pieces:
         if isinstance(piece, _BUFFERS):
             buffers.append(piece)
-        elif _is_lazy(piece) or piece.length >= SENDFILE_MIN:
+        elif is_lazy(piece) or piece.length >= SENDFILE_MIN:
             return None
         else:
             buffers.append(_read(piece))

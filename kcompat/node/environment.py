@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from kcompat.net.admin_socket import Command
     from kcompat.net.listener import Bind
     from kcompat.net.outbound import Connect
+    from kcompat.node.hooks import Hooks
     from kcompat.store.interface import Sessions
     from kcompat.worker import Worker
 
@@ -83,6 +84,8 @@ class Environment(Struct, frozen=True):
     administration: Callable[[str, Mapping[str, Command]], Administration]
     """Function that makes the port for commands of the same machine: `administration(directory, commands)`.
     """
+    instrument: Callable[[Hooks], object] = lambda _hooks: None
+    """Function that attaches instruments to a broker, called before the broker accepts clients."""
     iteration: LoopIteration | None = None
     """The `LoopIteration` of the event loop; None if sockets are not served in iterations."""
 

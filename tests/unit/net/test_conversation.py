@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,6 +11,9 @@ from kcompat.net.answers import CLOSE, Answer, Mode, Waiting
 from kcompat.net.limits import Limits
 from kcompat.promise import Promise
 from support.conversations import Collected, Script, conversation, iterations, virtually
+
+if TYPE_CHECKING:
+    from kcompat.net.observer import ObservedConnection
 
 
 @virtually
@@ -276,3 +280,36 @@ async def test_who_wants_to_know_is_told_of_the_end_once(caplog: pytest.LogCaptu
     talk.when_closed(lambda: told.append("late"))
     assert told == ["one", "two", "late"]
     assert "somebody who was to be told of the end of a connection" in caplog.text
+
+
+class Observer:
+    """An observer of connections that writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[object, ...]] = []
+
+    def opened(self, connection: ObservedConnection) -> None:
+        self.heard.append(("opened", connection.peer_port))
+
+    def closed(self, connection: ObservedConnection, reason: str) -> None:
+        self.heard.append(("closed", connection.peer_port, reason))
+
+    def complained(self, host: str, message: str) -> None:
+        self.heard.append(("complained", host, message))
+
+
+@virtually
+async def test_an_observer_is_told_of_each_connection_and_each_complaint() -> None:
+    observer = Observer()
+    first = conversation()
+    first._hub.observers.append(observer)
+    second = Collected(first._hub, Script())
+    first.complain("one")
+    first.complain("two")  # the log gets one line a second
+    second.close("idle")
+    assert observer.heard == [
+        ("opened", second.peer_port),
+        ("complained", first.peer_host, "one"),
+        ("complained", first.peer_host, "two"),
+        ("closed", second.peer_port, "idle"),
+    ]
