@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.embedded.disturbed import Disturbed
+from kcompat.embedded.requests import RecordsRequests
 from kcompat.embedded.running import Embedded
 from kcompat.embedded.settings import read_development, read_settings
 from kcompat.errors import UsageError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from kcompat.security.acls import Acl
 
 
-class Broker(Embedded[BrokerNode], Disturbed):
+class Broker(Embedded[BrokerNode], Disturbed, RecordsRequests):
     """A broker on a free port, started by `with` or `start()`.
 
     Without `data_dir` each start stores in a temporary directory, removed at the stop. `config` takes Kafka's
@@ -37,6 +38,8 @@ class Broker(Embedded[BrokerNode], Disturbed):
         with Broker(tls=True, users={"alice": "secret"}, acls=[allow("alice", "all", topic="*")]) as broker:
             producer = Producer(broker.client_config("alice", library="confluent"))
 
+    With `record_requests` the last requests of clients can be looked at by `requests()`.
+
     Arguments that are not possible raise UsageError at once, values that are not allowed ConfigError. The
     errors of `start` are documented there. All of these are in `kcompat.errors`.
     """
@@ -51,13 +54,15 @@ class Broker(Embedded[BrokerNode], Disturbed):
         tls: bool = False,
         users: Mapping[str, str] | None = None,
         acls: Sequence[Sequence[Acl]] | None = None,
+        record_requests: bool = False,
     ) -> None:
         super().__init__(
             "the broker", read_settings(data_dir, host, port, config), read_development(tls, users, acls)
         )
+        self._records_requests = record_requests
 
     async def _begin(self, config: BrokerConfig) -> BrokerNode:
-        node = BrokerNode(config, self._development.prepared(real_environment()))
+        node = BrokerNode(config, self._instrumented(self._development.prepared(real_environment())))
         await node.start()
         return node
 

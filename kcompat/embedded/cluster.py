@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from kcompat.embedded.disturbed import Disturbed
+from kcompat.embedded.requests import RecordsRequests
 from kcompat.embedded.running import START_TIMEOUT_S, STOP_TIMEOUT_S, Embedded, starting
 from kcompat.embedded.settings import check_port, read_development, read_settings
 from kcompat.errors import UsageError
@@ -76,12 +77,12 @@ class ClusterBroker(Disturbed):
             raise UsageError(f"broker {self.id} is not running: start it first")
 
 
-class Cluster(Embedded[ClusterNodes]):
+class Cluster(Embedded[ClusterNodes], RecordsRequests):
     """Brokers 0, 1, 2, ... in one thread, started by `with` or `start()`.
 
-    `data_dir`, `host`, `config`, `tls`, `users` and `acls` are as for `Broker`; each broker has a directory
-    of its own below `data_dir`, or below each of `log.dirs`. From `port` on the brokers listen on ports in a
-    row; 0 means free ones. `racks` are the racks of the brokers in turn.
+    `data_dir`, `host`, `config`, `tls`, `users`, `acls` and `record_requests` are as for `Broker`; each
+    broker has a directory of its own below `data_dir`, or below each of `log.dirs`. From `port` on the
+    brokers listen on ports in a row; 0 means free ones. `racks` are the racks of the brokers in turn.
 
         with Cluster(3) as cluster:
             producer = KafkaProducer(bootstrap_servers=cluster.bootstrap_servers, acks="all")
@@ -100,6 +101,7 @@ class Cluster(Embedded[ClusterNodes]):
         tls: bool = False,
         users: Mapping[str, str] | None = None,
         acls: Sequence[Sequence[Acl]] | None = None,
+        record_requests: bool = False,
     ) -> None:
         if isinstance(brokers, bool) or not isinstance(brokers, int) or brokers < 1:
             raise UsageError(f"brokers={brokers!r} is not a number of brokers: use 1 or more")
@@ -113,11 +115,12 @@ class Cluster(Embedded[ClusterNodes]):
             read_settings(data_dir, host, port, config),
             read_development(tls, users, acls, has_peers=brokers > 1),
         )
+        self._records_requests = record_requests
         self._racks = racks
         self.brokers = [ClusterBroker(self, broker_id) for broker_id in range(brokers)]
 
     async def _begin(self, config: BrokerConfig) -> ClusterNodes:
-        environment = self._development.prepared(real_environment())
+        environment = self._instrumented(self._development.prepared(real_environment()))
         with ExitStack() as undo:
             ports = None
             if config.listeners[0].port == 0:  # a broker that starts again has to be where clients know it

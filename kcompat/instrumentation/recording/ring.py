@@ -1,0 +1,65 @@
+"""The last exchanges and connection events of a broker, bounded in bytes."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from kcompat.instrumentation.recording.exchange import Event, Exchange
+
+RING_BYTES: Final = 1_000_000
+"""Most bytes that a ring holds, the objects themselves included."""
+EXCHANGE_COST: Final = 420
+"""Bytes that an exchange takes beside the bytes of its frames: its objects and its place in the ring."""
+EVENT_COST: Final = 360
+"""Bytes that an event takes beside its text."""
+
+
+class Ring:
+    """The last exchanges and events, in the order of their beginning: a `Sink` that drops the oldest."""
+
+    def __init__(self, limit: int = RING_BYTES) -> None:
+        self.limit = limit
+        """Most bytes that the entries may take."""
+        self._entries: deque[Exchange | Event] = deque()
+        self.held = 0
+        """Bytes that the entries take."""
+
+    def add(self, exchange: Exchange) -> None:
+        cost = len(exchange.request) + EXCHANGE_COST
+        for kept in exchange.answer:
+            if type(kept) is bytes:
+                cost += len(kept)
+        exchange.held = cost
+        self._entries.append(exchange)
+        self.held += cost
+        if self.held > self.limit:
+            self._drop()
+
+    def settle(self, exchange: Exchange) -> None:
+        if exchange.held < 0:
+            return  # dropped before its answer came
+        cost = sum(len(kept) for kept in exchange.answer if isinstance(kept, bytes))
+        exchange.held += cost
+        self.held += cost
+        self._drop()
+
+    def note(self, event: Event) -> None:
+        """Add an event of a connection."""
+        self._entries.append(event)
+        self.held += EVENT_COST + len(event.text)
+        self._drop()
+
+    def entries(self) -> list[Exchange | Event]:
+        """Return the entries, the oldest first."""
+        return list(self._entries)
+
+    def _drop(self) -> None:
+        """Drop the oldest entries until the others are within the limit."""
+        while self.held > self.limit and self._entries:
+            oldest = self._entries.popleft()
+            if isinstance(oldest, Event):
+                self.held -= EVENT_COST + len(oldest.text)
+            else:
+                self.held -= oldest.held
+                oldest.held = -1
