@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.embedded.disturbed import Disturbed
+from kcompat.embedded.disturbed import Disturbed, disturbable
 from kcompat.embedded.requests import RecordsRequests
 from kcompat.embedded.running import Embedded
 from kcompat.embedded.settings import read_development, read_settings
@@ -62,7 +62,8 @@ class Broker(Embedded[BrokerNode], Disturbed, RecordsRequests):
         self._records_requests = record_requests
 
     async def _begin(self, config: BrokerConfig) -> BrokerNode:
-        node = BrokerNode(config, self._instrumented(self._development.prepared(real_environment())))
+        environment = disturbable(self._development.prepared(real_environment()))
+        node = BrokerNode(config, self._instrumented(environment))
         await node.start()
         return node
 

@@ -8,7 +8,7 @@ import asyncio
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from kcompat.embedded.disturbed import Disturbed
+from kcompat.embedded.disturbed import Disturbed, disturbable
 from kcompat.embedded.requests import RecordsRequests
 from kcompat.embedded.running import START_TIMEOUT_S, STOP_TIMEOUT_S, Embedded, starting
 from kcompat.embedded.settings import check_port, read_development, read_settings
@@ -120,7 +120,7 @@ class Cluster(Embedded[ClusterNodes], RecordsRequests):
         self.brokers = [ClusterBroker(self, broker_id) for broker_id in range(brokers)]
 
     async def _begin(self, config: BrokerConfig) -> ClusterNodes:
-        environment = self._instrumented(self._development.prepared(real_environment()))
+        environment = disturbable(self._instrumented(self._development.prepared(real_environment())))
         with ExitStack() as undo:
             ports = None
             if config.listeners[0].port == 0:  # a broker that starts again has to be where clients know it

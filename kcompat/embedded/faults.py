@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
+from kcompat.embedded.fault import Fault
 from kcompat.instrumentation.faults.requests import request_faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
     from typing import Unpack
 
     from kcompat.embedded.thread import LoopThread
-    from kcompat.instrumentation.faults.request_fault import RequestFault
     from kcompat.instrumentation.faults.requests import RequestFaults
     from kcompat.node.broker import BrokerNode
 
@@ -32,38 +31,6 @@ class Struck(TypedDict, total=False):
     """Probability that a request is struck, above 0 and up to 1."""
     seed: int | None
     """Seed that makes the rate repeatable, in place of the one for all faults."""
-
-
-class Fault:
-    """A fault in force from the call that returned it until `remove`, or the end of a `with` block."""
-
-    def __init__(self, thread: LoopThread, fault: RequestFault) -> None:
-        self._thread = thread
-        self._fault = fault
-
-    @property
-    def struck(self) -> int:
-        """Number of requests that the fault has struck."""
-        return self._fault.chance.struck
-
-    def remove(self) -> None:
-        """End the fault. Delayed requests are served now; connections with dropped answers are closed. Does
-        nothing if the fault has ended, or the broker has stopped.
-        """
-        if self._thread.is_here:
-            self._thread.do(self._fault.end)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.remove()
-
-    def __repr__(self) -> str:
-        ended = "" if self._fault.is_in_force else ", over"
-        return f"<fault: {self._fault}, struck {self.struck}{ended}>"
 
 
 class Faults:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from kcompat.errors import UsageError
+from kcompat.instrumentation.faults.checks import checked_ms
 from kcompat.instrumentation.faults.later import HeldAnswers
 from kcompat.instrumentation.faults.request_fault import RequestFault
 from kcompat.net.answers import CLOSE, Mode
@@ -53,10 +53,3 @@ class Delay(RequestFault):
     def end(self) -> None:
         super().end()
         self._held.release_all()
-
-
-def checked_ms(ms: float) -> float:
-    """Return a time in ms that was given by a test. Raises UsageError for what is no time."""
-    if isinstance(ms, bool) or not isinstance(ms, (int, float)) or not 0 < ms < float("inf"):
-        raise UsageError(f"ms={ms!r} is not a time: use a number of milliseconds above 0")
-    return ms

@@ -42,6 +42,11 @@ class RequestFault(ABC):
         self.has_ended = False
         """Whether all is undone. After its last strike a fault that holds answers back has not ended yet."""
 
+    @property
+    def struck(self) -> int:
+        """Number of requests struck."""
+        return self.chance.struck
+
     def begin(self) -> None:
         """Put the fault in force, inside of those there are."""
         self.is_in_force = True

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.instrumentation.exchange import when_settled
-from kcompat.instrumentation.faults.delay import checked_ms
+from kcompat.instrumentation.faults.checks import checked_ms
 from kcompat.instrumentation.faults.request_fault import RequestFault
 from kcompat.net.answers import CLOSE
 from kcompat.protocol.api_keys import response_class

@@ -1,0 +1,60 @@
+"""`broker.disk`: full, failed and slow disks on purpose."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from kcompat.embedded.fault import Fault
+from kcompat.instrumentation.faults.disk import disk_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from os import PathLike
+
+    from kcompat.embedded.thread import LoopThread
+    from kcompat.node.broker import BrokerNode
+
+
+class Disk:
+    """The disks of the log directories of a running broker.
+
+    Each method puts a fault in force at once and returns it, for `with` or `remove`. `directory` is one of
+    `directories`; None means all of them. They raise UsageError for another one.
+
+        with broker.disk.fill():
+            ...  # appends fail with KAFKA_STORAGE_ERROR
+    """
+
+    def __init__(self, running: Callable[[], tuple[LoopThread, BrokerNode]]) -> None:
+        self._running = running
+
+    @property
+    def directories(self) -> list[str]:
+        """The log directories of the broker."""
+        thread, node = self._running()
+        return thread.do(lambda: disk_faults(node).directories)
+
+    def fill(self, directory: str | PathLike[str] | None = None) -> Fault:
+        """Let nothing more onto the disk until the fault ends. What is stored can be read."""
+        return self._add("fill", directory)
+
+    def fail(self, directory: str | PathLike[str] | None = None) -> Fault:
+        """Fail all that is done with the disk. The directory is offline at once, and stays so until the
+        broker starts again, after the end of the fault.
+        """
+        return self._add("fail", directory)
+
+    def slow(self, ms: float, directory: str | PathLike[str] | None = None) -> Fault:
+        """Let each write and each sync take `ms` milliseconds longer. The broker waits for it."""
+        return self._add("slow", directory, ms=ms)
+
+    def clear(self) -> None:
+        """Remove all faults of disks."""
+        thread, node = self._running()
+        thread.do(lambda: disk_faults(node).clear())
+
+    def _add(self, kind: str, directory: str | PathLike[str] | None, **arguments: Any) -> Fault:
+        thread, node = self._running()
+        path = None if directory is None else os.fspath(directory)
+        return Fault(thread, thread.do(lambda: disk_faults(node).add(kind, path, **arguments)))

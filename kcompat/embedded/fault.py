@@ -1,0 +1,55 @@
+"""One fault that a test has put in force."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, Self
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from kcompat.embedded.thread import LoopThread
+
+
+class AnyFault(Protocol):
+    """A fault of any kind, used on the event loop of its broker."""
+
+    is_in_force: bool
+
+    @property
+    def struck(self) -> int:
+        """Number of requests or operations struck."""
+
+    def end(self) -> None:
+        """End the fault."""
+
+
+class Fault:
+    """A fault in force from the call that returned it until `remove`, or the end of a `with` block."""
+
+    def __init__(self, thread: LoopThread, fault: AnyFault) -> None:
+        self._thread = thread
+        self._fault = fault
+
+    @property
+    def struck(self) -> int:
+        """Number of requests, or of operations on files, that the fault has struck."""
+        return self._fault.struck
+
+    def remove(self) -> None:
+        """End the fault. Delayed requests are served now; connections with dropped answers are closed. Does
+        nothing if the fault has ended, or the broker has stopped.
+        """
+        if self._thread.is_here:
+            self._thread.do(self._fault.end)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.remove()
+
+    def __repr__(self) -> str:
+        ended = "" if self._fault.is_in_force else ", over"
+        return f"<fault: {self._fault}, struck {self.struck}{ended}>"

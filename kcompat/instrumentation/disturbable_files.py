@@ -1,0 +1,84 @@
+"""A file port that can be disturbed while a broker uses it, at no cost as long as it is not."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from msgspec import structs
+
+from kcompat.log.files import Files, OpenFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.node.environment import Environment
+
+OPERATIONS: Final = (
+    "write",
+    "open",
+    "open_existing",
+    "open_readonly",
+    "truncate",
+    "preallocate",
+    "sync",
+    "sync_directory",
+    "sync_filesystem",
+    "size",
+    "modified_ms",
+    "list",
+    "make_directory",
+    "make_directories",
+    "volume_bytes",
+    "rename",
+    "remove",
+    "remove_empty_directory",
+    "remove_tree",
+)
+"""Names of the operations of `Files` that a disturbance may meet."""
+
+
+class Disturbance(Protocol):
+    """A reason for which operations on files fail or take time."""
+
+    def meet(self, operation: str, place: str | int) -> None:
+        """Let an operation on a path or a file descriptor go on, or raise OSError. May be called on any
+        thread.
+        """
+
+
+class DisturbableFiles(Files):
+    """File port of one broker whose operations meet disturbances.
+
+    The operations are replaced on this object while there are disturbances: before and after, they are those
+    of the class.
+    """
+
+    def __init__(self) -> None:
+        self._disturbances: tuple[Disturbance, ...] = ()
+
+    def disturb(self, disturbance: Disturbance) -> None:
+        """Let operations meet a disturbance from now on."""
+        if not self._disturbances:
+            for name in OPERATIONS:
+                self.__dict__[name] = partial(self._operate, name, getattr(self, name))
+        self._disturbances = (*self._disturbances, disturbance)
+
+    def calm(self, disturbance: Disturbance) -> None:
+        """Let operations meet a disturbance no longer; do nothing if it is not one of them."""
+        self._disturbances = tuple(each for each in self._disturbances if each is not disturbance)
+        if not self._disturbances:
+            for name in OPERATIONS:
+                self.__dict__.pop(name, None)
+
+    def _operate(self, name: str, operate: Callable[..., Any], place: Any, *rest: Any, **named: Any) -> Any:
+        places = place if isinstance(place, (list, tuple)) else [place]
+        for each in places:
+            for disturbance in self._disturbances:
+                disturbance.meet(name, each.fd if isinstance(each, OpenFile) else each)
+        return operate(place, *rest, **named)
+
+
+def with_disturbable_files(environment: Environment) -> Environment:
+    """Return an environment whose file port can be disturbed."""
+    return structs.replace(environment, files=DisturbableFiles())

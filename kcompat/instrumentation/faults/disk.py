@@ -1,0 +1,200 @@
+"""Disks that are full, fail or are slow, for the log directories of one broker."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from weakref import WeakKeyDictionary
+
+from kcompat.errors import UsageError
+from kcompat.instrumentation.disturbable_files import OPERATIONS, DisturbableFiles
+from kcompat.instrumentation.faults.checks import checked_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcompat.node.broker import BrokerNode
+
+
+class DiskFault(ABC):
+    """A fault of the disk below some log directories, in force from `begin` to `end`."""
+
+    operations: ClassVar[frozenset[str]]
+    """The operations that the fault strikes."""
+    effect: str
+    """Effect as a phrase, such as `is full`."""
+
+    def __init__(self, node: BrokerNode, directories: list[Path]) -> None:
+        self._files = files_of(node)
+        self._node = node
+        self.directories = directories
+        self.is_in_force = False
+        """Whether operations may still be struck."""
+        self.struck = 0
+        """Number of operations struck."""
+        self._inodes: set[tuple[int, int]] = set()
+
+    def begin(self) -> None:
+        """Put the fault in force."""
+        self.is_in_force = True
+        self._files.disturb(self)
+
+    def end(self) -> None:
+        """End the fault; nothing happens if it has ended already."""
+        self.is_in_force = False
+        self._files.calm(self)
+
+    def meet(self, operation: str, place: str | int) -> None:
+        """Strike an operation if it is one of `operations`, on these directories."""
+        if operation in self.operations and self._is_here(place) and self.needs(operation, place):
+            self.struck += 1
+            self.strike()
+
+    def needs(self, operation: str, place: str | int) -> bool:  # noqa: ARG002 - for kinds that look closer
+        """Return whether this operation needs what the disk lacks."""
+        return True
+
+    @abstractmethod
+    def strike(self) -> None:
+        """Raise OSError, or take time."""
+
+    def __str__(self) -> str:
+        return f"the disk of {', '.join(map(str, self.directories))} {self.effect}"
+
+    def _is_here(self, place: str | int) -> bool:
+        if isinstance(place, str):
+            path = Path(place).absolute()
+            return any(path.is_relative_to(each) for each in self.directories)
+        facts = os.fstat(place)
+        inode = (facts.st_dev, facts.st_ino)
+        if inode not in self._inodes:  # a new file, or one elsewhere
+            self._inodes = set(_inodes_below(self.directories))
+        return inode in self._inodes
+
+
+class Full(DiskFault):
+    """A fault that lets no bytes and no new names onto the disk. What is there can be read, renamed and
+    deleted.
+    """
+
+    operations = frozenset({"write", "open", "preallocate", "make_directory", "make_directories"})
+    effect = "is full"
+
+    def needs(self, operation: str, place: str | int) -> bool:
+        return operation in ("write", "preallocate") or not os.path.lexists(place)
+
+    def strike(self) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+class Failed(DiskFault):
+    """A fault that fails all operations. The directories go offline at once, and stay so until the broker
+    starts again, as in Kafka.
+    """
+
+    operations = frozenset(OPERATIONS)
+    effect = "fails"
+
+    def begin(self) -> None:
+        super().begin()
+        for directory in self._node.parts.storage.logs.directories:
+            if Path(directory.path).absolute() in self.directories:
+                directory.fault(_input_output_error())
+
+    def strike(self) -> None:
+        raise _input_output_error()
+
+
+class Slow(DiskFault):
+    """A fault that lets what changes the disk take longer, and with it all that the broker does meanwhile."""
+
+    operations = frozenset(
+        {"write", "open", "sync", "sync_directory", "sync_filesystem", "make_directory", "rename"}
+    )
+
+    def __init__(self, node: BrokerNode, directories: list[Path], *, ms: float) -> None:
+        super().__init__(node, directories)
+        self._ms = checked_ms(ms)
+        self.effect = f"takes {self._ms:g} ms longer"
+
+    def strike(self) -> None:
+        time.sleep(self._ms / 1000)
+
+
+KINDS: Final[dict[str, type[DiskFault]]] = {"fill": Full, "fail": Failed, "slow": Slow}
+"""The kinds of faults of disks, by name."""
+
+
+class DiskFaults:
+    """The faults of the disks of one broker, used on its event loop."""
+
+    def __init__(self, node: BrokerNode) -> None:
+        self._node = node
+        self._faults: list[DiskFault] = []
+
+    @property
+    def directories(self) -> list[str]:
+        """The log directories, as in `log.dirs`."""
+        return [each.path for each in self._node.parts.storage.logs.directories]
+
+    def add(self, kind: str, directory: str | None, **arguments: Any) -> DiskFault:
+        """Put a fault in force for one log directory, or for all of them, and return it.
+
+        Raises:
+            UsageError: an argument is not possible, or the broker was started without disturbable files.
+        """
+        fault = KINDS[kind](self._node, self._chosen(directory), **arguments)
+        self._faults = [*(each for each in self._faults if each.is_in_force), fault]
+        fault.begin()
+        return fault
+
+    def clear(self) -> None:
+        """End all faults."""
+        for fault in self._faults:
+            fault.end()
+        self._faults = []
+
+    def _chosen(self, directory: str | None) -> list[Path]:
+        paths = [Path(each).absolute() for each in self.directories]
+        if directory is None:
+            return paths
+        if Path(directory).absolute() not in paths:
+            known = ", ".join(self.directories)
+            raise UsageError(f"{directory!r} is not a log directory: use one of {known}")
+        return [Path(directory).absolute()]
+
+
+_FAULTS: Final[WeakKeyDictionary[BrokerNode, DiskFaults]] = WeakKeyDictionary()
+
+
+def disk_faults(node: BrokerNode) -> DiskFaults:
+    """Return the faults of the disks of a started broker, the same object for the same broker."""
+    faults = _FAULTS.get(node)
+    if faults is None:
+        faults = _FAULTS[node] = DiskFaults(node)
+    return faults
+
+
+def files_of(node: BrokerNode) -> DisturbableFiles:
+    """Return the file port of a broker. Raises UsageError if it cannot be disturbed."""
+    files = node.parts.environment.files
+    if not isinstance(files, DisturbableFiles):
+        raise UsageError("the files of this broker cannot be disturbed: start it with_disturbable_files")
+    return files
+
+
+def _inodes_below(directories: Iterable[Path]) -> Iterator[tuple[int, int]]:
+    for directory in directories:
+        for path in directory.rglob("*"):
+            with suppress(FileNotFoundError):  # deleted meanwhile
+                facts = path.stat()
+                yield facts.st_dev, facts.st_ino
+
+
+def _input_output_error() -> OSError:
+    return OSError(errno.EIO, os.strerror(errno.EIO))
