@@ -25,6 +25,7 @@ from kcompat.cluster.token_nodes import (
     encode_token,
     token_path,
 )
+from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.uuids import random_uuid, uuid_to_text
 from kcompat.security.credentials import MIN_ITERATIONS, SCRAM_MECHANISMS, ScramIdentity
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
     from random import Random
 
-    from kcompat.promise import Promise
     from kcompat.security.credentials import ScramCredential, ScramMechanism
     from kcompat.security.tokens import DelegationToken
     from kcompat.store.interface import MetadataStore, Op
@@ -143,12 +143,14 @@ class DelegationTokens:
         """
         return self._tasks.run(self._guarded(partial(self._change, hmac, decide)))
 
-    def remove_expired(self) -> None:
-        """Remove the tokens that have expired."""
+    def remove_expired(self) -> Promise[list[Outcome]]:
+        """Remove the tokens that have expired; return the outcome of each removal."""
+        removals: list[Promise[Outcome]] = []
         for token in self.all():
             if token.has_expired(self._now_ms()):
                 _log.info("The delegation token %s of %s has expired", token.token_id, token.owner)
-                self.change(self.hmac(token.token_id), self._without_expired)
+                removals.append(self.change(self.hmac(token.token_id), self._without_expired))
+        return gather(removals)
 
     def _without_expired(self, token: DelegationToken) -> Outcome:
         return None if token.has_expired(self._now_ms()) else ErrorCode.NONE

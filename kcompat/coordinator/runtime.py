@@ -17,7 +17,7 @@ from kcompat.coordinator.loader import Loader
 from kcompat.coordinator.runner import ShardRunner
 from kcompat.coordinator.transition import as_operation
 from kcompat.log.errors import StorageError
-from kcompat.promise import Promise
+from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -173,6 +173,25 @@ class Runtime(Generic[S]):
         """Run `decide(transition)` on each loaded shard, without a response or a retry of a failed append."""
         for partition in [partition for partition, _ in self.active()]:
             self.run(partition, decide, _ignore)
+
+    def repeat_everywhere(self, decide: Callable[[Transition[S]], bool]) -> Promise[list[None]]:
+        """Run `decide(transition)` on each loaded shard, once an iteration of the event loop, until it
+        returns True. After an error of the append it is not repeated.
+        """
+        ends: list[Promise[None]] = []
+        for partition in [partition for partition, _ in self.active()]:
+            ends.append(Promise())
+            self._clock.call_later(0, partial(self._repeat, partition, decide, ends[-1]))
+        return gather(ends)
+
+    def _repeat(self, partition: int, decide: Callable[[Transition[S]], bool], done: Promise[None]) -> None:
+        def again(is_done: bool) -> None:
+            if is_done:
+                done.complete(None)
+            else:
+                self._clock.call_later(0, partial(self._repeat, partition, decide, done))
+
+        self.run(partition, decide, lambda _: True).then(again, done.fail)
 
     def end_transaction(
         self, partition: int, writer: Writer, marker: EndTransactionMarker

@@ -92,7 +92,7 @@ class GroupCoordinator:
 
     def start(self) -> None:
         """Start the periodic deletion of expired offsets, every `offsets.retention.check.interval.ms`."""
-        self._expiry = self._clock.call_later(self.config.retention_check_interval_ms, self._expire_all)
+        self._expiry = self._clock.call_later(self.config.retention_check_interval_ms, self._expire_again)
 
     def stop(self) -> None:
         """Answer NOT_COORDINATOR to all waiting and all later requests."""
@@ -334,6 +334,10 @@ class GroupCoordinator:
         """Delete the share partitions of topics that no longer exist, in every share group."""
         self.runtime.run_everywhere(lambda transition: administration.forget_topics(transition, topic_ids))
 
+    def expire_offsets(self) -> Promise[list[None]]:
+        """Delete the offsets whose retention is over, and empty groups without offsets."""
+        return self.runtime.repeat_everywhere(removal.expire)
+
     # --- operations on a group of any kind
 
     def write(
@@ -358,17 +362,9 @@ class GroupCoordinator:
     def _active_partitions(self) -> list[int]:
         return [partition for partition, _ in self.runtime.active()]
 
-    def _expire_all(self) -> None:
-        for partition in self._active_partitions():
-            self._clock.call_later(0, partial(self._expire, partition))
+    def _expire_again(self) -> None:
         self.start()
-
-    def _expire(self, partition: int) -> None:
-        def again(done: bool) -> None:
-            if not done:
-                self._clock.call_later(0, partial(self._expire, partition))
-
-        self.runtime.run(partition, removal.expire, _expiration_failed).then(again)
+        self.expire_offsets()
 
     def _forget(self, partition: int, decide: Callable[[GroupTransition], list[removal.Doomed]]) -> None:
         def again(left: list[removal.Doomed]) -> None:
@@ -380,11 +376,6 @@ class GroupCoordinator:
 
 def _itself(error: ErrorCode) -> ErrorCode:
     return error
-
-
-def _expiration_failed(_error: ErrorCode) -> bool:
-    """Ignore a failed expiration: the next one deletes the remaining offsets."""
-    return True
 
 
 def _deletion_failed(_error: ErrorCode) -> list[removal.Doomed]:

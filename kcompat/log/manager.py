@@ -11,6 +11,7 @@ from kcompat.faults import contained
 from kcompat.log.directory import LogDirectory
 from kcompat.log.errors import LogDirectoryError, StorageError
 from kcompat.log.future import FutureLogs, reopened
+from kcompat.log.housekeeping import in_slices
 from kcompat.log.loader import create_log, open_log
 from kcompat.log.names import (
     deleted_directory,
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
     from kcompat.log.config import LogConfig
     from kcompat.log.files import Files
     from kcompat.log.log import Log
+    from kcompat.promise import Promise
     from kcompat.worker import Worker
 
 __all__ = ["LogDirectory", "LogManager"]
 
 logger = logging.getLogger(__name__)
 
-_SLICE_LOGS = 16
 _SLICE_NEW_LOGS = 4
 _SYNC_THREADS = 4
 """Number of logs that are synced at the same time for appends waiting for the device (`flush.messages`)."""
@@ -367,33 +368,26 @@ class LogManager:
 
     # -- housekeeping ----------------------------------------------------------------------------------------
 
-    def enforce_retention(self, now_ms: int, high_watermark: Callable[[Log], int]) -> None:
+    def enforce_retention(
+        self, now_ms: int, high_watermark: Callable[[Log], int], topic: str | None = None
+    ) -> Promise[None]:
         """Delete expired segments (`log.retention.check.interval.ms`), for a few logs per iteration of the
-        event loop.
+        event loop, of one topic or of all.
         """
-        self._in_slices(lambda log: log.delete_old_segments(now_ms, high_watermark(log)))
+        return self._in_slices(lambda log: log.delete_old_segments(now_ms, high_watermark(log)), topic)
 
     def flush_due(self, now_ms: int) -> None:
         """Flush the logs that were not flushed for `flush.ms` (`log.flush.scheduler.interval.ms`)."""
         self._in_slices(lambda log: log.durability.flush_if_due(log, now_ms))
 
-    def expire_producers(self, now_ms: int, expiration_ms: int) -> None:
-        """Remove producers that no longer write (`producer.id.expiration.check.interval.ms`)."""
-        self._in_slices(lambda log: log.producer_state.expire(now_ms, expiration_ms))
+    def expire_producers(self, now_ms: int, expiration_ms: int, topic: str | None = None) -> Promise[None]:
+        """Remove producers that no longer write (`producer.id.expiration.check.interval.ms`), from one topic
+        or from all.
+        """
+        return self._in_slices(lambda log: log.producer_state.expire(now_ms, expiration_ms), topic)
 
-    def _in_slices(self, task: Callable[[Log], object]) -> None:
-        pending = deque((*self._logs.values(), *self.futures))
-
-        def step() -> None:
-            for _ in range(min(_SLICE_LOGS, len(pending))):
-                log = pending.popleft()
-                if not log.is_failed:
-                    with contained(f"the care of the log {log.directory}"):
-                        try:
-                            task(log)
-                        except StorageError as fault:
-                            logger.warning("%s", fault)
-            if pending:
-                self._clock.call_later(0, step)
-
-        step()
+    def _in_slices(self, task: Callable[[Log], object], topic: str | None = None) -> Promise[None]:
+        logs = (*self._logs.values(), *self.futures)
+        return in_slices(
+            self._clock, logs if topic is None else [log for log in logs if log.topic == topic], task
+        )

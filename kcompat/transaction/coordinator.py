@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from kcompat.coordinator.partitioning import partition_for
 from kcompat.coordinator.runtime import Runtime
-from kcompat.promise import Promise
+from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import ErrorCode
 from kcompat.regex.scan import Scan
 from kcompat.transaction import additions, describe, ending, producers
@@ -102,8 +102,8 @@ class TransactionCoordinator:
         """Begin to search at intervals for transactions that have timed out, and for ids that have
         expired.
         """
-        self._look_later(self._abort_overdue, self.config.abort_interval_ms)
-        self._look_later(self._expire_all, self.config.expiry_interval_ms)
+        self._look_later(self.abort_overdue, self.config.abort_interval_ms)
+        self._look_later(self.expire_ids, self.config.expiry_interval_ms)
 
     def stop(self) -> None:
         """Answer NOT_COORDINATOR to all waiting requests and to all later ones."""
@@ -213,6 +213,33 @@ class TransactionCoordinator:
         go_on()
         return found
 
+    # --- the passage of time
+
+    def abort_overdue(self) -> Promise[list[None]]:
+        """Abort the transactions that are open for longer than their timeout.
+
+        The promise is kept when the decisions are committed; `is_marking` tells whether all markers are
+        written.
+        """
+        now_ms = self._clock.now_ms()
+        return gather(
+            [
+                self.runtime.run(partition, partial(ending.abort_overdue, name=name), lambda _: None)
+                for partition, shard in list(self.runtime.active())
+                for name in ending.overdue(shard, now_ms)
+            ]
+        )
+
+    def expire_ids(self) -> Promise[list[None]]:
+        """Forget the transactional ids that were unused for `transactional.id.expiration.ms`."""
+        retention_ms = self.config.retention_ms
+        return self.runtime.repeat_everywhere(lambda transition: ending.expire(transition, retention_ms))
+
+    @property
+    def is_marking(self) -> bool:
+        """Whether a decided transaction lacks markers."""
+        return len(self._markers) > 0
+
     # --- helpers
 
     def _with_producer_id(
@@ -274,31 +301,12 @@ class TransactionCoordinator:
 
         self.runtime.run(partition, decide, lambda error: error).then(written)
 
-    def _look_later(self, look: Callable[[], None], interval_ms: int) -> None:
+    def _look_later(self, look: Callable[[], object], interval_ms: int) -> None:
         def again() -> None:
             self._look_later(look, interval_ms)
             look()
 
         self._timers[look] = self._clock.call_later(interval_ms, again)
-
-    def _abort_overdue(self) -> None:
-        for partition, shard in list(self.runtime.active()):
-            for name in ending.overdue(shard, self._clock.now_ms()):
-                self.runtime.run(partition, partial(ending.abort_overdue, name=name), lambda _: None)
-
-    def _expire_all(self) -> None:
-        for partition, _ in list(self.runtime.active()):
-            self._expire(partition)
-
-    def _expire(self, partition: int) -> None:
-        def again(is_done: bool) -> None:
-            if not is_done:
-                self._clock.call_later(0, partial(self._expire, partition))
-
-        retention_ms = self.config.retention_ms
-        self.runtime.run(
-            partition, lambda transition: ending.expire(transition, retention_ms), lambda _: True
-        ).then(again)
 
 
 STEPS_IN_A_SLICE = 20_000

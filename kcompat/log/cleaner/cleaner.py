@@ -10,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from kcompat.faults import contained
+from kcompat.log.cleaner.cleaning import Cleaning
 from kcompat.log.cleaner.job import (
     CleanJob,
     Damaged,
@@ -58,20 +60,6 @@ class Compacted(msgspec.Struct, frozen=True, tag=True):
     problem: str | None = None
 
 
-class _Cleaning:
-    """A cleaning of one log in progress."""
-
-    __slots__ = ("cuts", "job", "log", "pending", "runner", "started_ms")
-
-    def __init__(self, log: Log, job: CleanJob, runner: Runner, started_ms: int) -> None:
-        self.log = log
-        self.job = job
-        self.runner = runner
-        self.cuts = log.cuts
-        self.pending = {part.base_offset for part in job.parts}
-        self.started_ms = started_ms
-
-
 class _Request:
     """A request to compact a log now; its caller waits for the result."""
 
@@ -108,10 +96,10 @@ class LogCleaner:
         self._config = config
         self._stable_offset = stable_offset
         self._start_runner = start
-        self._running: dict[str, _Cleaning] = {}
+        self._running: dict[str, Cleaning] = {}
         self._requests: list[_Request] = []
         self._paused_until_ms: dict[str, int] = {}
-        self._idle_since_ms = -(1 << 62)
+        self._idle_since_ms = -inf
         self.uncleanable: dict[tuple[str, bytes], str] = {}
         """Reasons why logs could not be cleaned, by directory and topic id; these logs are skipped until the
         next start. A topic that is created again has another id, so its logs are cleaned."""
@@ -147,6 +135,11 @@ class LogCleaner:
         self._requests += requests
         self._round()
         return [request.outcome for request in requests]
+
+    def look_now(self) -> None:
+        """Clean the logs that are due now, without waiting for `log.cleaner.backoff.ms` to pass."""
+        self._idle_since_ms = -inf
+        self._round()
 
     def bytes_cleaned(self, log: Log) -> int:
         """Return the bytes of a log's old segments that the running cleaning has processed; 0 if no cleaning
@@ -207,7 +200,7 @@ class LogCleaner:
             cleanable.dirty_bytes,
             cleanable.clean_bytes,
         )
-        self._running[log.directory] = _Cleaning(log, job, runner, now_ms)
+        self._running[log.directory] = Cleaning(log, job, runner, now_ms)
         return True
 
     def _requested(self) -> tuple[Log, Cleanable] | None:
@@ -272,7 +265,7 @@ class LogCleaner:
 
     # -- results ---------------------------------------------------------------------------------------------
 
-    def _hear(self, cleaning: _Cleaning) -> None:
+    def _hear(self, cleaning: Cleaning) -> None:
         for report in cleaning.runner.poll():
             if not self._is_current(cleaning):
                 break
@@ -288,7 +281,7 @@ class LogCleaner:
         if not self._is_current(cleaning):
             self._end(cleaning, problem="the log has changed meanwhile")
 
-    def _is_current(self, cleaning: _Cleaning) -> bool:
+    def _is_current(self, cleaning: Cleaning) -> bool:
         """Return whether the log is unchanged since the cleaning began and its config still asks for
         compaction.
         """
@@ -306,7 +299,7 @@ class LogCleaner:
         """Return whether the log is being copied to another directory, where the copy would not be clean."""
         return self._logs.futures.get(log.topic, log.partition) is not None
 
-    def _obey(self, cleaning: _Cleaning, report: Report) -> bool:
+    def _obey(self, cleaning: Cleaning, report: Report) -> bool:
         """Act on a report; return whether it was the last one. Raises StorageError."""
         log = cleaning.log
         match report:
@@ -330,7 +323,7 @@ class LogCleaner:
                 raise log.context.fault(OSError(number, os.strerror(number), message))
         return True
 
-    def _replace(self, cleaning: _Cleaning, base_offsets: tuple[int, ...]) -> None:
+    def _replace(self, cleaning: Cleaning, base_offsets: tuple[int, ...]) -> None:
         log = cleaning.log
         old = [segment for segment in log.local.segments if segment.base_offset in base_offsets]
         log.replace_segments(old)
@@ -349,7 +342,7 @@ class LogCleaner:
             self._requests.remove(request)
             request.complete(problem)
 
-    def _end(self, cleaning: _Cleaning, problem: str | None = None) -> None:
+    def _end(self, cleaning: Cleaning, problem: str | None = None) -> None:
         log = cleaning.log
         cleaning.runner.stop()
         del self._running[log.directory]
