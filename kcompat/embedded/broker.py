@@ -8,9 +8,9 @@ from kcompat.embedded.disturbed import Disturbed, disturbable
 from kcompat.embedded.requests import RecordsRequests
 from kcompat.embedded.running import Embedded
 from kcompat.embedded.settings import read_development, read_settings
+from kcompat.embedded.timing import Timing
 from kcompat.errors import UsageError
 from kcompat.node.broker import BrokerNode
-from kcompat.node.environment import real_environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,6 +39,7 @@ class Broker(Embedded[BrokerNode], Disturbed, RecordsRequests):
             producer = Producer(broker.client_config("alice", library="confluent"))
 
     With `record_requests` the last requests of clients can be looked at by `requests()`.
+    With `clock="manual"` the time passes as ever, and `advance` moves it ahead.
 
     Arguments that are not possible raise UsageError at once, values that are not allowed ConfigError. The
     errors of `start` are documented there. All of these are in `kcompat.errors`.
@@ -55,20 +56,25 @@ class Broker(Embedded[BrokerNode], Disturbed, RecordsRequests):
         users: Mapping[str, str] | None = None,
         acls: Sequence[Sequence[Acl]] | None = None,
         record_requests: bool = False,
+        clock: str = "real",
     ) -> None:
         super().__init__(
             "the broker", read_settings(data_dir, host, port, config), read_development(tls, users, acls)
         )
         self._records_requests = record_requests
+        self._timing = Timing(clock)
 
     async def _begin(self, config: BrokerConfig) -> BrokerNode:
-        environment = disturbable(self._development.prepared(real_environment()))
+        environment = disturbable(self._development.prepared(self._timing.environment()))
         node = BrokerNode(config, self._instrumented(environment))
         await node.start()
         return node
 
     async def _end(self, nodes: BrokerNode) -> None:
         await nodes.stop()
+
+    def _running_nodes(self) -> list[BrokerNode]:
+        return [self._running()[1]]
 
     @property
     def bootstrap_servers(self) -> str:

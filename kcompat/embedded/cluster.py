@@ -12,10 +12,10 @@ from kcompat.embedded.disturbed import Disturbed, disturbable
 from kcompat.embedded.requests import RecordsRequests
 from kcompat.embedded.running import START_TIMEOUT_S, STOP_TIMEOUT_S, Embedded, starting
 from kcompat.embedded.settings import check_port, read_development, read_settings
+from kcompat.embedded.timing import Timing
 from kcompat.errors import UsageError
 from kcompat.net.sockets import HeldPort
 from kcompat.node.cluster import ClusterNodes
-from kcompat.node.environment import real_environment
 from kcompat.node.spread import spread
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ class ClusterBroker(Disturbed):
 class Cluster(Embedded[ClusterNodes], RecordsRequests):
     """Brokers 0, 1, 2, ... in one thread, started by `with` or `start()`.
 
-    `data_dir`, `host`, `config`, `tls`, `users`, `acls` and `record_requests` are as for `Broker`; each
-    broker has a directory of its own below `data_dir`, or below each of `log.dirs`. From `port` on the
+    `data_dir`, `host`, `config`, `tls`, `users`, `acls`, `record_requests` and `clock` are as for `Broker`;
+    each broker has a directory of its own below `data_dir`, or below each of `log.dirs`. From `port` on the
     brokers listen on ports in a row; 0 means free ones. `racks` are the racks of the brokers in turn.
 
         with Cluster(3) as cluster:
@@ -102,6 +102,7 @@ class Cluster(Embedded[ClusterNodes], RecordsRequests):
         users: Mapping[str, str] | None = None,
         acls: Sequence[Sequence[Acl]] | None = None,
         record_requests: bool = False,
+        clock: str = "real",
     ) -> None:
         if isinstance(brokers, bool) or not isinstance(brokers, int) or brokers < 1:
             raise UsageError(f"brokers={brokers!r} is not a number of brokers: use 1 or more")
@@ -116,11 +117,12 @@ class Cluster(Embedded[ClusterNodes], RecordsRequests):
             read_development(tls, users, acls, has_peers=brokers > 1),
         )
         self._records_requests = record_requests
+        self._timing = Timing(clock)
         self._racks = racks
         self.brokers = [ClusterBroker(self, broker_id) for broker_id in range(brokers)]
 
     async def _begin(self, config: BrokerConfig) -> ClusterNodes:
-        environment = disturbable(self._instrumented(self._development.prepared(real_environment())))
+        environment = disturbable(self._instrumented(self._development.prepared(self._timing.environment())))
         with ExitStack() as undo:
             ports = None
             if config.listeners[0].port == 0:  # a broker that starts again has to be where clients know it
@@ -141,6 +143,9 @@ class Cluster(Embedded[ClusterNodes], RecordsRequests):
     async def _end(self, nodes: ClusterNodes) -> None:
         await nodes.close()
         self._held.close()
+
+    def _running_nodes(self) -> list[BrokerNode]:
+        return list(self.nodes.running.values())
 
     @property
     def bootstrap_servers(self) -> str:

@@ -6,13 +6,14 @@ import os
 import shutil
 import tempfile
 import weakref
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from kcompat.config.broker import BrokerConfig
 from kcompat.descriptors import raise_limit
 from kcompat.embedded.thread import LoopThread
+from kcompat.embedded.timing import Timed
 from kcompat.errors import StartError, StartTimeoutError, UsageError
 from kcompat.security.client_settings import SETTINGS
 from kcompat.store.interface import StoreError
@@ -40,7 +41,7 @@ def starting(what: str, timeout_s: float) -> Iterator[None]:
         raise StartTimeoutError(f"{what} did not start within {timeout_s:.0f} s") from error
 
 
-class Embedded(ABC, Generic[Nodes]):
+class Embedded(Timed, Generic[Nodes]):
     """Base class that runs brokers on a loop in a thread of its own, from `start` to `stop`."""
 
     def __init__(self, what: str, values: Mapping[str, str], development: Development) -> None:
@@ -87,7 +88,7 @@ class Embedded(ABC, Generic[Nodes]):
                 directory, remove = _temporary_directory(self)
                 undo.callback(remove)
                 config = config.with_static({"log.dirs": directory})
-            thread = LoopThread()
+            thread = LoopThread(self._timing.loop_factory())
             undo.callback(thread.close)
             with starting(self._what, timeout_s):
                 nodes = thread.call(self._begin(config), timeout_s)

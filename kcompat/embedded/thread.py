@@ -21,10 +21,11 @@ JOIN_TIMEOUT_S = 30.0
 class LoopThread:
     """Thread with an event loop that runs from the constructor until `close`."""
 
-    def __init__(self) -> None:
+    def __init__(self, loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None) -> None:
+        """Start the thread; `loop_factory` makes the event loop, if it is not asyncio's own."""
         self._started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
         self._calls: set[asyncio.Task[object]] = set()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._live()), name="kcompat", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(loop_factory,), name="kcompat", daemon=True)
         self._thread.start()
         self._loop, self._closing = self._started.result()
 
@@ -66,6 +67,10 @@ class LoopThread:
             return
         self._loop.call_soon_threadsafe(self._closing.set)
         self._thread.join(JOIN_TIMEOUT_S)
+
+    def _run(self, loop_factory: Callable[[], asyncio.AbstractEventLoop] | None) -> None:
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
+            runner.run(self._live())
 
     async def _live(self) -> None:
         closing = asyncio.Event()

@@ -6,7 +6,7 @@ import time
 from heapq import heapify, heappop, heappush
 from itertools import count
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from kcompat.faults import contained
 
@@ -21,6 +21,22 @@ FEW_CALLED_OFF: Final = 100
 """
 
 
+class TimedLoop(Protocol):
+    """The part of an event loop that a clock uses."""
+
+    def time(self) -> float:
+        """Return the loop's time in seconds."""
+
+    def call_at(self, when: float, callback: Callable[[], object]) -> asyncio.TimerHandle:
+        """Run `callback` once at the loop's time `when`."""
+
+    def call_soon(self, callback: Callable[[], object]) -> object:
+        """Run `callback` in the next iteration."""
+
+    def call_soon_threadsafe(self, callback: Callable[[], object]) -> object:
+        """Run `callback` in the next iteration. May be called from any thread."""
+
+
 class LoopClock:
     """A `kcompat.clock.Clock`. Timers run on the loop's thread; a fault in one is logged.
 
@@ -31,14 +47,14 @@ class LoopClock:
 
     __slots__ = ("_armed", "_armed_at", "_called_off", "_loop", "_numbers", "_timers", "call_soon")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, iteration: LoopIteration | None = None) -> None:
+    def __init__(self, loop: TimedLoop, iteration: LoopIteration | None = None) -> None:
         """Make the clock of a loop. `iteration` is the loop's `LoopIteration`, if its sockets are served in
         one.
         """
         self._loop = loop
         self.call_soon: Callable[[Callable[[], object]], object] = (iteration or loop).call_soon
         """Call a function in this loop iteration, behind the work that is under way (`Clock.call_soon`)."""
-        self._timers: list[tuple[float, int, _Timer]] = []  # a heap, by the loop's time in seconds
+        self._timers: list[tuple[float, int, LoopTimer]] = []  # a heap, by the loop's time in seconds
         self._numbers = count()  # numbers order timers of equal time
         self._called_off = 0  # number of cancelled timers in the heap
         self._armed: asyncio.TimerHandle | None = None
@@ -50,10 +66,10 @@ class LoopClock:
         """Return wall-clock milliseconds since the epoch."""
         return time.time_ns() // 1_000_000
 
-    def call_later(self, delay_ms: float, callback: Callable[[], object]) -> _Timer:
+    def call_later(self, delay_ms: float, callback: Callable[[], object]) -> LoopTimer:
         """Run `callback` once after `delay_ms` milliseconds. Call this from the loop's thread."""
         when = self._loop.time() + delay_ms / 1000
-        timer = _Timer(self, callback)
+        timer = LoopTimer(self, callback)
         heappush(self._timers, (when, next(self._numbers), timer))
         if when < self._armed_at:
             self._arm()
@@ -84,7 +100,7 @@ class LoopClock:
         finally:
             self._arm()
 
-    def _run(self, timer: _Timer) -> None:
+    def _run(self, timer: LoopTimer) -> None:
         callback = timer.take()
         if callback is None:
             self._called_off -= 1
@@ -101,7 +117,7 @@ class LoopClock:
             self._called_off = 0
 
 
-class _Timer:
+class LoopTimer:
     """A `kcompat.clock.Timer` in the heap of a `LoopClock`."""
 
     __slots__ = ("_callback", "_clock")

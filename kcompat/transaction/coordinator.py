@@ -91,7 +91,7 @@ class TransactionCoordinator:
         self.runtime: Runtime[TransactionShard] = Runtime(
             log, TRANSACTION_SERDE, clock, self._make_shard, config.commit_timeout_ms
         )
-        self._timers: dict[Callable[[], None], Timer] = {}
+        self._timers: dict[Callable[[], object], Timer] = {}
 
     def _make_shard(self, partition: int, _timers: KeyedTimers) -> TransactionShard:
         return TransactionShard(partial(self._decided, partition), self._feature_level)
