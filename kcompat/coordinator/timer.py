@@ -50,6 +50,15 @@ class KeyedTimers:
         if known is not None and known.due_ms > self._clock.now_ms() + share * known.delay_ms:
             self.schedule(key, share * known.delay_ms, known.operation)
 
+    def expire(self, key: Hashable) -> bool:
+        """Run the operation of the key's pending timer now; return False if there is no such timer."""
+        known = self._timers.get(key)
+        if known is None:
+            return False
+        known.timer.cancel()
+        self._expire(key, known.operation)
+        return True
+
     def is_set(self, key: Hashable) -> bool:
         """Return whether the key has a pending timer."""
         return key in self._timers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.embedded.disturbed import Disturbed, disturbable
+from kcompat.embedded.disturbed import Coordinating, Disturbed, disturbable
 from kcompat.embedded.requests import RecordsRequests
 from kcompat.embedded.running import Embedded
 from kcompat.embedded.settings import read_development, read_settings
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kcompat.security.acls import Acl
 
 
-class Broker(Embedded[BrokerNode], Disturbed, RecordsRequests):
+class Broker(Embedded[BrokerNode], Disturbed, Coordinating, RecordsRequests):
     """A broker on a free port, started by `with` or `start()`.
 
     Without `data_dir` each start stores in a temporary directory, removed at the stop. `config` takes Kafka's

@@ -8,6 +8,7 @@ import asyncio
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from kcompat.embedded.cluster_faults import ClusterFaults
 from kcompat.embedded.disturbed import Disturbed, disturbable
 from kcompat.embedded.requests import RecordsRequests
 from kcompat.embedded.running import START_TIMEOUT_S, STOP_TIMEOUT_S, Embedded, starting
@@ -77,7 +78,7 @@ class ClusterBroker(Disturbed):
             raise UsageError(f"broker {self.id} is not running: start it first")
 
 
-class Cluster(Embedded[ClusterNodes], RecordsRequests):
+class Cluster(Embedded[ClusterNodes], ClusterFaults, RecordsRequests):
     """Brokers 0, 1, 2, ... in one thread, started by `with` or `start()`.
 
     `data_dir`, `host`, `config`, `tls`, `users`, `acls`, `record_requests` and `clock` are as for `Broker`;

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kcompat.embedded.disk import Disk
+    from kcompat.embedded.fault import Fault
     from kcompat.embedded.faults import Faults
     from kcompat.embedded.thread import LoopThread
     from kcompat.node.broker import BrokerNode
@@ -33,6 +34,57 @@ class Disturbed(ABC):
         from kcompat.embedded.disk import Disk
 
         return Disk(self._running)
+
+
+class Coordinating(ABC):
+    """Base class of brokers whose groups and transactions can be disturbed."""
+
+    @abstractmethod
+    def _running(self) -> tuple[LoopThread, object]:
+        """Return the thread of the brokers. Raises UsageError if they are not started."""
+
+    @abstractmethod
+    def _running_nodes(self) -> list[BrokerNode]:
+        """Return the running brokers."""
+
+    def expire_member(self, group: str, member_id: str | None = None, *, client_id: str | None = None) -> str:
+        """End the session of a member of a group now, as if it had sent nothing for its session timeout, and
+        return its id. Its partitions go to the others; its client learns so at its next heartbeat.
+
+        Without `member_id` it is the only member, or the only one with `client_id`.
+
+        Raises:
+            UsageError: there is no such member, or several, or the member waits in a rebalance.
+        """
+        from kcompat.instrumentation.faults.members import expire_member
+
+        thread, nodes = self._running()[0], self._running_nodes()
+        return thread.do(lambda: expire_member(nodes, group, member_id, client_id))
+
+    def fence_producer(self, transactional_id: str) -> None:
+        """Take a transactional id from its producer, as another producer does that begins to use it. An open
+        transaction is aborted; the next request of the producer fails with PRODUCER_FENCED.
+
+        Raises:
+            UsageError: no producer uses the id.
+        """
+        from kcompat.instrumentation.faults.transactions import fence_producer
+
+        thread, nodes = self._running()[0], self._running_nodes()
+        thread.call(fence_producer(nodes, transactional_id))
+
+    def hang_transaction(self, transactional_id: str) -> Fault:
+        """Let the coordinator forget the open transaction of an id, so that it hangs in its partitions
+        (KIP-664): read_committed consumers wait there until the fault ends, which aborts it.
+
+        Raises:
+            UsageError: no transaction of the id is open.
+        """
+        from kcompat.embedded.fault import Fault
+        from kcompat.instrumentation.faults.transactions import hang_transaction
+
+        thread, nodes = self._running()[0], self._running_nodes()
+        return Fault(thread, thread.call(hang_transaction(nodes, transactional_id)))
 
 
 def disturbable(environment: Environment) -> Environment:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 class AnyFault(Protocol):
     """A fault of any kind, used on the event loop of its broker."""
 
-    is_in_force: bool
+    @property
+    def is_in_force(self) -> bool:
+        """Whether the fault is in force."""
 
     @property
     def struck(self) -> int:
@@ -32,7 +34,9 @@ class Fault:
 
     @property
     def struck(self) -> int:
-        """Number of requests, or of operations on files, that the fault has struck."""
+        """Number of requests that the fault has struck, or of operations on files, or of partitions with a
+        hanging transaction.
+        """
         return self._fault.struck
 
     def remove(self) -> None:

@@ -77,7 +77,7 @@ class ClusterNodes:
         for result in results:
             if isinstance(result, BaseException):
                 raise result
-        await self._until(lambda: self._know_each_other(self.running.keys() - self._links.isolated))
+        await self.until(lambda: self._know_each_other(self.running.keys() - self._links.isolated))
 
     async def _start(self, broker_id: int) -> None:
         former = self._sessions.get(broker_id)
@@ -125,6 +125,12 @@ class ClusterNodes:
         known = None if not shown else shown[0].partition(topic, partition)
         return NO_LEADER if known is None else known.leader
 
+    def isr_of(self, topic: str, partition: int) -> tuple[int, ...]:
+        """Return the ISR of a partition, as the controller has it; empty for an unknown partition."""
+        shown = self._images()
+        known = None if not shown else shown[0].partition(topic, partition)
+        return () if known is None else known.isr
+
     def out_of_sync(self) -> list[str]:
         """Return the partitions that, by some broker's image, lack a leader or have a replica on a running
         broker outside the ISR.
@@ -140,7 +146,7 @@ class ClusterNodes:
 
     async def until_in_sync(self) -> None:
         """Wait until the running brokers have each other in their images and `out_of_sync` is empty."""
-        await self._until(lambda: self._know_each_other(self.running.keys()) and not self.out_of_sync())
+        await self.until(lambda: self._know_each_other(self.running.keys()) and not self.out_of_sync())
 
     def _know_each_other(self, broker_ids: AbstractSet[int]) -> bool:
         """Return whether the image of each of these brokers has all of them, and one of them as the
@@ -151,7 +157,8 @@ class ClusterNodes:
             broker_ids <= image.brokers.keys() and image.controller_id in broker_ids for image in images
         )
 
-    async def _until(self, condition: Callable[[], bool]) -> None:
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until a condition on the images of the running brokers holds."""
         while not condition():
             self._changed.clear()
             await self._changed.wait()

@@ -93,6 +93,15 @@ def test_no_timer_is_late_for_being_hurried(timers: KeyedTimers, clock: VirtualC
     assert ran == ["due"]
 
 
+def test_a_timer_can_be_due_at_once(timers: KeyedTimers, clock: VirtualClock, ran: list[str]) -> None:
+    timers.schedule("key", 100, operation("due"))
+    assert timers.expire("key")
+    assert ran == ["due"]
+    assert not timers.expire("key")
+    clock.advance(100)
+    assert ran == ["due"]
+
+
 def test_timers_that_are_not_called_off_go_with_their_shard() -> None:
     """Whose operations mostly hold it."""
 

@@ -1,0 +1,95 @@
+"""Followers that fall behind, for one partition of a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kcompat.errors import UsageError
+from kcompat.instrumentation.faults.requests import request_faults
+from kcompat.protocol.constants import UNKNOWN_OFFSET
+from kcompat.replication.leading.leader import Leader
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from kcompat.instrumentation.faults.request_fault import RequestFault
+    from kcompat.node.broker import BrokerNode
+
+REFUSAL: Final = "UNKNOWN_SERVER_ERROR"
+"""Error of the fetches of followers that are held back: they try again after a pause."""
+
+
+class LaggingFollowers:
+    """Followers of one partition that get no records, so that they have left its ISR, until `end`."""
+
+    def __init__(self, leader: BrokerNode, topic: str, partition: int, followers: Collection[int]) -> None:
+        """Hold these followers of a partition back that `leader` leads."""
+        self._topic = topic
+        self._partition = partition
+        self.followers = sorted(followers)
+        """Broker ids of the followers."""
+        fetchers = leader.parts.config.current.integer("num.replica.fetchers")
+        names = [f"broker-{follower}-fetcher-{each}" for follower in followers for each in range(fetchers)]
+        faults = request_faults(leader)
+        self._faults: list[RequestFault] = [
+            faults.add(
+                "fail",
+                "Fetch",
+                error="UNKNOWN_SERVER_ERROR",
+                topic=topic,
+                partition=partition,
+                client_id=name,
+            )
+            for name in names
+        ]
+        _propose_isr_without(leader, topic, partition, followers)
+
+    @property
+    def is_in_force(self) -> bool:
+        """Whether the followers are held back."""
+        return any(fault.is_in_force for fault in self._faults)
+
+    @property
+    def struck(self) -> int:
+        """Number of fetches struck."""
+        return sum(fault.struck for fault in self._faults)
+
+    def end(self) -> None:
+        """Let the followers fetch again: they join the ISR when they have caught up."""
+        for fault in self._faults:
+            fault.end()
+
+    def __str__(self) -> str:
+        return f"brokers {', '.join(map(str, self.followers))} do not follow {self._topic}-{self._partition}"
+
+
+def followers_to_hold_back(
+    replicas: Collection[int], isr: Collection[int], leader: int, to: int | Collection[int]
+) -> list[int]:
+    """Return the followers without which the ISR is `to`: ids of the brokers that remain, or their number.
+
+    Raises:
+        UsageError: `to` is not possible for these replicas.
+    """
+    if not isinstance(to, int):
+        remaining = set(to)
+        if leader not in remaining or not remaining <= set(isr):
+            raise UsageError(f"to={to!r} is not an ISR: use the leader {leader}, and others of {sorted(isr)}")
+    elif 1 <= to <= len(isr):
+        others = sorted(each for each in isr if each != leader)
+        remaining = {leader, *others[: to - 1]}
+    else:
+        raise UsageError(f"to={to} is not a size of this ISR: use 1 to {len(isr)}")
+    return sorted(set(replicas) - remaining)
+
+
+def _propose_isr_without(leader: BrokerNode, topic: str, index: int, followers: Collection[int]) -> None:
+    """Let a leader propose the ISR that it would once these followers had been behind for long enough."""
+    partition = leader.parts.storage.replicas.get(topic, index)
+    assert partition is not None
+    assert isinstance(partition.state, Leader)
+    for follower in followers:
+        remote = partition.state.remotes[follower]
+        remote.log_end_offset = UNKNOWN_OFFSET
+        remote.last_caught_up_ms = 0
+    partition.shrink_isr(leader.parts.environment.clock.now_ms())

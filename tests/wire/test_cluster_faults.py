@@ -1,0 +1,77 @@
+"""Leaders that are lost and followers that fall behind, in an embedded cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kcompat import Cluster
+from kcompat.errors import UsageError
+from kcompat.protocol.errors import ErrorCode
+from kcompat.records.batch import build_batch
+from kcompat.records.record import Record
+from support.eventually import eventually
+from support.raw_client import RawClient
+from support.raw_requests import create_topic, describe_topic, produce
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BATCH = build_batch([Record(0, 1, None, b"value")])
+SETTINGS = {"min.insync.replicas": 2, "default.replication.factor": 3}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster(3, config=SETTINGS) as cluster:
+        with client_of(cluster, 0) as client:
+            create_topic(client, "t", 2, replicas=3)
+        cluster.wait_until_in_sync()
+        yield cluster
+
+
+def client_of(cluster: Cluster, broker_id: int) -> RawClient:
+    host, _, port = cluster.brokers[broker_id].bootstrap_servers.rpartition(":")
+    return RawClient((host, int(port)))
+
+
+def isr_of(cluster: Cluster, partition: int) -> set[int]:
+    with client_of(cluster, cluster.leader_of("t", partition)) as client:
+        rows: Any = {row.partition_index: row for row in describe_topic(client, "t").partitions}
+    return set(rows[partition].isr_nodes)
+
+
+def test_an_isr_is_small_until_the_fault_ends(cluster: Cluster) -> None:
+    leader = cluster.leader_of("t", 0)
+    with client_of(cluster, leader) as client:
+        with cluster.shrink_isr("t", 0):
+            assert isr_of(cluster, 0) == {leader}
+            assert produce(client, "t", BATCH, 0, -1).error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+            assert isr_of(cluster, 1) == {0, 1, 2}
+        eventually(lambda: isr_of(cluster, 0) == {0, 1, 2}, "all are in sync again")
+        assert produce(client, "t", BATCH, 0, -1).error_code == 0
+        other = min({0, 1, 2} - {leader})
+        with cluster.shrink_isr("t", 0, to=[leader, other]):
+            assert isr_of(cluster, 0) == {leader, other}
+            assert produce(client, "t", BATCH, 0, -1).error_code == 0
+
+
+def test_a_lost_leader_is_back_at_the_end(cluster: Cluster) -> None:
+    cluster.wait_until_in_sync()
+    before = cluster.leader_of("t", 1)
+    with cluster.lose_leader("t", 1) as lost:
+        assert lost.broker_id == before
+        assert not cluster.brokers[before].is_running
+        eventually(lambda: cluster.leader_of("t", 1) not in (before, -1), "another broker leads")
+    assert cluster.brokers[before].is_running
+    cluster.wait_until_in_sync()
+
+
+def test_what_is_not_possible_is_refused(cluster: Cluster) -> None:
+    leader = cluster.leader_of("t", 0)
+    with pytest.raises(UsageError, match="none-0 has no leader: create the topic"):
+        cluster.lose_leader("none", 0)
+    for wrong in (0, 4, [5], [each for each in (0, 1, 2) if each != leader]):
+        with pytest.raises(UsageError, match=r"to=.* is not "):
+            cluster.shrink_isr("t", 0, to=wrong)

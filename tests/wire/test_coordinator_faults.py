@@ -1,0 +1,165 @@
+"""Members that expire, producers that are fenced, and transactions that hang, in an embedded broker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat import Broker
+from kcompat.errors import UsageError
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from kcompat.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from kcompat.protocol.messages.end_txn import EndTxnRequest
+from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kcompat.protocol.messages.heartbeat import HeartbeatRequest
+from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcompat.protocol.messages.join_group import JoinGroupRequest
+from kcompat.protocol.messages.produce import ProduceRequest
+from kcompat.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from kcompat.protocol.messages.sync_group import SyncGroupRequest
+from kcompat.records.batch import build_batch
+from kcompat.records.record import Record
+from support.eventually import eventually
+from support.raw_client import RawClient
+from support.raw_requests import create_topic, fetch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SETTINGS = {
+    "offsets.topic.num.partitions": 1,
+    "transaction.state.log.num.partitions": 1,
+    "share.coordinator.state.topic.num.partitions": 1,
+    "group.initial.rebalance.delay.ms": 0,
+}
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    with Broker(config=SETTINGS) as broker:
+        with client_of(broker) as client:
+            create_topic(client, "t")
+            for key_type in (0, 1):
+                request = FindCoordinatorRequest("g", key_type)
+                eventually(lambda: not client.call(request, 3).error_code, "there is a coordinator")  # noqa: B023
+        yield broker
+
+
+def client_of(broker: Broker, client_id: str = "raw") -> RawClient:
+    host, _, port = broker.bootstrap_servers.rpartition(":")
+    return RawClient((host, int(port)), client_id=client_id)
+
+
+@pytest.fixture
+def client(broker: Broker) -> Iterator[RawClient]:
+    with client_of(broker) as client:
+        yield client
+
+
+# -- members
+
+
+def join(client: RawClient, group: str) -> str:
+    """Join a classic group as its only member; the member id."""
+    protocols = [JoinGroupRequest.JoinGroupRequestProtocol("range", b"")]
+    member_id: str = client.call(
+        JoinGroupRequest(group, 60_000, 60_000, "", None, "consumer", protocols), 3
+    ).member_id
+    return member_id
+
+
+def test_a_member_of_a_classic_group_expires(broker: Broker, client: RawClient) -> None:
+    member_id = join(client, "classic")
+    with pytest.raises(UsageError, match=r"has no such member: name one of .*client id raw"):
+        broker.expire_member("classic", client_id="other")
+    row = SyncGroupRequest.SyncGroupRequestAssignment
+    sync = SyncGroupRequest("classic", 1, member_id, assignments=[row(member_id, b"mine")])
+    assert client.call(sync, 3).assignment == b"mine"
+    heartbeat = HeartbeatRequest("classic", 1, member_id)
+    assert client.call(heartbeat, 3).error_code == 0
+    assert broker.expire_member("classic", client_id="raw") == member_id
+    assert client.call(heartbeat, 3).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    with pytest.raises(UsageError, match="the group 'classic' has no members"):
+        broker.expire_member("classic")
+
+
+def test_a_member_of_another_kind_of_group_expires(broker: Broker, client: RawClient) -> None:
+    names = ["AAAAAAAAAAAAAAAAAAAAAA", "BBBBBBBBBBBBBBBBBBBBBB"]
+    for name in names:
+        begin = ShareGroupHeartbeatRequest("shared", name, 0, subscribed_topic_names=["t"])
+        assert client.call(begin, 1).error_code == 0
+    with pytest.raises(UsageError, match="has several such members: name one of "):
+        broker.expire_member("shared")
+    assert broker.expire_member("shared", names[0]) == names[0]
+    heartbeat = ShareGroupHeartbeatRequest("shared", names[0], 1)
+    assert client.call(heartbeat, 1).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+# -- transactions
+
+
+class RawProducer:
+    """A producer with a transactional id, which sends one record in a transaction."""
+
+    def __init__(self, client: RawClient, name: str) -> None:
+        self._client, self._name = client, name
+        answer = client.call(InitProducerIdRequest(name, 60_000), 3)
+        assert answer.error_code == 0
+        self.id, self.epoch = answer.producer_id, answer.producer_epoch
+
+    def send(self) -> int:
+        """Begin a transaction and write a record in it; the error of the first request that fails."""
+        topics = [AddPartitionsToTxnRequest.AddPartitionsToTxnTopic("t", [0])]
+        added = self._client.call(AddPartitionsToTxnRequest([], self._name, self.id, self.epoch, topics), 3)
+        error: int = added.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
+        if error:
+            return error
+        batch = build_batch(
+            [Record(0, 1, None, b"value")],
+            producer_id=self.id,
+            producer_epoch=self.epoch,
+            base_sequence=0,
+            transactional=True,
+        )
+        rows = [ProduceRequest.PartitionProduceData(0, memoryview(bytes(batch)))]
+        request = ProduceRequest(
+            self._name, -1, 5000, [ProduceRequest.TopicProduceData("t", partition_data=rows)]
+        )
+        return int(self._client.call(request, 9).responses[0].partition_responses[0].error_code)
+
+    def commit(self) -> int:
+        return int(self._client.call(EndTxnRequest(self._name, self.id, self.epoch, True), 3).error_code)
+
+    def state(self) -> str:
+        described = self._client.call(DescribeTransactionsRequest([self._name]), 0)
+        return str(described.transaction_states[0].transaction_state)
+
+
+def test_a_producer_is_fenced_and_its_transaction_aborted(broker: Broker, client: RawClient) -> None:
+    producer = RawProducer(client, "fenced")
+    assert producer.send() == 0
+    broker.fence_producer("fenced")
+    assert producer.commit() == ErrorCode.PRODUCER_FENCED
+    assert producer.send() == ErrorCode.PRODUCER_FENCED
+    assert RawProducer(client, "fenced").epoch > producer.epoch + 1
+    with pytest.raises(UsageError, match="there is no transactional id 'none': known are 'fenced'"):
+        broker.fence_producer("none")
+
+
+def test_a_transaction_hangs_until_the_fault_ends(broker: Broker, client: RawClient) -> None:
+    producer = RawProducer(client, "hanging")
+    assert producer.send() == 0
+    start = fetch(client, "t", 0).last_stable_offset
+    with broker.hang_transaction("hanging") as fault:
+        assert producer.state() == "CompleteAbort"
+        assert producer.commit() == ErrorCode.INVALID_TXN_STATE
+        row = fetch(client, "t", start)
+        assert row.last_stable_offset == start < row.high_watermark
+        assert fault.struck == 1
+        with pytest.raises(UsageError, match="no transaction of 'hanging' is open"):
+            broker.hang_transaction("hanging")
+    row = fetch(client, "t", start)
+    assert row.last_stable_offset == row.high_watermark
+    assert fault.struck == 0
