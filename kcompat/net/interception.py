@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
+from weakref import WeakSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,18 +32,21 @@ class Interception:
 
     def __init__(self) -> None:
         self._interceptors: list[Interceptor] = []
-        self._intercepted: list[_Intercepted] = []
+        self._intercepted: WeakSet[_Intercepted] = WeakSet()
 
     def around(self, handler: FrameHandler) -> FrameHandler:
         """Return a handler that serves as `handler` does, through the interceptors there are at the time."""
         intercepted = _Intercepted(handler)
         intercepted.pass_through(self._interceptors)
-        self._intercepted.append(intercepted)
+        self._intercepted.add(intercepted)
         return intercepted
 
     def add(self, interceptor: Interceptor) -> None:
-        """Let frames go through one more interceptor, inside of those there are."""
-        self._replace([*self._interceptors, interceptor])
+        """Let frames go through one more interceptor, inside of those there are; do nothing if it is one of
+        them.
+        """
+        if not any(each is interceptor for each in self._interceptors):
+            self._replace([*self._interceptors, interceptor])
 
     def remove(self, interceptor: Interceptor) -> None:
         """Let frames go through an interceptor no longer; do nothing if it is not one of them."""
@@ -57,7 +61,7 @@ class Interception:
 class _Intercepted:
     """A frame handler whose `on_frame` is its handler's own as long as there is no interceptor."""
 
-    __slots__ = ("_handler", "ends_wait", "max_frame", "on_frame")
+    __slots__ = ("__weakref__", "_handler", "ends_wait", "max_frame", "on_frame")
 
     def __init__(self, handler: FrameHandler) -> None:
         self._handler = handler

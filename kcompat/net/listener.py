@@ -20,7 +20,7 @@ class ListenerError(StartError):
 
 
 class Listener(Protocol):
-    """A bound address. It accepts connections between `start` and `close`."""
+    """A bound address. It accepts connections from `start` until `pause` or `close`."""
 
     @property
     def name(self) -> str:
@@ -36,6 +36,9 @@ class Listener(Protocol):
 
     def start(self, hub: Hub, handler: FrameHandler) -> None:
         """Start to accept, on the thread of the hub's loop; `handler` gets the received frames."""
+
+    def pause(self) -> None:
+        """Stop accepting until the next `start`. The address stays bound: clients that connect wait."""
 
     def close(self) -> None:
         """Stop accepting and release the address. Connections stay. May be called more than once."""

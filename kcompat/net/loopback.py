@@ -38,6 +38,10 @@ class JoinedListener:
         for listener in self._listeners:
             listener.start(hub, handler)
 
+    def pause(self) -> None:
+        for listener in self._listeners:
+            listener.pause()
+
     def close(self) -> None:
         for listener in self._listeners:
             listener.close()

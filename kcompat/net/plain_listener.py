@@ -110,12 +110,16 @@ class PlainListener:
         self._hub = hub
         self._accept_on(hub, handler)
 
-    def close(self) -> None:
+    def pause(self) -> None:
         if self._hub is not None and self._socket.fileno() >= 0:
             self._hub.loop.remove_reader(self._socket.fileno())
+        self._hub = None
         if self._retry is not None:
             self._retry.cancel()
             self._retry = None
+
+    def close(self) -> None:
+        self.pause()
         hang_up(self._socket)
 
     def _accept_on(self, hub: Hub, handler: FrameHandler) -> None:

@@ -63,7 +63,9 @@ class Server:
         self.hub.stop()
 
     def abandon(self) -> None:
-        """Close listeners and connections at once; pending requests are not answered."""
+        """Stop accepting and close connections at once; pending requests are not answered. The listeners stay
+        bound until they are closed.
+        """
         for listener in self.listeners:
-            listener.close()
+            listener.pause()
         self.hub.stop()

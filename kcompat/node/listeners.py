@@ -122,12 +122,7 @@ def _told_of(config: BrokerConfig, listener: Endpoint) -> Endpoint:
 def server_of(parts: Parts, listeners: Sequence[Listener]) -> Server:
     """Return the server of a broker's listeners, with the instruments of the environment attached. Its limits
     follow the configuration.
-
-    A warning is logged for each of the `open_doors` if everything is allowed.
     """
-    if parts.services.server.authorizer.allows_everything:
-        for endpoint in open_doors(parts.config.current):
-            logger.warning("%s asks for no login: anyone who reaches it may do anything", endpoint)
     config, iteration = parts.config, parts.environment.iteration
     limits, address_limits = limits_of(config.current), parts.quotas.connection_rates
     server = Server(listeners, parts.dispatcher, limits, iteration, parts.gates, address_limits)
@@ -136,6 +131,12 @@ def server_of(parts: Parts, listeners: Sequence[Listener]) -> Server:
         Hooks(parts.cluster.broker_id, parts.interception, server.hub.observers, parts.storage.metadata)
     )
     return server
+
+
+def warn_of_open_doors(config: BrokerConfig) -> None:
+    """Log a warning for each of the `open_doors` of a broker that allows everything."""
+    for endpoint in open_doors(config):
+        logger.warning("%s asks for no login: anyone who reaches it may do anything", endpoint)
 
 
 def open_doors(config: BrokerConfig) -> list[Endpoint]:

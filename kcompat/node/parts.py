@@ -15,7 +15,6 @@ from kcompat.api.registry import SERVED
 from kcompat.cluster.config_entities import DEFAULT_ENTITY
 from kcompat.cluster.quota_entities import put_in_force
 from kcompat.net.helpers import Helpers
-from kcompat.net.interception import Interception
 from kcompat.node.cluster_parts import ClusterParts
 from kcompat.node.coordinator_parts import CoordinatorParts
 from kcompat.node.logins import login_gates
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.image import ClusterImage
     from kcompat.config.broker import BrokerConfig
+    from kcompat.net.interception import Interception
     from kcompat.node.lifetime import Lifetime
     from kcompat.node.storage_parts import StorageParts
     from kcompat.security.authorizer import Authorizer
@@ -45,18 +45,21 @@ class Parts:
         storage: StorageParts,
         session: MetadataStore,
         authorizer: Authorizer,
+        interception: Interception,
         lifetime: Lifetime,
         *,
         keeps_metadata: bool,
     ) -> None:
-        """Build the parts. `storage` is open. `session` is the broker's own with the metadata store;
-        `keeps_metadata` tells that the store is the broker's own as well, so that no other broker can join.
+        """Build the parts. `session` is the broker's own with the metadata store; `keeps_metadata` tells that
+        the store is the broker's own as well, so that no other broker can join. All frames pass through
+        `interception`.
         """
         config, environment = storage.config, storage.environment
         self.config = config
         self.environment = environment
         self.session = session
         self.storage = storage
+        lifetime.began(storage.moves.close, storage.moves.close)
         self.cluster = ClusterParts(storage, session, lifetime, keeps_metadata=keeps_metadata)
         self.coordinators = CoordinatorParts(storage, self.cluster, lifetime)
         self.quotas = ClientQuotas(
@@ -75,10 +78,10 @@ class Parts:
             self.cluster.services,
             Server(SERVED, config, environment.clock, helpers, authorizer, self.acls, self.quotas),
         )
-        self.interception = Interception()
-        self.dispatcher = self.interception.around(Dispatcher(self.services))
+        self.interception = interception
+        self.dispatcher = interception.around(Dispatcher(self.services))
         gates = login_gates(config.current, self.services, self.dispatcher, lifetime)
-        self.gates = {name: self.interception.around(gate) for name, gate in gates.items()}
+        self.gates = {name: interception.around(gate) for name, gate in gates.items()}
         storage.metadata.subscribe_to_configs(self._configs_changed)
         storage.metadata.subscribe(self._image_changed)
 

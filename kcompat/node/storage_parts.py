@@ -16,22 +16,43 @@ from kcompat.replication.storage_config import cleaner_config, log_config
 from kcompat.replication.waiting.fetch_session import FetchSessions
 
 if TYPE_CHECKING:
-    from kcompat.config.broker import ConfigFeed
+    from kcompat.config.broker import BrokerConfig, ConfigFeed
+    from kcompat.log.config import LogConfig
     from kcompat.log.log import Log
     from kcompat.node.environment import Environment
     from kcompat.node.lifetime import Lifetime
 
 
+def open_logs(
+    config: BrokerConfig, environment: Environment, cluster_id: str, lifetime: Lifetime
+) -> LogManager:
+    """Lock the log directories and load the logs. Raises LogDirectoryError, StorageError."""
+    logs = LogManager(
+        config.log_dirs, environment.clock, environment.files, environment.start_worker, environment.random
+    )
+    logs.open(config.broker_id, cluster_id, default_log_config(config))
+    lifetime.began(logs.close, logs.abandon)
+    return logs
+
+
+def default_log_config(config: BrokerConfig) -> LogConfig:
+    """Return the configuration of logs until their topics' own settings come with their roles."""
+    return log_config(topic_config(config, {}))
+
+
 class StorageParts:
     """The log directories, the replicas in them, and the metadata image of this broker."""
 
-    def __init__(self, config: ConfigFeed, environment: Environment, cluster_id: str) -> None:
+    def __init__(
+        self, config: ConfigFeed, environment: Environment, cluster_id: str, logs: LogManager
+    ) -> None:
+        """Build the parts. `logs` are open (see `open_logs`)."""
         current, clock, random = config.current, environment.clock, environment.random
         self.config = config
         self.environment = environment
         self.cluster_id = cluster_id
         self.metadata = MetadataCache(cluster_id)
-        self.logs = LogManager(current.log_dirs, clock, environment.files, environment.start_worker, random)
+        self.logs = logs
         self.replicas = ReplicaManager(
             current.broker_id,
             clock,
@@ -56,14 +77,6 @@ class StorageParts:
             moves=moves,
             fetch_sessions=FetchSessions(current.max_incremental_fetch_session_cache_slots, random),
         )
-
-    def open(self, lifetime: Lifetime) -> None:
-        """Lock the log directories and load the logs. Raises LogDirectoryError, StorageError."""
-        config = self.config.current
-        # The topics' own settings come with their roles.
-        self.logs.open(config.broker_id, self.cluster_id, log_config(topic_config(config, {})))
-        lifetime.began(self.logs.close, self.logs.abandon)
-        lifetime.began(self.moves.close, self.moves.close)
 
     def _stable_offset(self, log: Log) -> int | None:
         partition = self.replicas.get(log.topic, log.partition)

@@ -185,6 +185,9 @@ class _Unreachable:
     def start(self, hub: Hub, handler: FrameHandler) -> None:
         pass
 
+    def pause(self) -> None:
+        pass
+
     def close(self) -> None:
         pass
 

@@ -195,8 +195,11 @@ class MemoryListener:
     def start(self, hub: Hub, handler: FrameHandler) -> None:
         self._serves = (hub, handler)
 
-    def close(self) -> None:
+    def pause(self) -> None:
         self._serves = None
+
+    def close(self) -> None:
+        self.pause()
         self._network.listeners.pop((self.host, self.port), None)
 
     def accept(self, peer: tuple[str, int], make_end: Callable[[MemoryConnection], End]) -> End:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import SystemRandom
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, proxy
 
 from kcompat.errors import UsageError
 from kcompat.instrumentation.faults.delay import Delay
@@ -92,19 +92,20 @@ def request_faults(node: BrokerNode) -> RequestFaults:
 
 
 def _surroundings(node: BrokerNode) -> Surroundings:
-    parts = node.parts
-    metadata, broker_id = parts.storage.metadata, parts.cluster.broker_id
+    # Not the parts, which a restart in place replaces; and weakly, as the faults of a node end with it.
+    this = proxy(node)
 
     def is_peer(client_id: str | None) -> bool:
-        names = metadata.image.brokers.keys() - {broker_id}
+        parts = this.parts
+        names = parts.storage.metadata.image.brokers.keys() - {parts.cluster.broker_id}
         return client_id is not None and (
             client_id in map(str, names)
             or any(client_id.startswith(f"broker-{name}-fetcher-") for name in names)
         )
 
     return Surroundings(
-        interception=parts.interception,
-        clock=parts.environment.clock,
-        topic_name=lambda topic_id: metadata.image.topic_names.get(topic_id),
+        interception=node.interception,
+        clock=node.parts.environment.clock,
+        topic_name=lambda topic_id: this.parts.storage.metadata.image.topic_names.get(topic_id),
         is_peer=is_peer,
     )

@@ -78,6 +78,7 @@ class Recorder:
         """Make an empty record. `limit` is the most bytes that it takes for all brokers together."""
         self._limit = limit
         self._rings: dict[int, Ring] = {}
+        self._captures: dict[int, Capture] = {}
         self._images: dict[int, ImageHolder] = {}
 
     def attach(self, broker: Hooks) -> None:
@@ -86,7 +87,8 @@ class Recorder:
         self._images[broker.broker_id] = broker.metadata
         for each in self._rings.values():
             each.limit = self._limit // len(self._rings)
-        broker.interception.add(Capture(ring, KEEPING))
+        # A restart in place keeps the interceptors.
+        broker.interception.add(self._captures.setdefault(broker.broker_id, Capture(ring, KEEPING)))
         broker.observers.append(EventNotes(ring))
 
     def snapshot(self) -> Record:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -82,3 +84,13 @@ def test_a_handler_that_comes_later_is_intercepted_too(interception: Interceptio
     interception.add(Wrapped(b"1"))
     handlers = [interception.around(Echo()), interception.around(Echo())]
     assert [ask(handler) for handler in handlers] == [b"1.1"] * 2
+
+
+def test_a_handler_that_is_used_no_more_is_forgotten(interception: Interception) -> None:
+    echo = Echo()
+    is_there = weakref.ref(echo)
+    handler = interception.around(echo)
+    interception.add(Wrapped(b"1"))
+    del echo, handler
+    gc.collect()
+    assert is_there() is None

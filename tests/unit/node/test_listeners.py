@@ -42,6 +42,9 @@ class Bound:
     def start(self, hub: Hub, handler: FrameHandler) -> None:
         raise AssertionError("nobody connects")
 
+    def pause(self) -> None:
+        raise AssertionError("nobody has connected")
+
     def close(self) -> None:
         raise AssertionError("nobody opened it")
 
