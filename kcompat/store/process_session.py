@@ -14,10 +14,10 @@ from kcompat.store.session import Session
 from kcompat.store.subscribers import Subscribers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from kcompat.store.interface import Op, OpResult, Stat, Watch
-    from kcompat.store.tree import Tree
+    from kcompat.store.tree import StoredNode, Tree
 
 
 class SharedTree(Protocol):
@@ -35,6 +35,9 @@ class SharedTree(Protocol):
 
     async def end(self, session: ProcessSession) -> None:
         """Remove a session and its ephemeral nodes."""
+
+    async def rewind(self, session: ProcessSession, nodes: Mapping[str, StoredNode]) -> ProcessSession:
+        """Put all nodes back, and return the successor of the session."""
 
 
 class ProcessSession(Session):
@@ -139,11 +142,25 @@ class ProcessSession(Session):
     async def close(self) -> None:
         """End the session for good."""
         if not self._is_closed:
-            self._is_closed = True
-            self._watches.clear()
-            self._listeners.clear()
+            self.retire()
             await self._store.end(self)
             self._become(SessionState.EXPIRED)
+
+    def nodes(self) -> dict[str, StoredNode]:
+        """Return all nodes of the store by path; callers must not change them."""
+        return dict(self._store.tree.nodes)
+
+    async def rewind(self, nodes: Mapping[str, StoredNode]) -> ProcessSession:
+        """Put the nodes of the store back to what `nodes` once returned, and return a session with the same
+        id; this one is closed. There must be no other session.
+        """
+        return await self._store.rewind(self, nodes)
+
+    def retire(self) -> None:
+        """Refuse all further calls; the session goes on in the store."""
+        self._is_closed = True
+        self._watches.clear()
+        self._listeners.clear()
 
     # -- states ------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from kcompat.store.interface import Op, OpResult, SetAcl, Watch
-    from kcompat.store.tree import NodeChange, StoredSession
+    from kcompat.store.tree import NodeChange, StoredNode, StoredSession
 
 T = TypeVar("T")
 
@@ -230,6 +230,19 @@ class ProcessStore:
             self._sessions.remove(session)
             session_id = session.session_id
             await self.transact(session_id, lambda transaction: transaction.end_sessions({session_id}))
+
+    async def rewind(self, session: ProcessSession, nodes: Mapping[str, StoredNode]) -> ProcessSession:
+        """Make these all the nodes of the tree, as it had them at some time; ids of transactions go on.
+
+        Return a session with the id of `session`, which is closed, although its ephemeral nodes are those
+        among `nodes`. Changes are not reported: the new session has no watches, and there must be no other.
+        """
+        assert self._sessions == [session], "a tree is rewound for one broker alone"
+        session.retire()
+        await self.transact(session.session_id, lambda transaction: transaction.rewind(nodes))
+        successor = ProcessSession(self, session.session_id)
+        self._sessions = [successor]
+        return successor
 
     async def close(self) -> None:
         """End every session and release the files."""

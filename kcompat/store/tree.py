@@ -236,6 +236,17 @@ class TreeTransaction:
             if node is not None and node.ephemeral_owner in ids:
                 self._delete(Delete(path))
 
+    def rewind(self, nodes: Mapping[str, StoredNode]) -> None:
+        """Make these all the nodes of the tree. They are nodes that it had at some time, so that one that is
+        the same object has not changed since. No watch reports the changes.
+        """
+        present = {**self._tree.nodes, **self._before.nodes}
+        for path in present.keys() - nodes.keys():
+            self._staged[path] = None
+        for path, node in nodes.items():
+            if present.get(path) is not node:
+                self._staged[path] = node
+
     def run(self, op: Op | SetAcl) -> OpResult:
         """Stage one operation. After an error the whole transaction must be dropped."""
         match op:

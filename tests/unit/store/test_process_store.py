@@ -14,6 +14,7 @@ from kcompat.store.interface import (
     Check,
     Create,
     NodeExistsError,
+    SessionExpiredError,
     SetAcl,
     Stat,
     StoreUnavailableError,
@@ -224,3 +225,42 @@ async def test_who_is_told_that_a_node_exists_finds_it(process_store: ProcessSto
 
     found = await asyncio.gather(create_or_read(one, b"one"), create_or_read(other, b"other"))
     assert list(found) == [b"one", b"one"]
+
+
+async def test_a_tree_is_as_it_was_once_it_is_rewound(process_store: ProcessStore) -> None:
+    session = await process_store.session()
+    await session.multi([Create("/kept", b"k"), Create("/changed", b"1"), Create("/own", ephemeral=True)])
+    await session.create("/gone", b"g")
+    before, nodes = process_store.tree.zxid, session.nodes()
+    await session.set("/changed", b"2")
+    await session.delete("/gone")
+    await session.multi([Create("/new"), Create("/new/child")])
+    session.watch("/changed", lambda event: pytest.fail(f"{event} is reported"))
+    late = process_store.submit(session.session_id, lambda transaction: transaction.run(Create("/late")))
+    successor = await session.rewind(nodes)
+    await late
+    process_store.tree.check_invariants()
+    assert process_store.tree.nodes == nodes
+    assert process_store.tree.zxid > before
+    assert (await successor.get("/changed"))[0] == b"1"
+    with pytest.raises(SessionExpiredError):
+        await session.get("/changed")
+    await session.close()
+    assert await successor.exists("/own") is not None
+    stat = await successor.set("/changed", b"3")
+    assert stat.version == 1
+    assert nodes["/changed"].data == b"1", "a change does not reach what was remembered"
+
+
+async def test_a_rewound_tree_is_stored(tmp_path: Path) -> None:
+    store = ProcessStore(SqliteJournal(tmp_path / "metadata.db"), lambda: NOW_MS)
+    session = await store.session()
+    await session.create("/a", b"1")
+    nodes = session.nodes()
+    await session.set("/a", b"2")
+    await session.create("/b")
+    await session.rewind(nodes)
+    await store.close()
+    again = ProcessStore(SqliteJournal(tmp_path / "metadata.db"), lambda: NOW_MS)
+    assert again.tree.nodes == nodes
+    await again.close()
