@@ -14,6 +14,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import shutil
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -265,6 +266,10 @@ class Files:
     def rename(self, source: str, target: str) -> None:
         """Rename a file or directory, replacing one that has the target's name."""
         os.replace(source, target)
+
+    def copy(self, source: str, target: str) -> None:
+        """Copy the content of a file to a new one."""
+        shutil.copyfile(source, target)
 
     def remove(self, paths: Iterable[str]) -> None:
         """Unlink files; missing ones are ignored."""

@@ -214,12 +214,16 @@ class LogManager:
         path = f"{directory.path}/{partition_directory(topic, partition)}"
         now_ms = self._clock.now_ms()
         log = create_log(path, topic, partition, config, topic_id=topic_id, now_ms=now_ms, context=directory)
-        directory.add(log)
-        self._logs[topic, partition] = log
+        self.put(directory, log)
         if not self._unmade:
             self._clock.call_later(_MAKE_DELAY_MS, self._make_some)
         self._unmade.append(log)
         return log
+
+    def put(self, directory: LogDirectory, log: Log) -> None:
+        """Make `log`, in this directory, the log of its partition."""
+        directory.add(log)
+        self._logs[log.topic, log.partition] = log
 
     def insist_on_all(self) -> None:
         """Raise StorageError if a directory is offline: it may hold the missing log, which must not begin
@@ -242,27 +246,25 @@ class LogManager:
         if self._unmade:
             self._clock.call_later(0, self._make_some)
 
-    def delete(self, topic: str, partition: int) -> None:
-        """Delete a partition's log and its future log; the files are removed after `file.delete.delay.ms`.
-
-        Raises StorageError.
+    def delete(self, topic: str, partition: int, delay_ms: int | None = None) -> None:
+        """Delete a partition's log and its future log; the files are removed after `delay_ms`, by default
+        `file.delete.delay.ms`. Raises StorageError.
         """
-        log = self._logs.pop((topic, partition), None)
-        if log is not None:
-            self._delete(log)
-        self.delete_future(topic, partition)
+        self._delete(self._logs.pop((topic, partition), None), delay_ms)
+        self._delete(self.futures.forget(topic, partition), delay_ms)
 
     def delete_future(self, topic: str, partition: int) -> None:
         """Delete the future log of a partition. Raises StorageError."""
-        future = self.futures.forget(topic, partition)
-        if future is not None:
-            self._delete(future)
+        self._delete(self.futures.forget(topic, partition))
 
-    def _delete(self, log: Log) -> None:
+    def _delete(self, log: Log | None, delay_ms: int | None = None) -> None:
+        if log is None:
+            return
         name = deleted_directory(log.topic, log.partition, self._random)
         if self._put_away(log, name):
             directory = self._directory_of(log)
-            directory.delete_tree_later(f"{directory.path}/{name}", log.config.file_delete_delay_ms)
+            delay_ms = log.config.file_delete_delay_ms if delay_ms is None else delay_ms
+            directory.delete_tree_later(f"{directory.path}/{name}", delay_ms)
 
     def set_aside(self, log: Log, reason: str) -> None:
         """Take a log that does not belong to the partition out of service; its files are kept for the user.
@@ -301,9 +303,8 @@ class LogManager:
         source, target = self._directory_of(current), self._directory_of(future)
         path = f"{target.path}/{partition_directory(topic, partition)}"
         log = reopened(future, target, path, self._clock.now_ms())
-        target.add(log)
+        self.put(target, log)
         target.take_clean_offset(log, source)
-        self._logs[key] = log
         self.futures.forget(topic, partition)
         try:
             self._delete(current)
