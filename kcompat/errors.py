@@ -25,3 +25,7 @@ class StartError(KcompatError):
 
 class StartTimeoutError(StartError, TimeoutError):
     """Error of a broker that did not serve clients within its start timeout."""
+
+
+class SnapshotError(KcompatError):
+    """Error of a snapshot that could not be stored, or of a broker that could not go back to one."""

@@ -76,6 +76,15 @@ class ProducerIds:
         self._last = -1
         self._waiting: deque[Promise[int | None]] = deque()
 
+    @property
+    def rest(self) -> tuple[int, int]:
+        """First and last id of the current block that are left to give out; none if the first is larger."""
+        return self._next, self._last
+
+    def resume(self, rest: tuple[int, int]) -> None:
+        """Give out the `rest` of a block that was allocated to this broker, before another block."""
+        self._next, self._last = rest
+
     def next(self) -> Promise[int | None]:
         """Return a producer id; None if none is available now and the client should retry."""
         if self._next <= self._last:

@@ -8,6 +8,7 @@ from kcompat.embedded.disturbed import Coordinating, Disturbed, disturbable
 from kcompat.embedded.requests import RecordsRequests
 from kcompat.embedded.running import Embedded
 from kcompat.embedded.settings import read_development, read_settings
+from kcompat.embedded.snapshots import Rewindable
 from kcompat.embedded.timing import Timing
 from kcompat.errors import UsageError
 from kcompat.node.broker import BrokerNode
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from kcompat.security.acls import Acl
 
 
-class Broker(Embedded[BrokerNode], Disturbed, Coordinating, RecordsRequests):
+class Broker(Embedded[BrokerNode], Disturbed, Coordinating, RecordsRequests, Rewindable):
     """A broker on a free port, started by `with` or `start()`.
 
     Without `data_dir` each start stores in a temporary directory, removed at the stop. `config` takes Kafka's
@@ -68,9 +69,11 @@ class Broker(Embedded[BrokerNode], Disturbed, Coordinating, RecordsRequests):
         environment = disturbable(self._development.prepared(self._timing.environment()))
         node = BrokerNode(config, self._instrumented(environment))
         await node.start()
+        self._remember(node)
         return node
 
     async def _end(self, nodes: BrokerNode) -> None:
+        self._forget_snapshots()
         await nodes.stop()
 
     def _running_nodes(self) -> list[BrokerNode]:

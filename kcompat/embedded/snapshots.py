@@ -1,0 +1,94 @@
+"""The methods of a `Broker` that give each test a clean one: `reset`, `snapshot` and `restore`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from kcompat.errors import SnapshotError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from kcompat.embedded.thread import LoopThread
+    from kcompat.instrumentation.snapshots import Snapshot, Snapshots
+    from kcompat.node.broker import BrokerNode
+
+GO_BACK_TIMEOUT_S = 30.0
+
+
+class Rewindable(ABC):
+    """Base class of a broker that can go back to an earlier state while its port stays the same."""
+
+    _snapshots: Snapshots
+
+    @abstractmethod
+    def _running(self) -> tuple[LoopThread, BrokerNode]:
+        """Return the thread and the running broker. Raises UsageError if it is not running."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Shut the broker down."""
+
+    def _remember(self, node: BrokerNode) -> None:
+        """Take a broker that has just started, on its event loop; its state now is that of `reset`."""
+        from kcompat.instrumentation.snapshots import Snapshots  # late: what a start needs is imported then
+
+        self._snapshots = Snapshots(node)
+
+    def _forget_snapshots(self) -> None:
+        """Remove the files of all snapshots before the broker stops, on its event loop."""
+        self._snapshots.close()
+
+    def reset(self) -> None:
+        """Go back to the state right after the start: topics given at the start exist and are empty.
+
+        Clients that are connected see a restart of the broker: their connections are closed, and groups do
+        not know their members any more. Port, cluster id and certificates stay.
+
+        Raises:
+            UsageError: the broker is not started, or had records when it was started.
+            SnapshotError: the broker could not start again, and is stopped.
+        """
+        self._go_back(self._of_this_run().reset())
+
+    def snapshot(self) -> Snapshot:
+        """Return the state of the broker now, for `restore`: records, offsets, groups, transactions, topics,
+        configs, ACLs, users, tokens and quotas. Clients notice nothing.
+
+        Raises:
+            UsageError: the broker is not started, or in a state that cannot be restored.
+            SnapshotError: there is no room for the copies of the files.
+        """
+        snapshots = self._of_this_run()
+        thread, _ = self._running()
+        return thread.do(snapshots.take)
+
+    def restore(self, mark: Snapshot) -> None:
+        """Go back to a snapshot of this broker, as often as you like and in any order; clients see what
+        `reset` describes.
+
+        Raises:
+            UsageError: the broker is not started, or `mark` is not of this run of it.
+            SnapshotError: the broker could not start again, and is stopped.
+        """
+        self._go_back(self._of_this_run().restore(mark))
+
+    def _of_this_run(self) -> Snapshots:
+        self._running()
+        return self._snapshots
+
+    def _go_back(self, work: Coroutine[object, object, None]) -> None:
+        thread, _ = self._running()
+        try:
+            thread.call(work, GO_BACK_TIMEOUT_S)
+        except UsageError:
+            raise
+        except TimeoutError as error:
+            self.stop()
+            raise SnapshotError(
+                f"the broker did not start again within {GO_BACK_TIMEOUT_S:.0f} s, and is stopped"
+            ) from error
+        except BaseException:
+            self.stop()
+            raise

@@ -1,0 +1,162 @@
+"""Snapshots of a running broker, and a way back to them in milliseconds.
+
+A broker goes back by a restart in place: it ends as by kill -9, its metadata and its logs are put back, and
+it starts again on the same port. So nothing of the time since the snapshot can be left in its memory, and its
+clients see a broker that was restarted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from weakref import WeakValueDictionary
+
+from msgspec import Struct
+
+from kcompat.errors import SnapshotError, UsageError
+from kcompat.log.images import LogImage
+from kcompat.log.rewinding import MarkedLog, rewind
+from kcompat.node.storage_parts import default_log_config
+from kcompat.store.process_session import ProcessSession
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.log.log import Log
+    from kcompat.node.broker import BrokerNode
+    from kcompat.store.tree import StoredNode
+
+DIRECTORY: Final = ".kcompat-snapshots"
+"""Name of the directory with the files of snapshots, in each log directory; Kafka would not read it."""
+
+
+class Snapshot(Struct, frozen=True, eq=False):
+    """The state of a broker at one time, for `Snapshots.restore`. Its files are removed with it."""
+
+    owner: Snapshots
+    nodes: Mapping[str, StoredNode]
+    """All nodes of the metadata store, by path."""
+    logs: Mapping[tuple[str, int], MarkedLog]
+    """All logs of the broker, by topic and partition."""
+    producer_ids: tuple[int, int]
+    """The rest of the block of producer ids (`ProducerIds.rest`)."""
+
+    def __repr__(self) -> str:
+        topics = {topic for topic, _ in self.logs}
+        return f"<Snapshot of {len(topics)} topics with {len(self.logs)} partitions>"
+
+
+class Snapshots:
+    """The snapshots of one broker, for as long as it runs. All calls belong to its event loop."""
+
+    def __init__(self, node: BrokerNode) -> None:
+        """Take a running broker."""
+        self._node = node
+        self._alone = asyncio.Lock()
+        # The files of an earlier run's snapshots are removed under their names, whenever that is.
+        self._run = f"{node.parts.environment.random.getrandbits(64):016x}"
+        self._numbers = itertools.count(1)
+        self._images: WeakValueDictionary[tuple[str, int], LogImage] = WeakValueDictionary()
+        self._remove_directories()  # a broker that was killed has left them
+        self._initial: Snapshot | str
+        try:
+            self._insist_on_no_records()
+            self._initial = self._take()
+        except UsageError as reason:
+            self._initial = str(reason)
+
+    def close(self) -> None:
+        """Remove the files of all snapshots, which cannot be restored any more."""
+        self._remove_directories()
+
+    def take(self) -> Snapshot:
+        """Return the state of the broker now. Clients notice nothing; files of records are copied or linked.
+
+        Raises:
+            UsageError: the broker is in a state that cannot be restored.
+            SnapshotError: the files cannot be copied.
+        """
+        try:
+            return self._take()
+        except OSError as error:
+            raise SnapshotError(f"the snapshot cannot be stored: {error.strerror}") from error
+
+    async def reset(self) -> None:
+        """Go back to the state in which this object was made: all topics there were are empty.
+
+        Raises:
+            UsageError: there were records then already.
+            SnapshotError: the broker could not start again, and is stopped.
+        """
+        if isinstance(self._initial, str):
+            raise UsageError(self._initial)
+        await self.restore(self._initial)
+
+    async def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a snapshot, as if the broker had been killed after it and started again.
+
+        Raises:
+            UsageError: the snapshot is not of this broker, or its files are gone; nothing has changed.
+            SnapshotError: the broker could not start again, and is stopped.
+        """
+        if not isinstance(snapshot, Snapshot):
+            raise UsageError(f"{snapshot!r} is no snapshot: use what snapshot() has returned")
+        if snapshot.owner is not self:
+            raise UsageError("the snapshot is of another broker, or of this one before it was stopped")
+        if any(one.image.is_lost for one in snapshot.logs.values()):
+            raise UsageError(f"the files of the snapshot are gone: they were removed from {DIRECTORY}")
+        async with self._alone:
+            try:
+                await self._node.restart(lambda: self._put_back(snapshot))
+            except Exception as error:
+                raise SnapshotError(f"the broker could not go back, and is stopped: {error}") from error
+            self._node.parts.coordinators.services.producer_ids.resume(snapshot.producer_ids)
+
+    async def _put_back(self, snapshot: Snapshot) -> ProcessSession:
+        parts = self._node.parts
+        session = await self._session.rewind(snapshot.nodes)
+        clock, config = parts.environment.clock, parts.config.current
+        rewind(parts.storage.logs, snapshot.logs, default_log_config(config), clock.now_ms())
+        return session
+
+    @property
+    def _session(self) -> ProcessSession:
+        session = self._node.parts.session
+        if not isinstance(session, ProcessSession):
+            raise UsageError("the metadata of this broker is in a ZooKeeper, which other brokers may use")
+        return session
+
+    def _insist_on_no_records(self) -> None:
+        if any(log.log_end_offset for log in self._node.parts.storage.logs):
+            raise UsageError(
+                "the broker had records already when it was started, of which reset() has no copy: "
+                "take mark = broker.snapshot() after the start, and call broker.restore(mark)"
+            )
+
+    def _take(self) -> Snapshot:
+        parts = self._node.parts
+        logs = parts.storage.logs
+        for directory in logs.directories:
+            if directory.offline is not None:
+                raise UsageError(f"the log directory {directory.path} is offline: its logs cannot be copied")
+        if any(logs.futures):
+            raise UsageError("a replica is moving to another log directory: wait until it is there")
+        marked = {(log.topic, log.partition): self._marked(log) for log in logs}
+        return Snapshot(self, self._session.nodes(), marked, parts.coordinators.services.producer_ids.rest)
+
+    def _marked(self, log: Log) -> MarkedLog:
+        storage, key = self._node.parts.storage, (log.topic, log.partition)
+        image = self._images.get(key)
+        if image is None or not image.shows(log):
+            place = f"{log.context.path}/{DIRECTORY}/{self._run}-{next(self._numbers)}"
+            image = self._images[key] = LogImage(log, place)
+        partition = storage.replicas.get(*key)
+        high_watermark = storage.logs.high_watermark(log) if partition is None else partition.high_watermark
+        return MarkedLog(image, high_watermark, storage.logs.clean_offset(log))
+
+    def _remove_directories(self) -> None:
+        for directory in self._node.parts.storage.logs.directories:
+            shutil.rmtree(Path(directory.path) / DIRECTORY, ignore_errors=True)
