@@ -277,3 +277,18 @@ def test_old_parts_of_the_broker_can_no_longer_write(broker: Broker) -> None:
     assert log.is_failed
     with pytest.raises(Exception, match="has ended"):
         inside(broker)[0].call(session.get("/brokers"))
+
+
+def test_faults_and_the_record_of_requests_go_on() -> None:
+    with Broker(record_requests=True) as broker:
+        with client_of(broker) as client:
+            create_topic(client, "before")
+        fault = broker.faults.fail("Metadata", "UNKNOWN_TOPIC_OR_PARTITION", topic="orders")
+        broker.reset()
+        with client_of(broker) as client:
+            create_topic(client, "orders")
+            assert describe_topic(client, "orders").error_code == NO_SUCH_TOPIC
+            fault.remove()
+            assert describe_topic(client, "orders").error_code == 0
+        asked = [request.api for request in broker.requests()]
+        assert asked == ["CreateTopics", "CreateTopics", "Metadata", "Metadata"]
