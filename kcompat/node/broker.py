@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 class _Base(NamedTuple):
-    """What a broker has from its start to its stop; a restart in place replaces only the parts above it."""
+    """Things that a broker has from its start to its stop; a restart in place replaces the parts above."""
 
     config: BrokerConfig
     """The static configuration, with the broker's final id."""

@@ -33,7 +33,7 @@ Seen = tuple[int, int, int, int, int]
 
 
 class Model(NamedTuple):
-    """What a log should be."""
+    """The content that a log should have."""
 
     topic_id: bytes
     start: int
