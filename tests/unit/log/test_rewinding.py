@@ -54,6 +54,11 @@ def delete_and_create(manager: LogManager) -> None:
     manager.create(*KEY, b"j" * 16, CONFIG)
 
 
+def cut_and_append(manager: LogManager) -> None:
+    log_of(manager, *KEY).truncate_to(2)
+    append(log_of(manager, *KEY), 3)
+
+
 CHANGES: dict[str, Callable[[LogManager], object]] = {
     "nothing": lambda manager: None,
     "an append": lambda manager: append(log_of(manager, *KEY)),
@@ -61,10 +66,7 @@ CHANGES: dict[str, Callable[[LogManager], object]] = {
     "a new start": lambda manager: log_of(manager, *KEY).delete_records_before(4),
     "a new segment": lambda manager: log_of(manager, *KEY).roll(0),
     "a truncation": lambda manager: log_of(manager, *KEY).truncate_to(2),
-    "a truncation and appends": lambda manager: (
-        log_of(manager, *KEY).truncate_to(2),
-        append(log_of(manager, *KEY), 3),
-    ),
+    "a truncation and appends": cut_and_append,
     "a deletion": lambda manager: manager.delete(*KEY),
     "another topic of this name": delete_and_create,
     "a fault": lambda manager: log_of(manager, *KEY).context.fault(OSError(5, "input/output error")),

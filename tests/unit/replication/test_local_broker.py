@@ -226,10 +226,10 @@ def test_a_fault_while_roles_are_taken_fails_its_own_partition_alone(
                 raise fault
             return super().create(topic, partition, topic_id, config)
 
-        def delete(self, topic: str, partition: int) -> None:
+        def delete(self, topic: str, partition: int, delay_ms: int | None = None) -> None:
             if partition == 1:
                 raise fault
-            super().delete(topic, partition)
+            super().delete(topic, partition, delay_ms)
 
     clock = VirtualClock()
     logs = FaultyManager([tmp_path], clock, Files(), ThreadWorker, Random(0))
