@@ -9,63 +9,30 @@ A restart in place ends only the parts above the store, the logs and the listene
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kcompat.api.registry import SERVED
-from kcompat.config.broker import BrokerConfig, ConfigFeed
-from kcompat.config.fixed_size import fit_to_size
-from kcompat.config.kraft import insist_on_one_node
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.cleaner.watch import compact_now
 from kcompat.log.identity import stored_identity
-from kcompat.migration.adoption import adopt
 from kcompat.net.interception import Interception
-from kcompat.node.authorization import authorizer_of
-from kcompat.node.chores import chores_of
-from kcompat.node.housekeeping import Housekeeping
-from kcompat.node.identity import find_identity
+from kcompat.node.foundation import check, lay_foundation
 from kcompat.node.late_imports import LateImports
-from kcompat.node.layout import insist_on_one
 from kcompat.node.lifetime import Lifetime
-from kcompat.node.listeners import (
-    address_of,
-    advertise,
-    insist_on_free_ports,
-    keep_open,
-    server_of,
-    warn_of_open_doors,
-)
-from kcompat.node.logins import check_listeners
-from kcompat.node.parts import Parts
-from kcompat.node.peer_security import insist_on_peer_security
-from kcompat.node.storage_parts import StorageParts, open_logs
-from kcompat.node.tls import TlsListeners
+from kcompat.node.listeners import address_of, warn_of_open_doors
+from kcompat.node.serving import start_parts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from kcompat.cluster.znodes import BrokerRegistration
+    from kcompat.config.broker import BrokerConfig
     from kcompat.log.cleaner.watch import Progress
-    from kcompat.log.manager import LogManager
-    from kcompat.net.listener import Listener
     from kcompat.net.server import Server
     from kcompat.node.environment import Environment
     from kcompat.node.listeners import ServedListener
+    from kcompat.node.parts import Parts
     from kcompat.security.authorizer import Authorizer
     from kcompat.store.interface import MetadataStore
-
-
-class _Base(NamedTuple):
-    """Things that a broker has from its start to its stop; a restart in place replaces the parts above."""
-
-    config: BrokerConfig
-    """The static configuration, with the broker's final id."""
-    cluster_id: str
-    keeps_metadata: bool
-    logs: LogManager
-    listeners: list[Listener]
-    told: BrokerRegistration
-    tls: TlsListeners
 
 
 class BrokerNode:
@@ -81,14 +48,9 @@ class BrokerNode:
         """Prepare a broker. `authorizer` decides what clients may do, in place of the configured one. Raises
         ConfigError, LogDirectoryError.
         """
-        check_listeners(config)
-        if config.string("zookeeper.connect"):
-            insist_on_peer_security(config)
-        insist_on_one_node(config.given)
-        insist_on_one(config.log_dirs, environment.files)
+        check(config, environment.files)
         self._environment = environment
-        self._given_authorizer = authorizer
-        self._authorizer = authorizer or authorizer_of(config)
+        self._authorizer = authorizer
         self._identity = stored_identity(config.log_dirs, environment.files)
         self._config = config
         self._lifetime = Lifetime()
@@ -135,9 +97,8 @@ class BrokerNode:
         self._is_serving = False
         try:
             self._parts_lifetime.abandon()
-            self._authorizer = self._given_authorizer or authorizer_of(self._config)
-            if self._base.tls.servers:
-                self._base.tls.renew(self._base.config)
+            if self._foundation.tls.servers:
+                self._foundation.tls.renew(self._foundation.config)
             await self._start_parts(await prepare())
             self._is_serving = True
         except BaseException:
@@ -145,27 +106,15 @@ class BrokerNode:
             raise
 
     async def _start(self) -> None:
-        config, environment, began = self._config, self._environment, self._lifetime.began
-        tls = TlsListeners(config)
-        insist_on_free_ports(environment.bind, config)  # before any directory is created
-        store = environment.open_store(config, environment.clock)
-        began(store.close)
-        session = await store.session()
-        config, cluster_id = await find_identity(
-            config, self._identity, session, environment.random, is_alone=store.is_own
+        environment, began = self._environment, self._lifetime.began
+        self._foundation, session = await lay_foundation(
+            self._config, self._identity, environment, self._lifetime
         )
-        if store.is_own:
-            config = fit_to_size(config, 1)
-        logs = open_logs(config, environment, cluster_id, self._lifetime)
-        if store.is_own:
-            await adopt(session, logs, cluster_id, config, environment.random)
-
-        listeners = keep_open(environment.bind, config, tls.servers, self._lifetime)
-        told, self.served = await advertise(config, listeners, environment.host_name, is_alone=store.is_own)
-        self._base = _Base(config, cluster_id, store.is_own, logs, listeners, told, tls)
+        self.served = self._foundation.served
         began(self._parts_lifetime.end, self._parts_lifetime.abandon)
         await self._start_parts(session)
-        if self._authorizer.allows_everything:
+        config = self._foundation.config
+        if self.parts.services.server.authorizer.allows_everything:
             warn_of_open_doors(config)
         administration = environment.administration(config.log_dirs[0], {"compact": self.compacting})
         await administration.open()
@@ -176,32 +125,14 @@ class BrokerNode:
         self._is_serving = True
 
     async def _start_parts(self, session: MetadataStore) -> None:
-        """Build the parts over the store, the logs and the listeners, and start them; the last one is the
-        server.
-        """
-        base, lifetime = self._base, self._parts_lifetime
-        feed = ConfigFeed(base.config)
-        storage = StorageParts(feed, self._environment, base.cluster_id, base.logs)
-        parts = self.parts = Parts(
-            storage,
+        self.parts, self.server = await start_parts(
+            self._foundation,
             session,
             self._authorizer,
             self.interception,
-            lifetime,
-            keeps_metadata=base.keeps_metadata,
+            self._environment,
+            self._parts_lifetime,
         )
-        self.server = server_of(parts, base.listeners)
-        base.tls.follow(feed)
-        await parts.load_acls()
-        await parts.cluster.join(base.told)
-        parts.coordinators.start()
-        lifetime.began(storage.cleaner.stop, storage.cleaner.stop)
-        storage.cleaner.start()
-        housekeeping = Housekeeping(self._environment.clock, [*chores_of(parts), *base.tls.chores(feed)])
-        lifetime.began(housekeeping.stop, housekeeping.stop)
-        housekeeping.start()
-        self.server.start()
-        lifetime.began(self.server.stop, self.server.abandon)
 
     @property
     def bootstrap_servers(self) -> str:
