@@ -189,6 +189,11 @@ class Partition:
         if isinstance(leader, Leader) and self._ports.propose is not None:
             self._propose(leader.shrink(self.log.log_end_offset, now_ms))
 
+    def advance(self) -> None:
+        """Advance the high watermark, if it no longer has to wait for a replica."""
+        if isinstance(self.state, Leader):
+            self._advance(self.state, self._ports.clock.now_ms())
+
     def _propose(self, pending: Pending | None) -> None:
         propose = self._ports.propose
         if pending is not None and propose is not None:
@@ -208,8 +213,10 @@ class Partition:
 
     def isr_refused(self, pending: Pending, error: ErrorCode) -> bool:
         """Handle the refusal of a proposed ISR; return True if it has to be proposed again."""
-        leader = self.state
-        return isinstance(leader, Leader) and leader.refused(pending, error)
+        if isinstance(self.state, Leader) and self.state.refused(pending, error):
+            return True
+        self.advance()  # which need not wait for a replica that was to join
+        return False
 
     # -- writing -----------------------------------------------------------------------------------------
 
@@ -271,11 +278,9 @@ class Partition:
 
     def _synced(self) -> None:
         """Check the requests that wait for a sync again, after it has ended or the log has failed."""
-        ports, leader = self._ports, self.state
-        if isinstance(leader, Leader):
-            self._advance(leader, ports.clock.now_ms())
-        ports.produces.wake(self)
-        ports.fetches.wake_soon(self)
+        self.advance()
+        self._ports.produces.wake(self)
+        self._ports.fetches.wake_soon(self)
 
     def delete_records_before(self, offset: int) -> tuple[ErrorCode, int]:
         """Advance the log start to `offset` (-1: the high watermark). Returns the error, and the offset that

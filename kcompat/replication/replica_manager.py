@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Clock
     from kcompat.cluster.control_requests import Role
+    from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.config.topic import TopicConfig
     from kcompat.log.log import Log
@@ -97,6 +98,7 @@ class ReplicaManager:
         """Batches that were refused because their partition was not on this broker, by topic and index."""
         self._listeners: dict[str, LeadershipListener] = {}
         self._fetchers: list[PartitionFetcher] = []
+        cluster.subscribe(self._image_changed)
 
     @property
     def produces(self) -> Purgatory:
@@ -249,6 +251,13 @@ class ReplicaManager:
         now_ms = self._clock.now_ms()
         for partition in self:
             partition.shrink_isr(now_ms)
+            partition.advance()
+
+    def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
+        """Advance the high watermarks that wait for replicas on brokers that have left."""
+        if not old.brokers.keys() <= new.brokers.keys():
+            for partition in self:
+                partition.advance()
 
     def remove(self, topic: str, index: int) -> Partition | None:
         """Remove a partition (StopReplica), and answer the requests that wait on it."""

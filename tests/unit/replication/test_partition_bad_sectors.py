@@ -83,6 +83,7 @@ QUESTIONS: dict[str, Callable[[Partition], object]] = {
     "delete_records_before": lambda partition: partition.delete_records_before(1)[0],
 }
 FROM_MEMORY = {
+    "advance",
     "begin_verification",
     "check_epoch",
     "check_invariants",

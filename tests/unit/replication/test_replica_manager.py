@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster.control_requests import Role
-from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
+from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo, TopicImage
 from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.reading import FetchSpec, PartitionReader
+from kcompat.replication.replica_manager import MAX_LAG_MS
+
+from .conftest import append
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.cluster.metadata_cache import MetadataCache
+    from kcompat.replication.isr import Pending
     from kcompat.replication.partition import Partition
     from kcompat.replication.replica_manager import ReplicaManager
+    from support.virtual_clock import VirtualClock
 
 
 @pytest.mark.parametrize(
@@ -60,3 +66,55 @@ def test_a_role_is_taken_though_the_one_who_follows_it_raises(
     assert (partition.is_leader, partition.role.leader_epoch) == (True, 7)
     assert replicas.remove("t", 0) is partition
     assert caplog.text.count("raise ZeroDivisionError") == 2
+
+
+@pytest.fixture
+def partition(
+    make_partition: Callable[..., Partition], cluster: MetadataCache, clock: VirtualClock
+) -> Partition:
+    """A partition whose high watermark waits for a replica that is about to come into sync."""
+    brokers = {each: BrokerInfo(each, None, {}) for each in (1, 2, 3)}
+    cluster.update(ClusterImage("cluster", brokers=brokers))
+    partition = make_partition(role=Role(leader=1, leader_epoch=0, isr=(1, 2), replicas=(1, 2, 3)))
+    for replica in (2, 3):
+        partition.note_fetch(FetchSpec(0, 1), PartitionReader(replica_id=replica), clock.now_ms())
+    append(partition, b"v", acks=-1)
+    partition.note_fetch(FetchSpec(1, 1), PartitionReader(replica_id=2), clock.now_ms())
+    assert (partition.high_watermark, partition.log.log_end_offset) == (0, 1)
+    return partition
+
+
+def test_the_high_watermark_waits_no_longer_for_a_broker_that_leaves(
+    partition: Partition, cluster: MetadataCache
+) -> None:
+    brokers = dict(cluster.image.brokers)
+    del brokers[3]
+    cluster.update(ClusterImage("cluster", brokers=brokers))
+    assert partition.high_watermark == 1
+
+
+def test_the_high_watermark_waits_no_longer_for_a_follower_that_fell_behind(
+    partition: Partition, replicas: ReplicaManager, clock: VirtualClock
+) -> None:
+    replicas.shrink_isrs()
+    assert partition.high_watermark == 0
+    clock.advance(MAX_LAG_MS + 1)
+    replicas.shrink_isrs()
+    assert partition.high_watermark == 1
+
+
+def test_the_high_watermark_waits_no_longer_for_a_replica_that_is_refused(
+    partition: Partition, cluster: MetadataCache, replicas: ReplicaManager, clock: VirtualClock
+) -> None:
+    """Its broker shuts down: the controller refuses it, and it is gone before the answer."""
+    proposed: list[Pending] = []
+    replicas.propose_to(lambda _, pending: proposed.append(pending))
+    partition.note_fetch(FetchSpec(1, 1), PartitionReader(replica_id=3), clock.now_ms())
+    append(partition, b"w", acks=-1)
+    brokers = dict(cluster.image.brokers)
+    del brokers[3]
+    cluster.update(ClusterImage("cluster", brokers=brokers))
+    partition.note_fetch(FetchSpec(2, 1), PartitionReader(replica_id=2), clock.now_ms())
+    assert partition.high_watermark == 1
+    assert not partition.isr_refused(proposed[0], ErrorCode.INELIGIBLE_REPLICA)
+    assert partition.high_watermark == 2
