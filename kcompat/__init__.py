@@ -1,23 +1,51 @@
 """A broker compatible with the Apache Kafka protocol.
 
 Most programs need only `kcompat.Broker`, a broker inside this process. `kcompat.Cluster` runs several of
-them. `kcompat.allow` and `kcompat.deny` make the ACLs that both take.
+them. `kcompat.allow` and `kcompat.deny` make the ACLs that both take. The other names are classes of what
+their methods take and return.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kcompat.embedded import Broker, Cluster, allow, deny
+    from kcompat.instrumentation.groups import Group, GroupMember, GroupOffset
+    from kcompat.instrumentation.new_records import AddedRecord, NewRecord
+    from kcompat.instrumentation.records import Record
+    from kcompat.instrumentation.topics import PartitionState, Topic
 
-__all__ = ["Broker", "Cluster", "allow", "deny"]
+__all__ = [
+    "AddedRecord",
+    "Broker",
+    "Cluster",
+    "Group",
+    "GroupMember",
+    "GroupOffset",
+    "NewRecord",
+    "PartitionState",
+    "Record",
+    "Topic",
+    "allow",
+    "deny",
+]
+
+_MODULES = {
+    "AddedRecord": "kcompat.instrumentation.new_records",
+    "Group": "kcompat.instrumentation.groups",
+    "GroupMember": "kcompat.instrumentation.groups",
+    "GroupOffset": "kcompat.instrumentation.groups",
+    "NewRecord": "kcompat.instrumentation.new_records",
+    "PartitionState": "kcompat.instrumentation.topics",
+    "Record": "kcompat.instrumentation.records",
+    "Topic": "kcompat.instrumentation.topics",
+}
 
 
 def __getattr__(name: str) -> object:
     # Imported when asked for: most users of the package are commands that need only a part of it.
     if name in __all__:
-        from kcompat import embedded
-
-        return getattr(embedded, name)
+        return getattr(import_module(_MODULES.get(name, "kcompat.embedded")), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

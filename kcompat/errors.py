@@ -29,3 +29,13 @@ class StartTimeoutError(StartError, TimeoutError):
 
 class SnapshotError(KcompatError):
     """Error of a snapshot that could not be stored, or of a broker that could not go back to one."""
+
+
+class RequestError(KcompatError):
+    """Error of a request that a broker refuses, for instance of a record that its topic cannot take."""
+
+    def __init__(self, name: str, message: str) -> None:
+        """Make the error; `name` is Kafka's name of it, and `message` a sentence."""
+        super().__init__(f"{name}: {message}")
+        self.name = name
+        """Kafka's name of the error, such as `MESSAGE_TOO_LARGE`."""

@@ -45,6 +45,10 @@ class MetadataCache:
         """
         self._listeners.append(listener)
 
+    def unsubscribe(self, listener: Listener) -> None:
+        """Call a listener no longer. Must not be called by a listener."""
+        self._listeners.remove(listener)
+
     def subscribe_to_configs(self, listener: Callable[[Configs], object]) -> None:
         """Call `listener` with changed or newly known configs by (kind, name), after the image has been
         replaced.

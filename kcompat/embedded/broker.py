@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.embedded.contents import Contents
 from kcompat.embedded.disturbed import Coordinating, Disturbed, disturbable
 from kcompat.embedded.requests import RecordsRequests
 from kcompat.embedded.running import Embedded
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 
     from kcompat.config.broker import BrokerConfig
     from kcompat.embedded.settings import Settings
+    from kcompat.embedded.thread import LoopThread
+    from kcompat.instrumentation.brokers import Brokers
     from kcompat.log.cleaner.cleaner import Compacted
     from kcompat.security.acls import Acl
 
 
-class Broker(Embedded[BrokerNode], Disturbed, Coordinating, RecordsRequests, Rewindable):
+class Broker(Embedded[BrokerNode], Contents, Disturbed, Coordinating, RecordsRequests, Rewindable):
     """A broker on a free port, started by `with` or `start()`.
 
     Without `data_dir` each start stores in a temporary directory, removed at the stop. `config` takes Kafka's
@@ -86,6 +89,12 @@ class Broker(Embedded[BrokerNode], Disturbed, Coordinating, RecordsRequests, Rew
         """
         _, node = self._running()
         return node.bootstrap_servers
+
+    def _brokers(self) -> tuple[LoopThread, Brokers]:
+        from kcompat.instrumentation.brokers import Brokers
+
+        thread, node = self._running()
+        return thread, Brokers(lambda: [node])
 
     def compact(self, topic: str, timeout_s: float | None = None) -> list[Compacted]:
         """Compact a topic now, whatever its dirty ratio, and wait until that is done; return one result a

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from kcompat.embedded.cluster_faults import ClusterFaults
+from kcompat.embedded.contents import Contents
 from kcompat.embedded.disturbed import Disturbed, disturbable
 from kcompat.embedded.requests import RecordsRequests
 from kcompat.embedded.running import START_TIMEOUT_S, STOP_TIMEOUT_S, Embedded, starting
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig
     from kcompat.embedded.settings import Settings
     from kcompat.embedded.thread import LoopThread
+    from kcompat.instrumentation.brokers import Brokers
     from kcompat.node.broker import BrokerNode
     from kcompat.security.acls import Acl
 
@@ -78,7 +80,7 @@ class ClusterBroker(Disturbed):
             raise UsageError(f"broker {self.id} is not running: start it first")
 
 
-class Cluster(Embedded[ClusterNodes], ClusterFaults, RecordsRequests):
+class Cluster(Embedded[ClusterNodes], Contents, ClusterFaults, RecordsRequests):
     """Brokers 0, 1, 2, ... in one thread, started by `with` or `start()`.
 
     `data_dir`, `host`, `config`, `tls`, `users`, `acls`, `record_requests` and `clock` are as for `Broker`;
@@ -189,6 +191,12 @@ class Cluster(Embedded[ClusterNodes], ClusterFaults, RecordsRequests):
         except TimeoutError as error:
             behind = self.thread.do(self.nodes.out_of_sync)
             raise TimeoutError(f"not in sync within {timeout_s:.0f} s: {', '.join(behind)}") from error
+
+    def _brokers(self) -> tuple[LoopThread, Brokers]:
+        from kcompat.instrumentation.brokers import Brokers
+
+        thread, nodes = self._running()
+        return thread, Brokers(nodes.by_trust)
 
     @property
     def nodes(self) -> ClusterNodes:

@@ -164,17 +164,19 @@ class ClusterNodes:
             await self._changed.wait()
 
     def _images(self) -> list[ClusterImage]:
-        """Return the metadata images of the running brokers: the controller's first, and last those of
-        isolated brokers, whose images are out of date.
+        return [node.parts.storage.metadata.image for node in self.by_trust()]
+
+    def by_trust(self) -> list[BrokerNode]:
+        """Return the running brokers: the controller first, and last those that are isolated, whose images
+        are out of date.
         """
 
         def distrust(broker_id: int) -> tuple[bool, bool]:
             is_controller = self.running[broker_id].parts.cluster.controller_election.is_here
-            return not is_controller, broker_id in self._links.isolated
+            is_isolated = broker_id in self._links.isolated
+            return is_isolated, not is_controller
 
-        return [
-            self.running[each].parts.storage.metadata.image for each in sorted(self.running, key=distrust)
-        ]
+        return [self.running[each] for each in sorted(self.running, key=distrust)]
 
     async def close(self) -> None:
         """Stop all brokers and the store."""

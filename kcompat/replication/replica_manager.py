@@ -193,6 +193,10 @@ class ReplicaManager:
         """Return the topics of which this broker has partitions."""
         return list(self._topics)
 
+    def of(self, topic: str) -> list[Partition]:
+        """Return the partitions of a topic that this broker has."""
+        return list(self._topics.get(topic, {}).values())
+
     def has_topic(self, topic: str) -> bool:
         """Return whether this broker has partitions of a topic."""
         return topic in self._topics

@@ -44,7 +44,7 @@ class Subscribed(Struct, frozen=True):
 
 def read_subscription(text: bytes, image: ClusterImage) -> Subscribed | None:
     """Return the subscription in a member's metadata; None if it cannot be read."""
-    found = _read(ConsumerProtocolSubscription, text)
+    found = read_message(ConsumerProtocolSubscription, text)
     if found is None:
         return None
     owned = _by_id(((row.topic, row.partitions) for row in found.owned_partitions), image)
@@ -65,7 +65,7 @@ def read_assignment(text: bytes, image: ClusterImage) -> Assigned | None:
     """Return the assignment of a member, empty before it has one; None if it cannot be read."""
     if not text:
         return Assigned()
-    found = _read(ConsumerProtocolAssignment, text)
+    found = read_message(ConsumerProtocolAssignment, text)
     if found is None:
         return None
     assigned = _by_id(((row.topic, row.partitions) for row in found.assigned_partitions), image)
@@ -96,7 +96,8 @@ def _version(text: bytes) -> int | None:
     return _VERSION.unpack_from(text)[0] if len(text) >= _VERSION.size else None
 
 
-def _read(kind: type[M], text: bytes) -> M | None:
+def read_message(kind: type[M], text: bytes) -> M | None:
+    """Return a subscription or an assignment in any version; None if it cannot be read."""
     version = _version(text)
     if version is None or version < 0:
         return None

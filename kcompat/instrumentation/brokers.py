@@ -1,0 +1,145 @@
+"""The running brokers of one cluster in this process, as instrumentation reads them."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
+
+from kcompat.errors import RequestError, UsageError
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    from kcompat.cluster.image import ClusterImage, TopicImage
+    from kcompat.node.broker import BrokerNode
+    from kcompat.node.parts import Parts
+    from kcompat.replication.partition import Partition
+    from kcompat.replication.purgatory import Delayed
+
+_MOST_LISTED: Final = 10
+"""Number of topics that an error names."""
+
+
+class Brokers:
+    """The running brokers of a cluster. All methods belong to the event loop that runs the brokers."""
+
+    def __init__(self, nodes: Callable[[], Sequence[BrokerNode]]) -> None:
+        """Read from the brokers that `nodes()` returns at the time, the first of which knows the cluster
+        best.
+        """
+        self._nodes = nodes
+
+    @property
+    def parts(self) -> list[Parts]:
+        """The parts of each running broker. Raises UsageError if no broker is running."""
+        found = [node.parts for node in self._nodes()]
+        if not found:
+            raise UsageError("no broker of the cluster is running: start one first")
+        return found
+
+    @property
+    def image(self) -> ClusterImage:
+        """The metadata image of the broker that knows the cluster best."""
+        return self.parts[0].storage.metadata.image
+
+    @property
+    def now_ms(self) -> int:
+        """The time of the brokers' clock, in ms since 1970."""
+        return self.parts[0].environment.clock.now_ms()
+
+    def topic(self, name: str) -> TopicImage:
+        """Return a topic. Raises UsageError if there is none of this name."""
+        topics = self.image.topics
+        if name not in topics:
+            near = get_close_matches(str(name), topics, 1)
+            hint = f"did you mean {near[0]!r}?" if near else _listed(_own(topics.values()))
+            raise UsageError(f"there is no topic {name!r}: {hint}")
+        return topics[name]
+
+    def replicas(self, topic: str) -> Iterator[Partition]:
+        """Yield the replicas of all partitions of a topic on the running brokers."""
+        for parts in self.parts:
+            yield from parts.storage.replicas.of(topic)
+
+    def home_of(self, topic: str, index: int) -> tuple[Parts, Partition] | None:
+        """Return the broker that leads a partition, and the partition there; None if no running broker does.
+
+        If an isolated broker still takes itself for the leader, the leader of the newest epoch is meant.
+        """
+        found = [(parts, parts.storage.replicas.get(topic, index)) for parts in self.parts]
+        leaders = [(parts, replica) for parts, replica in found if replica is not None and replica.is_leader]
+        return max(leaders, key=lambda each: each[1].role.leader_epoch, default=None)
+
+    def leader_of(self, topic: str, index: int) -> tuple[Parts, Partition]:
+        """Return the broker that leads a partition, and the partition there. Raises RequestError if there is
+        no leader.
+        """
+        found = self.home_of(topic, index)
+        if found is None:
+            info = self.image.partition(topic, index)
+            replicas = "its replicas" if info is None else ", ".join(map(str, info.replicas))
+            raise RequestError(
+                ErrorCode.LEADER_NOT_AVAILABLE.name,
+                f"partition {index} of {topic!r} has no leader: start one of its brokers ({replicas})",
+            )
+        return found
+
+    async def until(self, condition: Callable[[], bool], topic: str) -> None:
+        """Wait until a condition is true. It is checked after each change of the metadata, and each change of
+        the high watermark or the role of a partition of the topic.
+        """
+        while not condition():
+            changed = asyncio.Event()
+            with ExitStack() as undo:
+                for parts in self.parts:
+                    undo.enter_context(_Watch(parts, topic, changed))
+                await changed.wait()
+
+
+class _Watch:
+    """Watch over the metadata image of a broker, and its replicas of a topic; sets an event at a change."""
+
+    def __init__(self, parts: Parts, topic: str, changed: asyncio.Event) -> None:
+        storage = parts.storage
+        self._metadata = storage.metadata
+        self._fetches = storage.replicas.fetches
+        self._replicas = storage.replicas.of(topic)
+        self._changed = changed
+        self._waiting: Delayed[bool] | None = None
+
+    def __enter__(self) -> None:
+        self._metadata.subscribe(self._note)
+        self._waiting = self._fetches.wait(self, self._replicas, timeout_ms=None)
+
+    def __exit__(self, *_: object) -> None:
+        self._metadata.unsubscribe(self._note)
+        if self._waiting is not None:
+            self._waiting.expire()
+
+    def _note(self, *_: object) -> None:
+        self._changed.set()
+
+    def try_complete(self, _replica: object) -> bool:
+        """Set the event, and end the wait."""
+        self._changed.set()
+        return True
+
+    def expire(self) -> bool:
+        """End the wait without an event."""
+        return False
+
+
+def _own(topics: Iterable[TopicImage]) -> list[str]:
+    """Return the names of the topics that do not belong to the broker itself."""
+    return [topic.name for topic in topics if not topic.is_internal]
+
+
+def _listed(names: Collection[str]) -> str:
+    if not names:
+        return "there are no topics yet"
+    shown = ", ".join(repr(name) for name in sorted(names)[:_MOST_LISTED])
+    more = len(names) - _MOST_LISTED
+    return f"the topics are {shown}" + (f" and {more} more" if more > 0 else "")
