@@ -34,16 +34,26 @@ _IDEAS: Final = {
 _POSITIONAL: Final = {"results": "creations", "filter_results": "filters"}
 """Arrays of responses whose rows have no names: they belong to the elements of this array of the request."""
 _ERROR_FIELDS: Final = ("error_code", "partition_error_code")
-_UNKNOWN: Final = (
-    "base_offset",
-    "committed_offset",
-    "high_watermark",
-    "low_watermark",
-    "node_id",
-    "port",
-    "producer_epoch",
-)
+_UNKNOWN: Final = {
+    ApiKey.DELETE_RECORDS: ("low_watermark",),
+    ApiKey.FETCH: ("high_watermark",),
+    ApiKey.FIND_COORDINATOR: ("node_id", "port"),
+    ApiKey.INIT_PRODUCER_ID: ("producer_epoch",),
+    ApiKey.OFFSET_FETCH: ("committed_offset",),
+    ApiKey.PRODUCE: ("base_offset",),
+}
 """Fields without a default in Kafka's schemas, which Kafka sets to -1 in responses with an error."""
+_NULL: Final = {ApiKey.DESCRIBE_CLIENT_QUOTAS: "entries", ApiKey.JOIN_GROUP: "protocol_name"}
+"""Field that is null in responses with an error, in versions in which it may be."""
+_IN_BOTH: Final = {
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: range(2),
+    ApiKey.ELECT_LEADERS: range(3),
+    ApiKey.FETCH: range(13),
+    ApiKey.LEADER_AND_ISR: range(8),
+    ApiKey.METADATA: range(13, 14),
+    ApiKey.STOP_REPLICA: range(5),
+}
+"""Versions in which an error of the whole request is repeated in the rows."""
 
 OF_PARTITIONS: Final = frozenset(
     {
@@ -93,8 +103,15 @@ def error_response(
     """
     plan = plan or plan_message(request_class(key), version)
     response_plan = plan_message(response_class(key), version)
-    response = _new(response_plan)
-    _fill(request, plan, response, response_plan, error, in_rows)
+    is_in_both = not in_rows and version in _IN_BOTH.get(key, ())
+    builder = _Builder(key, error, in_rows=in_rows or is_in_both)
+    response = builder.new(response_plan)
+    builder.fill(request, plan, response, response_plan)
+    own = _error_field(response_plan)
+    if is_in_both and own is not None:
+        _set_error(response, response_plan, own, error)
+    if key is ApiKey.FETCH:
+        response.session_id = request.session_id
     return response
 
 
@@ -118,41 +135,59 @@ def keys_of(struct: Any, plan: StructPlan) -> Keys:
     return found
 
 
-def _fill(
-    request: Any, plan: StructPlan, response: Any, response_plan: StructPlan, error: ErrorCode, in_rows: bool
-) -> bool:
-    """Put the error into a struct of the response; return False if there is no place for it."""
-    own = _error_field(response_plan)
-    if own is not None and not in_rows:
-        _set_error(response, response_plan, own, error)
-        return True
-    is_set = False
-    for field in row_arrays(response_plan):
-        rows = list(_rows(request, plan, field, error, in_rows))
-        setattr(response, field.name, rows)
-        is_set = is_set or bool(rows)
-    if own is not None and not is_set:
-        _set_error(response, response_plan, own, error)
-        is_set = True
-    return is_set
+class _Builder:
+    """Builder of one response with an error."""
 
+    def __init__(self, key: ApiKey, error: ErrorCode, *, in_rows: bool) -> None:
+        self._unknown = _UNKNOWN.get(key, ())
+        self._null = _NULL.get(key)
+        self._error = error
+        self._in_rows = in_rows
 
-def _rows(request: Any, plan: StructPlan, field: FieldPlan, error: ErrorCode, in_rows: bool) -> Iterator[Any]:
-    """Return a row with the error for each element of the request that the array has a row for."""
-    row_plan = field.element
-    assert row_plan is not None
-    ideas = {idea for each in row_plan.fields if each.present and (idea := _idea(each)) and _names_row(each)}
-    seen: list[Keys] = []
-    for keys, element, element_plan in _elements(request, plan, field.name, ideas, {}):
-        if keys and keys in seen:
-            continue
-        seen.append(keys)
-        row = _new(row_plan)
-        for each in row_plan.fields:
-            if each.present and _names_row(each) and _idea(each) in keys:
-                setattr(row, each.name, _copied(keys[_idea(each)], each))
-        if _fill(element, element_plan, row, row_plan, error, in_rows):
-            yield row
+    def new(self, plan: StructPlan) -> Any:
+        """Return a struct of the response that says nothing yet."""
+        struct = plan.cls()
+        for field in plan.fields:
+            if field.present and field.name in self._unknown:
+                setattr(struct, field.name, -1)
+            elif field.present and field.name == self._null and field.nullable:
+                setattr(struct, field.name, None)
+            elif field.present and field.kind == "records":
+                setattr(struct, field.name, b"")
+        return struct
+
+    def fill(self, request: Any, plan: StructPlan, response: Any, response_plan: StructPlan) -> bool:
+        """Put the error into a struct of the response; return False if there is no place for it."""
+        own = _error_field(response_plan)
+        if own is not None and not self._in_rows:
+            _set_error(response, response_plan, own, self._error)
+            return True
+        is_set = False
+        for field in row_arrays(response_plan):
+            rows = list(self._rows(request, plan, field))
+            setattr(response, field.name, rows)
+            is_set = is_set or bool(rows)
+        if own is not None and not is_set:
+            _set_error(response, response_plan, own, self._error)
+            is_set = True
+        return is_set
+
+    def _rows(self, request: Any, plan: StructPlan, field: FieldPlan) -> Iterator[Any]:
+        """Return a row with the error for each element of the request that the array has a row for."""
+        row_plan = field.element
+        assert row_plan is not None
+        naming = [each for each in row_plan.fields if each.present and _idea(each) and _names_row(each)]
+        seen: list[Keys] = []
+        for keys, element, element_plan in _elements(request, plan, field.name, set(map(_idea, naming)), {}):
+            if keys and keys in seen:
+                continue
+            seen.append(keys)
+            row = self.new(row_plan)
+            for each in naming:
+                if _idea(each) in keys:
+                    setattr(row, each.name, _copied(keys[_idea(each)], each))
+            if self.fill(element, element_plan, row, row_plan):
+                yield row
 
 
 def _elements(
@@ -183,16 +218,6 @@ def _elements(
                 yield {}, element, field.element
             elif names:
                 yield keys, element, field.element
-
-
-def _new(plan: StructPlan) -> Any:
-    struct = plan.cls()
-    for field in plan.fields:
-        if field.present and field.name in _UNKNOWN and not field.array:
-            setattr(struct, field.name, -1)
-        elif field.present and field.kind == "records":
-            setattr(struct, field.name, b"")
-    return struct
 
 
 def _set_error(struct: Any, plan: StructPlan, field: FieldPlan, error: ErrorCode) -> None:
