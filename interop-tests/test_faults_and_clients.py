@@ -1,0 +1,115 @@
+"""Faults on purpose as the clients of three families see them: as errors, as retries, and in callbacks.
+
+Each client does what it does with a Kafka: it hides an error that it may retry, reports one that it may not,
+and sends a record again after a lost answer, without writing it twice if it is idempotent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import confluent_kafka
+import pytest
+
+from drivers.troubled import FAMILIES, TIMEOUT_S, TOO_LARGE
+from kcompat import Broker
+from support.eventually import Patience
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SETTINGS = {
+    "group.initial.rebalance.delay.ms": 0,
+    "offsets.topic.num.partitions": 1,
+    "transaction.state.log.num.partitions": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def faulty() -> Iterator[Broker]:
+    with Broker(config=SETTINGS) as broker:
+        yield broker
+
+
+@pytest.fixture(params=FAMILIES)
+def family(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+slower = pytest.mark.thorough("tests/unit/instrumentation/faults shows the answers")
+idempotent = pytest.mark.parametrize("idempotent", [False, True])
+
+
+@idempotent
+def test_a_retriable_error_of_a_produce_is_hidden(
+    faulty: Broker, family: str, name: str, idempotent: bool
+) -> None:
+    with faulty.faults.fail("Produce", "NOT_LEADER_OR_FOLLOWER", topic=name, times=2) as fault:
+        assert FAMILIES[family].send(faulty.bootstrap_servers, name, idempotent=idempotent) == "offset 0"
+    assert fault.struck == 2
+    assert FAMILIES[family].read(faulty.bootstrap_servers, name, 1) == [b"value"]
+
+
+def test_a_final_error_of_a_produce_is_reported(faulty: Broker, family: str, name: str) -> None:
+    with faulty.faults.fail("Produce", "MESSAGE_TOO_LARGE", topic=name):
+        sent = FAMILIES[family].send(faulty.bootstrap_servers, name, idempotent=False)
+    assert sent == TOO_LARGE[family]
+    assert FAMILIES[family].send(faulty.bootstrap_servers, name, idempotent=False) == "offset 0"
+
+
+@slower
+@idempotent
+def test_a_lost_answer_costs_a_second_record_unless_the_producer_is_idempotent(
+    faulty: Broker, family: str, name: str, idempotent: bool
+) -> None:
+    with faulty.faults.disconnect("Produce", topic=name, served=True, times=1) as fault:
+        FAMILIES[family].send(faulty.bootstrap_servers, name, idempotent=idempotent)
+    assert fault.struck == 1
+    last = FAMILIES[family].send(faulty.bootstrap_servers, name, idempotent=idempotent)
+    assert last == ("offset 1" if idempotent else "offset 2")
+
+
+@slower
+def test_a_dropped_answer_is_waited_for_and_the_record_sent_again(
+    faulty: Broker, family: str, name: str
+) -> None:
+    with faulty.faults.drop("Produce", topic=name, times=1) as fault:
+        sent = FAMILIES[family].send(faulty.bootstrap_servers, name, idempotent=False, request_ms=1000)
+    assert fault.struck == 1
+    # aiokafka gives a record no more time than a request.
+    assert sent == ("RequestTimedOutError" if family == "aiokafka" else "offset 1")
+
+
+@slower
+def test_a_failed_fetch_is_repeated(faulty: Broker, family: str, name: str) -> None:
+    client = FAMILIES[family]
+    client.send(faulty.bootstrap_servers, name, idempotent=False)
+    for error in ("NOT_LEADER_OR_FOLLOWER", "UNKNOWN_TOPIC_OR_PARTITION"):
+        with faulty.faults.fail("Fetch", error, topic=name, partition=0, times=2) as fault:
+            assert client.read(faulty.bootstrap_servers, name, 1) == [b"value"]
+        assert fault.struck == 2
+
+
+@slower
+def test_a_coordinator_that_moves_is_looked_up_again(faulty: Broker, family: str, name: str) -> None:
+    with faulty.faults.fail("FindCoordinator", "COORDINATOR_NOT_AVAILABLE", times=2) as fault:
+        assert FAMILIES[family].commit_fenced(faulty.bootstrap_servers, name, lambda: None) == "committed"
+    assert fault.struck == 2
+
+
+def test_a_throttled_client_is_told_for_how_long(faulty: Broker, name: str) -> None:
+    told: list[float] = []
+    settings = {
+        "bootstrap.servers": faulty.bootstrap_servers,
+        "client.id": name,
+        "throttle_cb": lambda event: told.append(event.throttle_time),
+    }
+    with faulty.faults.throttle("Produce", ms=400, client_id=name):
+        producer = confluent_kafka.Producer(settings)
+        producer.produce(name, b"value")
+        assert producer.flush(TIMEOUT_S) == 0
+        patience = Patience(TIMEOUT_S)
+        while not told:
+            assert patience.lasts, "no throttle_cb"
+            producer.poll(0.1)
+    assert told[0] == 0.4

@@ -1,0 +1,164 @@
+"""Faults on purpose beside the same faults of a Kafka 3.9.2, as clients see them.
+
+The Kafka is brought to each fault as people would: by a limit, a quota, a second producer, a stopped process.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import confluent_kafka
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from drivers.troubled import FAMILIES, TIMEOUT_S, TOO_LARGE
+from kcompat import Broker
+from kcompat.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
+from real_kafka import RealKafka
+from support.eventually import Patience
+from support.raw_client import RawClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SESSION_MS = 6000
+SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
+pytestmark = pytest.mark.thorough("test_faults_and_clients.py has faults of ours without a Kafka")
+
+MEMBER = """
+import sys, confluent_kafka
+bootstrap, topic, session_ms = sys.argv[1:]
+consumer = confluent_kafka.Consumer({
+    "bootstrap.servers": bootstrap, "group.id": topic, "client.id": "stopped",
+    "session.timeout.ms": int(session_ms), "heartbeat.interval.ms": 500,
+})
+note = lambda text: lambda *_: print(text, flush=True)
+consumer.subscribe([topic], on_assign=note("assigned"), on_revoke=note("revoked"), on_lost=note("lost"))
+while True:
+    consumer.poll(0.1)
+"""
+
+
+@pytest.fixture(scope="module")
+def ours() -> Iterator[Broker]:
+    with Broker(config={**SETTINGS, "group.initial.rebalance.delay.ms": "0"}) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def theirs() -> Iterator[RealKafka]:
+    with RealKafka(properties=SETTINGS) as kafka:
+        yield kafka
+
+
+def create(bootstrap: str, topic: str, **config: str) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.create_topics([NewTopic(topic, 1, config=config)])[topic].result(TIMEOUT_S)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_record_is_too_large(ours: Broker, theirs: RealKafka, name: str, family: str) -> None:
+    create(theirs.bootstrap, name, **{"max.message.bytes": "10"})
+    client = FAMILIES[family]
+    with ours.faults.fail("Produce", "MESSAGE_TOO_LARGE", topic=name):
+        on_ours = client.send(ours.bootstrap_servers, name, idempotent=False)
+    assert on_ours == client.send(theirs.bootstrap, name, idempotent=False) == TOO_LARGE[family]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_producer_is_fenced(ours: Broker, theirs: RealKafka, name: str, family: str) -> None:
+    client = FAMILIES[family]
+
+    def second_producer() -> None:
+        second = confluent_kafka.Producer({"bootstrap.servers": theirs.bootstrap, "transactional.id": name})
+        second.init_transactions(TIMEOUT_S)
+
+    create(theirs.bootstrap, name)
+    on_theirs = client.commit_fenced(theirs.bootstrap, name, second_producer)
+    on_ours = client.commit_fenced(ours.bootstrap_servers, name, lambda: ours.fence_producer(name))
+    assert on_ours == on_theirs != "committed"
+
+
+def throttle_times(bootstrap: str, topic: str) -> list[float]:
+    """The times that the callback of a producer is told, until there is one."""
+    told: list[float] = []
+    settings = {
+        "bootstrap.servers": bootstrap,
+        "client.id": topic,
+        "throttle_cb": lambda event: told.append(event.throttle_time),
+    }
+    producer = confluent_kafka.Producer(settings)
+    patience = Patience(TIMEOUT_S)
+    while not told:
+        assert patience.lasts, "no throttle_cb"
+        producer.produce(topic, bytes(5000))
+        producer.flush(TIMEOUT_S)
+        producer.poll(0)
+    return told
+
+
+def limit(bootstrap: str, client_id: str, rate: float) -> None:
+    """Give a client a quota of so many bytes a second."""
+    host, _, port = bootstrap.rpartition(":")
+    entity = [AlterClientQuotasRequest.EntityData("client-id", client_id)]
+    operation = [AlterClientQuotasRequest.OpData("producer_byte_rate", rate)]
+    request = AlterClientQuotasRequest([AlterClientQuotasRequest.EntryData(entity, operation)])
+    with RawClient((host, int(port))) as client:
+        assert client.call(request, 1).entries[0].error_code == 0
+
+
+def test_a_client_is_throttled(ours: Broker, theirs: RealKafka, name: str) -> None:
+    create(theirs.bootstrap, name)
+    limit(theirs.bootstrap, name, 1000)
+    with ours.faults.throttle("Produce", ms=500, client_id=name):
+        assert throttle_times(ours.bootstrap_servers, name)[0] == 0.5
+    assert throttle_times(theirs.bootstrap, name)[0] > 0
+
+
+@contextmanager
+def member(bootstrap: str, topic: str) -> Iterator[subprocess.Popen[str]]:
+    """A consumer in a process of its own, which prints the calls that it gets."""
+    program = [sys.executable, "-c", MEMBER, bootstrap, topic, str(SESSION_MS)]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def calls_around(bootstrap: str, topic: str, expire: Callable[[subprocess.Popen[str]], object]) -> list[str]:
+    """The calls that a consumer gets before and after its session has ended."""
+    with member(bootstrap, topic) as process:
+        assert process.stdout is not None
+        calls = [process.stdout.readline().strip()]
+        expire(process)
+        while calls.count("assigned") < 2:
+            calls.append(process.stdout.readline().strip())
+    return calls
+
+
+def test_the_session_of_a_member_ends(ours: Broker, theirs: RealKafka, name: str) -> None:
+    def stop_for_a_session(process: subprocess.Popen[str]) -> None:
+        admin = AdminClient({"bootstrap.servers": theirs.bootstrap})
+        os.kill(process.pid, signal.SIGSTOP)
+        patience = Patience(TIMEOUT_S)
+        while members(admin, name):
+            assert patience.lasts, "the member is still there"
+        os.kill(process.pid, signal.SIGCONT)
+
+    for bootstrap in (ours.bootstrap_servers, theirs.bootstrap):
+        create(bootstrap, name)
+    on_theirs = calls_around(theirs.bootstrap, name, stop_for_a_session)
+    on_ours = calls_around(
+        ours.bootstrap_servers, name, lambda _: ours.expire_member(name, client_id="stopped")
+    )
+    assert on_ours == on_theirs == ["assigned", "lost", "assigned"]
+
+
+def members(admin: AdminClient, group: str) -> list[Any]:
+    return list(admin.describe_consumer_groups([group])[group].result(TIMEOUT_S).members)
