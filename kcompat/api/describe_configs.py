@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.api.config_resources import ConfigResourceType, config_in_force, denial, id_of
-from kcompat.cluster.config_entities import GROUPS
+from kcompat.cluster.config_entities import GROUPS, TOPICS
 from kcompat.config.describe import (
     EVERYTHING,
     ConfigSource,
@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from kcompat.api.context import RequestContext
+    from kcompat.cluster.config_entities import Entity
+    from kcompat.cluster.image import ClusterImage
     from kcompat.config.broker import BrokerConfig
+    from kcompat.promise import Promise
 
 RequestedResource = DescribeConfigsRequest.DescribeConfigsResource
 Result = DescribeConfigsResponse.DescribeConfigsResult
@@ -50,10 +53,27 @@ answer.
 """
 
 
-def handle(context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+def handle(
+    context: RequestContext, request: DescribeConfigsRequest
+) -> DescribeConfigsResponse | Promise[DescribeConfigsResponse]:
     """Describe each resource, with its own error."""
-    description = _Description(context, request)
-    return DescribeConfigsResponse(results=[description.of(resource) for resource in request.resources])
+
+    def describe(_: None) -> DescribeConfigsResponse:
+        description = _Description(context, request)
+        return DescribeConfigsResponse(results=[description.of(resource) for resource in request.resources])
+
+    unread = _unread_topics(context.services.cluster.metadata.image, request)
+    return context.services.cluster.configs.refresh(unread).map(describe) if unread else describe(None)
+
+
+def _unread_topics(image: ClusterImage, request: DescribeConfigsRequest) -> set[Entity]:
+    """Return the topics whose configs this broker has not read: they are new, and other brokers have them."""
+    topics = {
+        resource.resource_name
+        for resource in request.resources
+        if resource.resource_type == ConfigResourceType.TOPIC and resource.resource_name in image.topics
+    }
+    return {(TOPICS, name) for name in topics if (TOPICS, name) not in image.entity_configs}
 
 
 class _Description:

@@ -40,6 +40,7 @@ class Configs:
         self.error = ErrorCode.NONE
         self.held: list[Promise[ErrorCode]] | None = None
         self.refreshed: list[tuple[str, str]] = []
+        self.unread: dict[tuple[str, str], Mapping[str, str]] = {}
 
     def replace(
         self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
@@ -55,6 +56,8 @@ class Configs:
 
     def refresh(self, entities: Collection[tuple[str, str]]) -> Promise[None]:
         self.refreshed += entities
+        known = {entity: configs for entity, configs in self.unread.items() if entity in entities}
+        self._cluster.apply(UpdateConfigs(known))
         return Promise.resolved(None)
 
 
@@ -95,7 +98,8 @@ class ConfigFixture:
     ) -> list[Any]:
         asked = [DescribeConfigsRequest.DescribeConfigsResource(*resource) for resource in resources]
         request = DescribeConfigsRequest(resources=asked, **flags)
-        response = describe_configs.handle(self.context(version), request)
+        answer = describe_configs.handle(self.context(version), request)
+        response = answer.value if isinstance(answer, Promise) else answer
         # What is answered can be encoded in the version it is answered in.
         assert response.encode(version)
         return response.results

@@ -36,6 +36,14 @@ def test_what_is_set_is_described(fixture: ConfigFixture) -> None:
     ]
 
 
+def test_configs_of_a_topic_of_other_brokers_are_read_once(fixture: ConfigFixture) -> None:
+    fixture.configs.unread = {("topics", "t1"): {"retention.ms": "5"}, ("topics", "t2"): {}}
+    for _ in range(2):
+        results = fixture.describe(*((TOPIC, name, ["retention.ms"]) for name in ("t1", "t2", "absent")))
+        assert [row.value for result in results for row in result.configs] == ["5", "604800000"]
+    assert sorted(fixture.configs.refreshed) == [("topics", "t1"), ("topics", "t2")]
+
+
 def test_synonyms_and_documentation_come_when_asked_for(fixture: ConfigFixture) -> None:
     (silent,) = fixture.describe((TOPIC, "t1", ["segment.bytes"]))
     assert (silent.configs[0].synonyms, silent.configs[0].documentation) == ([], None)
