@@ -16,6 +16,7 @@ from kcompat.cli.start import in_one_sentence, log_oddities, run_brokers
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.container import Asked, read_container
 from kcompat.config.errors import ConfigError
+from kcompat.config.first_topics import check_first_topics
 from kcompat.config.properties import key_of_variable
 from kcompat.config.redpanda import variables_of_rpk
 from kcompat.log.identity import Identity, store_identity, stored_identity
@@ -119,11 +120,12 @@ def _run(variables: Mapping[str, str], sentences: Sequence[str] | None = None) -
         logger.info("%s", remark)
     config = BrokerConfig(requested.values)
     log_oddities(config)
+    check_first_topics(requested.topics, config, 1)
     if requested.cluster_id is not None:
         _choose_cluster(config, requested.cluster_id)
     if sentences is None:
         sentences = WITH_KRAFT if requested.as_kraft else WITH_ZOOKEEPER
-    return run_brokers(config, started=lambda _: _tell(config, sentences))
+    return run_brokers(config, started=lambda _: _tell(config, sentences), topics=requested.topics)
 
 
 def _variables(settings: Sequence[str]) -> dict[str, str]:

@@ -223,6 +223,15 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         action="store_true",
         help="with --brokers: run each broker in a process, and on a processor core, of its own",
     )
+    start.add_argument(
+        "--topic",
+        dest="topics",
+        action="append",
+        default=[],
+        metavar="NAME[:PARTITIONS[:REPLICAS]][,KEY=VALUE...]",
+        help="a topic that is created at the start unless it exists, such as orders:3 or "
+        "users:1,cleanup.policy=compact; may be repeated",
+    )
     where = start.add_mutually_exclusive_group()
     where.add_argument(
         "--data-dir", type=absolute_path, metavar="DIR", help="where to store (default: ./kcompat-data)"

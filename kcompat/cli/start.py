@@ -22,6 +22,7 @@ from kcompat.cli.own_process import (
 from kcompat.cli.process_title import hide, hide_settings
 from kcompat.config.broker import BrokerConfig, as_log_dirs
 from kcompat.config.errors import ConfigError
+from kcompat.config.first_topics import check_first_topics, parse_first_topic
 from kcompat.config.known import NEWER_KEYS, meant_key
 from kcompat.config.properties import load_static, parse_overrides
 from kcompat.config.providers import has_variable, resolve_variables
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from kcompat.config.first_topics import FirstTopic
     from kcompat.node.broker import BrokerNode
     from kcompat.node.cluster import ClusterNodes
     from kcompat.node.development import Development
@@ -86,6 +88,8 @@ def _run(options: argparse.Namespace) -> int:
             config = development.secured(config)
             users += development.scram_users()
         log_oddities(config)
+        topics = list(map(parse_first_topic, options.topics))
+        check_first_topics(topics, config, options.brokers)
 
         def started(addresses: str) -> None:
             if development is not None:
@@ -97,9 +101,9 @@ def _run(options: argparse.Namespace) -> int:
             from kcompat.cli.processes import command
 
             return command.run(
-                config, options.brokers, options.zookeeper_port, options.log_level, users, started
+                config, options.brokers, options.zookeeper_port, options.log_level, users, topics, started
             )
-        return run_brokers(config, options.brokers, options.zookeeper_port, started, users)
+        return run_brokers(config, options.brokers, options.zookeeper_port, started, users, topics)
 
 
 def _read_development(options: argparse.Namespace) -> Development | None:
@@ -116,16 +120,17 @@ def run_brokers(
     zookeeper: tuple[str, int] | None = None,
     started: Callable[[str], None] = lambda _: None,
     users: Sequence[AddedUser] = (),
+    topics: Sequence[FirstTopic] = (),
 ) -> int:
     """Run this number of brokers in this process until a signal ends them; return the exit code.
 
-    `started` is called with their addresses when they serve clients. ZooKeeper clients are served at the
-    address `zookeeper`. A new cluster begins with `users`.
+    `started` is called with their addresses when they serve clients and have `topics`. ZooKeeper clients are
+    served at the address `zookeeper`. A new cluster begins with `users`.
     """
     raise_limit()
     keep_freed_memory()
     with asyncio.Runner(loop_factory=spinning_loop) as runner:
-        runner.run(_serve(config, brokers, zookeeper, started, users))
+        runner.run(_serve(config, brokers, zookeeper, started, users, topics))
     return 0
 
 
@@ -226,6 +231,7 @@ async def _serve(
     zookeeper: tuple[str, int] | None,
     started: Callable[[str], None],
     users: Sequence[AddedUser],
+    topics: Sequence[FirstTopic],
 ) -> None:
     from kcompat.node.environment import real_environment
 
@@ -242,7 +248,7 @@ async def _serve(
     over = asyncio.Event()
     async with AsyncExitStack() as undo:
         with ended_by_signals(over):
-            starting = asyncio.create_task(_start(brokers, config, environment, undo))
+            starting = asyncio.create_task(_start(brokers, config, environment, topics, undo))
             ending = asyncio.create_task(over.wait())
             await asyncio.wait({starting, ending}, return_when=asyncio.FIRST_COMPLETED)
             if not starting.done():
@@ -263,16 +269,22 @@ async def _serve(
 
 
 async def _start(
-    brokers: int, config: BrokerConfig, environment: Environment, undo: AsyncExitStack
+    brokers: int,
+    config: BrokerConfig,
+    environment: Environment,
+    topics: Sequence[FirstTopic],
+    undo: AsyncExitStack,
 ) -> BrokerNode | ClusterNodes:
-    """Start a single broker, or a cluster of brokers; `undo` stops what was started."""
+    """Start a single broker, or a cluster of brokers, with `topics`; `undo` stops what was started."""
     if brokers > 1:
-        return await _start_many(brokers, config, environment, undo)
+        nodes = await _start_many(brokers, config, environment, undo)
+        await nodes.make_topics(topics)
+        return nodes
     from kcompat.node.broker import BrokerNode
 
     node = BrokerNode(config, environment)
     undo.push_async_callback(node.stop)
-    await node.start()
+    await node.start(topics)
     return node
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from kcompat.config.errors import ConfigError
+from kcompat.config.first_topics import FirstTopic, topics_of_variables
 from kcompat.config.jaas_file import OPTION, logins_of_listeners, read_jaas_file
 from kcompat.config.java_text import split_list, trim
 from kcompat.config.kraft import ROLES, insist_on_one_node
@@ -48,6 +49,8 @@ class Asked(Struct, frozen=True):
     """Whether the variables are those of a KRaft node, whose log messages after the start differ."""
     cluster_id: str | None
     """The id for a new cluster; None where the variables give none."""
+    topics: tuple[FirstTopic, ...]
+    """The topics that exist once the broker has started."""
     remarks: tuple[str, ...]
     """Log lines, one for each setting that has no effect or another than written."""
 
@@ -78,7 +81,8 @@ def read_container(environment: Mapping[str, str], mounted: Path, secrets: Path)
     as_kraft = ROLES in values
     remarks = [*_without_own_zookeeper(values), *_without_quorum(values)]
     chosen = None if values.get("zookeeper.connect") else environment.get(CLUSTER_ID)
-    return Asked(values, as_kraft, chosen or None, tuple(remarks))
+    topics = topics_of_variables(environment)
+    return Asked(values, as_kraft, chosen or None, tuple(topics), tuple(remarks))
 
 
 def _names_of_listeners(values: Mapping[str, str]) -> list[str]:

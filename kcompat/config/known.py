@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kcompat.config.table import BROKER_KEYS, TOPIC_CONFIG_SYNONYMS, broker_key
+from kcompat.config.table import BROKER_KEYS, TOPIC_CONFIG_SYNONYMS, TOPIC_KEYS, broker_key
 from kcompat.config.unenforced import WITHOUT_ROW
 from kcompat.errors import ConfigError
 
@@ -71,9 +71,24 @@ def meant_key(name: str) -> str | None:
     """Return the broker key that a misspelt name or a topic key's name stands for; None if there is none."""
     if name in TOPIC_CONFIG_SYNONYMS:
         return TOPIC_CONFIG_SYNONYMS[name][0].name
+    return _likest(name, BROKER_KEYS)
+
+
+def meant_topic_key(name: str, others: Iterable[str] = ()) -> str | None:
+    """Return the topic key, or the one of `others`, that a misspelt name or a broker key's name stands for;
+    None if there is none.
+    """
+    for key, synonyms in TOPIC_CONFIG_SYNONYMS.items():
+        if name in (synonym.name for synonym in synonyms):
+            return key
+    return _likest(name, (*TOPIC_KEYS, *others))
+
+
+def _likest(name: str, known: Iterable[str]) -> str | None:
     import difflib  # imported here because only a misspelt key needs it
 
-    return next(iter(difflib.get_close_matches(name.lower(), BROKER_KEYS, 1, _LIKENESS)), None)
+    written = name.lower().replace("_", ".")
+    return next(iter(difflib.get_close_matches(written, known, 1, _LIKENESS)), None)
 
 
 def insist_on_known(names: Iterable[str]) -> None:

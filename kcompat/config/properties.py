@@ -17,6 +17,7 @@ ENVIRONMENT_PREFIX = "KAFKA_"
 
 _NOT_KEYS = frozenset(
     {
+        "KAFKA_CREATE_TOPICS",
         "KAFKA_GC_LOG_OPTS",
         "KAFKA_HEAP_OPTS",
         "KAFKA_HOME",

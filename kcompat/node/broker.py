@@ -23,9 +23,10 @@ from kcompat.node.listeners import address_of, warn_of_open_doors
 from kcompat.node.serving import start_parts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from kcompat.config.broker import BrokerConfig
+    from kcompat.config.first_topics import FirstTopic
     from kcompat.log.cleaner.watch import Progress
     from kcompat.net.server import Server
     from kcompat.node.environment import Environment
@@ -58,14 +59,14 @@ class BrokerNode:
         self.interception = Interception()
         self._is_serving = False
 
-    async def start(self) -> None:
-        """Start all parts in order; if one fails, the parts started before it are stopped again.
+    async def start(self, topics: Sequence[FirstTopic] = ()) -> None:
+        """Start all parts in order, and create `topics`; if one fails, the parts before it are stopped again.
 
         Raises ConfigError, LogDirectoryError, StorageError, StoreUnavailableError, ListenerError, each with
         one sentence.
         """
         try:
-            await self._start()
+            await self._start(topics)
         except BaseException:
             await self.stop()
             raise
@@ -105,26 +106,24 @@ class BrokerNode:
             await self.stop()
             raise
 
-    async def _start(self) -> None:
+    async def _start(self, topics: Sequence[FirstTopic]) -> None:
         environment, began = self._environment, self._lifetime.began
         self._foundation, session = await lay_foundation(
             self._config, self._identity, environment, self._lifetime
         )
         self.served = self._foundation.served
         began(self._parts_lifetime.end, self._parts_lifetime.abandon)
-        await self._start_parts(session)
+        await self._start_parts(session, topics)
         config = self._foundation.config
         if self.parts.services.server.authorizer.allows_everything:
             warn_of_open_doors(config)
         administration = environment.administration(config.log_dirs[0], {"compact": self.compacting})
         await administration.open()
         began(administration.close, administration.abandon)
-        imports = LateImports(environment.clock, SERVED)
-        began(imports.stop, imports.stop)
-        imports.start()
+        self._lifetime.start(LateImports(environment.clock, SERVED))
         self._is_serving = True
 
-    async def _start_parts(self, session: MetadataStore) -> None:
+    async def _start_parts(self, session: MetadataStore, topics: Sequence[FirstTopic] = ()) -> None:
         self.parts, self.server = await start_parts(
             self._foundation,
             session,
@@ -132,6 +131,7 @@ class BrokerNode:
             self.interception,
             self._environment,
             self._parts_lifetime,
+            topics,
         )
 
     @property

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from kcompat.node.broker import BrokerNode
+from kcompat.node.first_topics import make_first_topics
 from kcompat.node.lifetime import Lifetime
 from kcompat.node.links import Links
 from kcompat.protocol.constants import NO_LEADER
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock, Timer
     from kcompat.cluster.image import ClusterImage
     from kcompat.config.broker import BrokerConfig
+    from kcompat.config.first_topics import FirstTopic
     from kcompat.net.listener import Listener
     from kcompat.node.environment import Environment
     from kcompat.node.listeners import ServedListener
@@ -78,6 +80,14 @@ class ClusterNodes:
             if isinstance(result, BaseException):
                 raise result
         await self.until(lambda: self._know_each_other(self.running.keys() - self._links.isolated))
+
+    async def make_topics(self, topics: Sequence[FirstTopic]) -> None:
+        """Create those of `topics` that do not exist, and return when all running brokers know all of them.
+        Raises ConfigError.
+        """
+        names = {topic.name for topic in topics}
+        await make_first_topics(next(iter(self.running.values())).parts, topics)
+        await self.until(lambda: all(names <= image.topics.keys() for image in self._images()))
 
     async def _start(self, broker_id: int) -> None:
         former = self._sessions.get(broker_id)

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kcompat.faults import contained
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+class Part(Protocol):
+    """A part that runs between two calls."""
+
+    def start(self) -> object:
+        """Begin to run."""
+
+    def stop(self) -> object:
+        """Run no longer."""
 
 
 class Lifetime:
@@ -24,6 +34,11 @@ class Lifetime:
         `abandon` if it ends together with a part that has one.
         """
         self._parts.append((stop, abandon))
+
+    def start(self, part: Part) -> None:
+        """Start a part whose `stop` ends it in either way."""
+        self.began(part.stop, part.stop)
+        part.start()
 
     async def end(self) -> None:
         """Stop the parts, the last one first.

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 from kcompat.config.broker import ConfigFeed
 from kcompat.node.authorization import authorizer_of
 from kcompat.node.chores import chores_of
+from kcompat.node.first_topics import make_first_topics
 from kcompat.node.housekeeping import Housekeeping
 from kcompat.node.listeners import server_of
 from kcompat.node.parts import Parts
 from kcompat.node.storage_parts import StorageParts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcompat.config.first_topics import FirstTopic
     from kcompat.net.interception import Interception
     from kcompat.net.server import Server
     from kcompat.node.environment import Environment
@@ -29,8 +33,9 @@ async def start_parts(
     interception: Interception,
     environment: Environment,
     lifetime: Lifetime,
+    topics: Sequence[FirstTopic] = (),
 ) -> tuple[Parts, Server]:
-    """Build the parts and start them, last of all the server; return the two.
+    """Build the parts and start them, last of all the server, and create `topics`; return the two.
 
     Without `authorizer` the configured one decides what clients may do. Raises as `BrokerNode.start` does.
     """
@@ -49,11 +54,12 @@ async def start_parts(
     await parts.load_acls()
     await parts.cluster.join(foundation.registration)
     parts.coordinators.start()
-    lifetime.began(storage.cleaner.stop, storage.cleaner.stop)
-    storage.cleaner.start()
-    housekeeping = Housekeeping(environment.clock, [*chores_of(parts), *foundation.tls.chores(feed)])
-    lifetime.began(housekeeping.stop, housekeeping.stop)
-    housekeeping.start()
+    if foundation.keeps_metadata:  # clients that wait for this broker must not create the topics first
+        await make_first_topics(parts, topics)
+    lifetime.start(storage.cleaner)
+    lifetime.start(Housekeeping(environment.clock, [*chores_of(parts), *foundation.tls.chores(feed)]))
     server.start()
     lifetime.began(server.stop, server.abandon)
+    if not foundation.keeps_metadata:  # the controller may be another broker, which can reach this one now
+        await make_first_topics(parts, topics)
     return parts, server

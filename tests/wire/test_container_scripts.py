@@ -107,7 +107,8 @@ KRAFT = {
 
 
 def test_the_command_of_the_image_with_the_variables_of_a_kraft_node(tmp_path: Path) -> None:
-    broker = Scripted(tmp_path, KRAFT, APACHE / "run", "KAFKA_NODE_ID=3")
+    variables = {**KRAFT, "KCOMPAT_TOPICS": "orders:3 users"}
+    broker = Scripted(tmp_path, variables, APACHE / "run", "KAFKA_NODE_ID=3")
     before = broker.health()
     assert (before.returncode, "does not answer" in before.stderr) == (1, True)
     with broker:
@@ -117,6 +118,9 @@ def test_the_command_of_the_image_with_the_variables_of_a_kraft_node(tmp_path: P
         assert broker.health().returncode == 0
         meta = (tmp_path / "data" / "meta.properties").read_text()
         assert f"broker.id=3\ncluster.id={CLUSTER}\n" in meta
+        assert {"orders-0", "orders-1", "orders-2", "users-0"} < {
+            path.name for path in (tmp_path / "data").iterdir()
+        }
         assert broker.ending() == 0
     with broker:  # again, on what is there
         assert broker.health().returncode == 0

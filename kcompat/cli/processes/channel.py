@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
+from kcompat.config.first_topics import FirstTopic  # noqa: TC001 - msgspec reads the annotation
 from kcompat.node.listeners import ServedListener  # noqa: TC001 - msgspec reads the annotation
 from kcompat.security.added_users import AddedUser  # noqa: TC001 - msgspec reads the annotation
 
@@ -39,6 +40,8 @@ class Job(msgspec.Struct, frozen=True, tag=True):
     config: dict[str, str]
     log_level: str | None
     store: OwnStore | None = None
+    topics: tuple[FirstTopic, ...] = ()
+    """Topics that exist once the cluster has started."""
 
 
 class Stop(msgspec.Struct, frozen=True, tag=True):
@@ -55,7 +58,9 @@ class Started(msgspec.Struct, frozen=True, tag=True):
 
 
 class SeesAll(msgspec.Struct, frozen=True, tag=True):
-    """Report: the broker's metadata image has all brokers of the cluster, and the controller."""
+    """Report: the broker's metadata image has the controller, all brokers of the cluster, and the topics of
+    the job.
+    """
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):

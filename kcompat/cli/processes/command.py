@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kcompat.config.broker import BrokerConfig
+    from kcompat.config.first_topics import FirstTopic
     from kcompat.security.added_users import AddedUser
 
 
@@ -25,14 +26,15 @@ def run(
     zookeeper: tuple[str, int] | None,
     log_level: str | None,
     users: Sequence[AddedUser],
+    topics: Sequence[FirstTopic],
     started: Callable[[str], None],
 ) -> int:
     """Run each broker in a process of its own; return the exit code. `started` is called with their addresses
-    when they serve clients. Raises ConfigError, ListenerError.
+    when they serve clients and have `topics`. Raises ConfigError, ListenerError.
     """
     if brokers == 1:
         raise ConfigError("--processes is for several brokers: say how many with --brokers")
-    cluster = ProcessCluster(config, brokers, zookeeper, log_level, users)
+    cluster = ProcessCluster(config, brokers, zookeeper, log_level, users, topics)
     try:
         asyncio.run(_serve(cluster, config, started, shows_zookeeper=zookeeper is not None))
     except BrokerFailedError as error:

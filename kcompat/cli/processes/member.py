@@ -24,12 +24,14 @@ from kcompat.net.spinning import spinning_loop
 from kcompat.node.broker import BrokerNode
 from kcompat.node.cluster import BorrowedStore
 from kcompat.node.environment import real_environment
+from kcompat.node.first_topics import make_first_topics
 from kcompat.node.first_users import with_first_users
 from kcompat.node.zookeeper_port import ZooKeeperPort
 from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable
 
     from kcompat.cli.processes.channel import Order
     from kcompat.node.environment import Environment
@@ -70,7 +72,7 @@ async def _be(job: Job, channel: Channel[Order], undo: AsyncExitStack) -> None:
         environment, port = await _with_store(job, environment, undo)
     node = BrokerNode(BrokerConfig(job.config), environment)
     ending = asyncio.create_task(_end(channel, has_store=job.store is not None))
-    starting = asyncio.create_task(_start(node, port, job.brokers, channel))
+    starting = asyncio.create_task(_start(node, port, job, channel))
     others_go_on = False
     try:
         await asyncio.wait({starting, ending}, return_when=asyncio.FIRST_COMPLETED)
@@ -98,16 +100,31 @@ async def _with_store(
     return replace(environment, open_store=lambda _, clock: BorrowedStore(store, clock)), port
 
 
-async def _start(node: BrokerNode, port: ZooKeeperPort | None, brokers: int, channel: Channel[Order]) -> None:
-    """Start the broker; report `Started`, and `SeesAll` once its image has the whole cluster."""
+async def _start(node: BrokerNode, port: ZooKeeperPort | None, job: Job, channel: Channel[Order]) -> None:
+    """Start the broker; report `Started`, and `SeesAll` once its image has the whole cluster and its topics.
+
+    The last broker creates them: where it fails, the first one still has the store that the others need to
+    leave the cluster.
+    """
     await node.start()
     zookeeper_port = None if port is None else port.port
     channel.send(Started(node.bootstrap_servers, zookeeper_port, tuple(node.served)))
     cluster, changed = node.parts.storage.metadata, asyncio.Event()
     cluster.subscribe(lambda *_: changed.set())
-    while len(cluster.image.brokers) < brokers or cluster.image.controller_id not in cluster.image.brokers:
-        changed.clear()
-        await changed.wait()
+
+    async def until(condition: Callable[[], bool]) -> None:
+        while not condition():
+            changed.clear()
+            await changed.wait()
+
+    await until(
+        lambda: (
+            len(cluster.image.brokers) >= job.brokers and cluster.image.controller_id in cluster.image.brokers
+        )
+    )
+    if job.broker_id == job.brokers - 1:
+        await make_first_topics(node.parts, job.topics)
+    await until(lambda: all(topic.name in cluster.image.topics for topic in job.topics))
     channel.send(SeesAll())
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from kcompat.cli.processes.channel import Report
     from kcompat.config.broker import BrokerConfig
+    from kcompat.config.first_topics import FirstTopic
     from kcompat.node.listeners import ServedListener
     from kcompat.security.added_users import AddedUser
 
@@ -113,9 +114,11 @@ class ProcessCluster:
         served_at: tuple[str, int] | None,
         log_level: str | None,
         users: Sequence[AddedUser],
+        topics: Sequence[FirstTopic],
     ) -> None:
         """Prepare the configurations. `served_at` is where ZooKeeper clients find the store; None stands for
-        a free port of this machine. A new cluster begins with `users`. Raises ConfigError.
+        a free port of this machine. A new cluster begins with `users`; `topics` exist after the start. Raises
+        ConfigError.
         """
         if config.string("zookeeper.connect"):
             raise ConfigError(
@@ -127,6 +130,7 @@ class ProcessCluster:
         self._log_level = log_level
         self._served_at = served_at or ANY_PORT
         self._users = tuple(users)
+        self._topics = tuple(topics)
         self._processes: list[_Process] = []
         self._watches: set[asyncio.Task[None]] = set()
         self.has_failed = False
@@ -168,7 +172,8 @@ class ProcessCluster:
 
     def _give_job(self, process: _Process, changes: dict[str, str], store: OwnStore | None = None) -> None:
         config = {**self._configs[process.broker_id].static, **changes}
-        process.channel.send(Job(process.broker_id, len(self._configs), config, self._log_level, store))
+        brokers = len(self._configs)
+        process.channel.send(Job(process.broker_id, brokers, config, self._log_level, store, self._topics))
 
     async def _watch(self, process: _Process) -> None:
         """Wait for the unexpected end of a process and print how it ended; end the cluster if the store has
