@@ -11,7 +11,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kcompat.embedded import Broker, Cluster, allow, deny
+    from kcompat.embedded.broker import Broker
+    from kcompat.embedded.cluster import Cluster
+    from kcompat.embedded.permissions import allow, deny
     from kcompat.instrumentation.groups import Group, GroupMember, GroupOffset
     from kcompat.instrumentation.new_records import AddedRecord, NewRecord
     from kcompat.instrumentation.records import Record
@@ -34,6 +36,8 @@ __all__ = [
 
 _MODULES = {
     "AddedRecord": "kcompat.instrumentation.new_records",
+    "Broker": "kcompat.embedded.broker",
+    "Cluster": "kcompat.embedded.cluster",
     "Group": "kcompat.instrumentation.groups",
     "GroupMember": "kcompat.instrumentation.groups",
     "GroupOffset": "kcompat.instrumentation.groups",
@@ -41,11 +45,14 @@ _MODULES = {
     "PartitionState": "kcompat.instrumentation.topics",
     "Record": "kcompat.instrumentation.records",
     "Topic": "kcompat.instrumentation.topics",
+    "allow": "kcompat.embedded.permissions",
+    "deny": "kcompat.embedded.permissions",
 }
+"""Modules of the public names, imported when a name is asked for: most users of the package are commands that
+need only a part of it."""
 
 
 def __getattr__(name: str) -> object:
-    # Imported when asked for: most users of the package are commands that need only a part of it.
-    if name in __all__:
-        return getattr(import_module(_MODULES.get(name, "kcompat.embedded")), name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

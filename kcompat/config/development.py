@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import socket
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -82,6 +80,8 @@ def _hosts(config: BrokerConfig) -> Iterator[str]:
     """Yield the hosts at which clients may reach the broker; those of this machine need not be among them."""
     endpoints: list[Endpoint] = [*config.listeners, *config.advertised.values()]
     for endpoint in endpoints:
+        import socket
+
         yield socket.gethostname() if is_wildcard(endpoint.host) else endpoint.host
 
 
@@ -102,6 +102,8 @@ def _sasl(protocol: str, users: Mapping[str, str], *, has_peers: bool) -> dict[s
     settings = {"sasl.enabled.mechanisms": ",".join(PASSWORD_MECHANISMS)}
     if has_peers:
         settings["sasl.mechanism.inter.broker.protocol"] = "PLAIN"
+        import secrets  # loads OpenSSL
+
         password = secrets.token_urlsafe()
         plain |= {"username": BROKER_USER, "password": password, f"user_{BROKER_USER}": password}
     for mechanism in PASSWORD_MECHANISMS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.embedded.addresses import Addresses
 from kcompat.embedded.contents import Contents
 from kcompat.embedded.disturbed import Coordinating, Disturbed, disturbable
 from kcompat.embedded.requests import RecordsRequests
@@ -12,21 +13,24 @@ from kcompat.embedded.settings import read_development, read_settings
 from kcompat.embedded.snapshots import Rewindable
 from kcompat.embedded.timing import Timing
 from kcompat.errors import UsageError
-from kcompat.node.broker import BrokerNode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
     from kcompat.config.broker import BrokerConfig
+    from kcompat.embedded.first_topics import Topics
     from kcompat.embedded.settings import Settings
     from kcompat.embedded.thread import LoopThread
     from kcompat.instrumentation.brokers import Brokers
     from kcompat.log.cleaner.cleaner import Compacted
+    from kcompat.node.broker import BrokerNode
     from kcompat.security.acls import Acl
 
 
-class Broker(Embedded[BrokerNode], Contents, Disturbed, Coordinating, RecordsRequests, Rewindable):
+class Broker(
+    Embedded["BrokerNode"], Addresses, Contents, Disturbed, Coordinating, RecordsRequests, Rewindable
+):
     """A broker on a free port, started by `with` or `start()`.
 
     Without `data_dir` each start stores in a temporary directory, removed at the stop. `config` takes Kafka's
@@ -42,6 +46,11 @@ class Broker(Embedded[BrokerNode], Contents, Disturbed, Coordinating, RecordsReq
         with Broker(tls=True, users={"alice": "secret"}, acls=[allow("alice", "all", topic="*")]) as broker:
             producer = Producer(broker.client_config("alice", library="confluent"))
 
+    `topics` exist when it has started: a number of partitions by name, or settings.
+
+        with Broker(topics={"orders": 3, "users": {"partitions": 1, "cleanup.policy": "compact"}}) as broker:
+            ...
+
     With `record_requests` the last requests of clients can be looked at by `requests()`.
     With `clock="manual"` the time passes as ever, and `advance` moves it ahead.
 
@@ -56,6 +65,7 @@ class Broker(Embedded[BrokerNode], Contents, Disturbed, Coordinating, RecordsReq
         host: str = "127.0.0.1",
         port: int = 0,
         config: Settings | None = None,
+        topics: Topics | None = None,
         tls: bool = False,
         users: Mapping[str, str] | None = None,
         acls: Sequence[Sequence[Acl]] | None = None,
@@ -63,15 +73,20 @@ class Broker(Embedded[BrokerNode], Contents, Disturbed, Coordinating, RecordsReq
         clock: str = "real",
     ) -> None:
         super().__init__(
-            "the broker", read_settings(data_dir, host, port, config), read_development(tls, users, acls)
+            "the broker",
+            read_settings(data_dir, host, port, config),
+            read_development(tls, users, acls),
+            topics,
         )
         self._records_requests = record_requests
         self._timing = Timing(clock)
 
     async def _begin(self, config: BrokerConfig) -> BrokerNode:
+        from kcompat.node.broker import BrokerNode  # late: a program may never start this broker
+
         environment = disturbable(self._development.prepared(self._timing.environment()))
         node = BrokerNode(config, self._instrumented(environment))
-        await node.start()
+        await node.start(self._topics)
         self._remember(node)
         return node
 
@@ -79,16 +94,10 @@ class Broker(Embedded[BrokerNode], Contents, Disturbed, Coordinating, RecordsReq
         self._forget_snapshots()
         await nodes.stop()
 
+    bootstrap_servers = Addresses.bootstrap_servers
+
     def _running_nodes(self) -> list[BrokerNode]:
         return [self._running()[1]]
-
-    @property
-    def bootstrap_servers(self) -> str:
-        """Host and port of the first listener, as clients take them for `bootstrap.servers`. Raises
-        UsageError if the broker is not started.
-        """
-        _, node = self._running()
-        return node.bootstrap_servers
 
     def _brokers(self) -> tuple[LoopThread, Brokers]:
         from kcompat.instrumentation.brokers import Brokers

@@ -4,10 +4,11 @@ or isolated.
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kcompat.embedded.addresses import Addresses
 from kcompat.embedded.cluster_faults import ClusterFaults
 from kcompat.embedded.contents import Contents
 from kcompat.embedded.disturbed import Disturbed, disturbable
@@ -16,25 +17,24 @@ from kcompat.embedded.running import START_TIMEOUT_S, STOP_TIMEOUT_S, Embedded, 
 from kcompat.embedded.settings import check_port, read_development, read_settings
 from kcompat.embedded.timing import Timing
 from kcompat.errors import UsageError
-from kcompat.net.sockets import HeldPort
-from kcompat.node.cluster import ClusterNodes
-from kcompat.node.spread import spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
     from kcompat.config.broker import BrokerConfig
+    from kcompat.embedded.first_topics import Topics
     from kcompat.embedded.settings import Settings
     from kcompat.embedded.thread import LoopThread
     from kcompat.instrumentation.brokers import Brokers
     from kcompat.node.broker import BrokerNode
+    from kcompat.node.cluster import ClusterNodes
     from kcompat.security.acls import Acl
 
 IN_SYNC_TIMEOUT_S = 30.0
 
 
-class ClusterBroker(Disturbed):
+class ClusterBroker(Addresses, Disturbed):
     """One broker of a `Cluster`. Its port and its data stay the same across stops and restarts."""
 
     def __init__(self, cluster: Cluster, broker_id: int) -> None:
@@ -47,10 +47,13 @@ class ClusterBroker(Disturbed):
         return self.id in self._cluster.nodes.running
 
     @property
-    def bootstrap_servers(self) -> str:
-        """Host and port of the broker's first listener. Raises UsageError if the broker is not running."""
-        self._insist_on_running()
-        return self._cluster.nodes.running[self.id].bootstrap_servers
+    def data_dir(self) -> Path:
+        """The broker's first directory of data, below that of the cluster. Raises UsageError if there is none
+        until a start.
+        """
+        from kcompat.node.layout import member_directory
+
+        return Path(member_directory(str(self._cluster.data_dir), self.id))
 
     def start(self) -> None:
         """Start the broker again, and wait until it serves clients: 60 seconds at most. Raises StartError."""
@@ -68,24 +71,29 @@ class ClusterBroker(Disturbed):
 
     def kill(self) -> None:
         """End the broker as kill -9 does. Raises UsageError if it is not running."""
-        self._insist_on_running()
+        self._running()
         self._cluster.thread.do(lambda: self._cluster.nodes.kill(self.id))
 
     def _running(self) -> tuple[LoopThread, BrokerNode]:
-        self._insist_on_running()
-        return self._cluster.thread, self._cluster.nodes.running[self.id]
-
-    def _insist_on_running(self) -> None:
-        if not self.is_running:
+        node = self._cluster.nodes.running.get(self.id)
+        if node is None:
             raise UsageError(f"broker {self.id} is not running: start it first")
+        return self._cluster.thread, node
+
+    def __repr__(self) -> str:
+        try:
+            return f"<{type(self).__name__} {self.id} at {self.bootstrap_servers}>"
+        except UsageError:
+            return f"<{type(self).__name__} {self.id}, not running>"
 
 
-class Cluster(Embedded[ClusterNodes], Contents, ClusterFaults, RecordsRequests):
+class Cluster(Embedded["ClusterNodes"], Contents, ClusterFaults, RecordsRequests):
     """Brokers 0, 1, 2, ... in one thread, started by `with` or `start()`.
 
-    `data_dir`, `host`, `config`, `tls`, `users`, `acls`, `record_requests` and `clock` are as for `Broker`;
-    each broker has a directory of its own below `data_dir`, or below each of `log.dirs`. From `port` on the
-    brokers listen on ports in a row; 0 means free ones. `racks` are the racks of the brokers in turn.
+    `data_dir`, `host`, `config`, `topics`, `tls`, `users`, `acls`, `record_requests` and `clock` are as for
+    `Broker`; each broker has a directory of its own below `data_dir`, or below each of `log.dirs`. From
+    `port` on the brokers listen on ports in a row; 0 means free ones. `racks` are the racks of the brokers in
+    turn.
 
         with Cluster(3) as cluster:
             producer = KafkaProducer(bootstrap_servers=cluster.bootstrap_servers, acks="all")
@@ -100,6 +108,7 @@ class Cluster(Embedded[ClusterNodes], Contents, ClusterFaults, RecordsRequests):
         host: str = "127.0.0.1",
         port: int = 0,
         config: Settings | None = None,
+        topics: Topics | None = None,
         racks: Sequence[str] | None = None,
         tls: bool = False,
         users: Mapping[str, str] | None = None,
@@ -118,6 +127,8 @@ class Cluster(Embedded[ClusterNodes], Contents, ClusterFaults, RecordsRequests):
             "the cluster",
             read_settings(data_dir, host, port, config),
             read_development(tls, users, acls, has_peers=brokers > 1),
+            topics,
+            brokers,
         )
         self._records_requests = record_requests
         self._timing = Timing(clock)
@@ -125,6 +136,11 @@ class Cluster(Embedded[ClusterNodes], Contents, ClusterFaults, RecordsRequests):
         self.brokers = [ClusterBroker(self, broker_id) for broker_id in range(brokers)]
 
     async def _begin(self, config: BrokerConfig) -> ClusterNodes:
+        # Late: a program may never start this cluster.
+        from kcompat.net.sockets import HeldPort
+        from kcompat.node.cluster import ClusterNodes
+        from kcompat.node.spread import spread
+
         environment = disturbable(self._instrumented(self._development.prepared(self._timing.environment())))
         with ExitStack() as undo:
             ports = None
@@ -137,6 +153,7 @@ class Cluster(Embedded[ClusterNodes], Contents, ClusterFaults, RecordsRequests):
             nodes = ClusterNodes(configs, environment.open_store(config, environment.clock), environment)
             try:
                 await nodes.start()  # returns when each broker knows the others
+                await nodes.make_topics(self._topics)
             except BaseException:
                 await nodes.close()
                 raise
@@ -181,13 +198,8 @@ class Cluster(Embedded[ClusterNodes], Contents, ClusterFaults, RecordsRequests):
         """Wait until every partition has a leader and all its replicas on running brokers are in sync. Raises
         TimeoutError.
         """
-
-        async def wait() -> None:
-            async with asyncio.timeout(timeout_s):
-                await self.nodes.until_in_sync()
-
         try:
-            self.thread.call(wait())
+            self.thread.call(self.nodes.until_in_sync(), timeout_s)
         except TimeoutError as error:
             behind = self.thread.do(self.nodes.out_of_sync)
             raise TimeoutError(f"not in sync within {timeout_s:.0f} s: {', '.join(behind)}") from error

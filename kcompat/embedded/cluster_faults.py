@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Final, Self
 
@@ -100,6 +99,8 @@ async def _shrink(
     nodes: ClusterNodes, leader: int, partition: tuple[str, int], to: int | Sequence[int]
 ) -> LaggingFollowers:
     """Hold followers back, and wait until the controller has the ISR without them."""
+    import asyncio  # late: the program may run no event loop itself
+
     from kcompat.instrumentation.faults.leaders import LaggingFollowers, followers_to_hold_back
 
     found = nodes.running[leader].parts.storage.metadata.image.partition(*partition)

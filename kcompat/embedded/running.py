@@ -8,20 +8,22 @@ import tempfile
 import weakref
 from abc import abstractmethod
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from kcompat.config.broker import BrokerConfig
 from kcompat.descriptors import raise_limit
-from kcompat.embedded.thread import LoopThread
+from kcompat.embedded.asynchronous import AsyncContext
+from kcompat.embedded.first_topics import read_topics
 from kcompat.embedded.timing import Timed
 from kcompat.errors import StartError, StartTimeoutError, UsageError
-from kcompat.security.client_settings import SETTINGS
-from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from types import TracebackType
 
+    from kcompat.embedded.first_topics import Topics
+    from kcompat.embedded.thread import LoopThread
     from kcompat.node.development import Development
 
 Nodes = TypeVar("Nodes")
@@ -33,6 +35,8 @@ STOP_TIMEOUT_S = 30.0
 @contextmanager
 def starting(what: str, timeout_s: float) -> Iterator[None]:
     """Raise the start errors of the `with` block as StartError, with a sentence about `what`."""
+    from kcompat.store.interface import StoreError
+
     try:
         yield
     except StoreError as error:
@@ -41,17 +45,26 @@ def starting(what: str, timeout_s: float) -> Iterator[None]:
         raise StartTimeoutError(f"{what} did not start within {timeout_s:.0f} s") from error
 
 
-class Embedded(Timed, Generic[Nodes]):
+class Embedded(AsyncContext, Timed, Generic[Nodes]):
     """Base class that runs brokers on a loop in a thread of its own, from `start` to `stop`."""
 
-    def __init__(self, what: str, values: Mapping[str, str], development: Development) -> None:
+    def __init__(
+        self,
+        what: str,
+        values: Mapping[str, str],
+        development: Development,
+        topics: Topics | None,
+        brokers: int = 1,
+    ) -> None:
         """Check the settings. `what` names this object in messages; `values` are Kafka's keys that differ
         from the defaults, to which `development` adds security. If they name no directory, each start creates
-        a temporary one. Raises ConfigError.
+        a temporary one. `topics` exist after a start of this number of brokers. Raises ConfigError,
+        UsageError.
         """
         self._what = what
         self._development = development
         self._config = development.secured(BrokerConfig(values))
+        self._topics = read_topics(topics, self._config, brokers)
         self._is_temporary = not values.get("log.dirs") and not values.get("log.dir")
         self._started: tuple[LoopThread, Nodes] | None = None
 
@@ -81,6 +94,8 @@ class Embedded(Timed, Generic[Nodes]):
         """
         if self._started is not None:
             raise UsageError(f"{self._what} is started already: stop it before you start it again")
+        from kcompat.embedded.thread import LoopThread  # imports asyncio
+
         raise_limit()
         with ExitStack() as undo:
             config = self._config
@@ -105,6 +120,16 @@ class Embedded(Timed, Generic[Nodes]):
             self._undo.close()
 
     @property
+    def data_dir(self) -> Path:
+        """The first directory of data. Raises UsageError if each start creates a temporary one, and the
+        brokers are not started.
+        """
+        if self._is_temporary:
+            self._running()
+            return Path(self._started_config.log_dirs[0])
+        return Path(self._config.log_dirs[0])
+
+    @property
     def ca_file(self) -> str:
         """Path of the PEM file with the certificate authority that clients trust, until the stop. Raises
         UsageError if there is no TLS or the brokers are not started.
@@ -126,6 +151,8 @@ class Embedded(Timed, Generic[Nodes]):
         Raises:
             UsageError: the brokers are not started, or one of the arguments is not possible.
         """
+        from kcompat.security.client_settings import SETTINGS
+
         self._running()
         if library not in SETTINGS:
             raise UsageError(f"the settings of {library!r} are not known: use one of {', '.join(SETTINGS)}")
@@ -143,6 +170,13 @@ class Embedded(Timed, Generic[Nodes]):
                 f"{self._what} is not started: use it in a with statement, or call start() first"
             )
         return self._started
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        try:
+            return f"<{name} at {self.bootstrap_servers or 'no address'}, data in {self.data_dir}>"
+        except UsageError:
+            return f"<{name}, not started>"
 
     def __enter__(self) -> Self:
         return self.start()

@@ -7,17 +7,19 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from itertools import chain
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from kcompat.config.broker import as_log_dirs
 from kcompat.config.known import insist_on_known
 from kcompat.config.listeners import MAX_PORT, Endpoint, is_host
 from kcompat.config.providers import resolve_variables
-from kcompat.config.table import broker_key
+from kcompat.config.table import TOPIC_KEYS, broker_key
 from kcompat.config.types import format_value
 from kcompat.errors import ConfigError, UsageError
-from kcompat.node.development import Development
-from kcompat.security.acls import Acl
+
+if TYPE_CHECKING:
+    from kcompat.node.development import Development
+    from kcompat.security.acls import Acl
 
 Setting: TypeAlias = "str | float | bool | timedelta | os.PathLike[str] | Sequence[str | float]"
 """A value of one of Kafka's keys; a sequence is a list, and a `timedelta` stands for milliseconds."""
@@ -46,7 +48,7 @@ def read_settings(
         raise UsageError(
             f"config={config!r} is no mapping of names: use Kafka's keys, as in {{'num.partitions': 4}}"
         )
-    values = {name: _text_of(name, value) for name, value in (config or {}).items()}
+    values = {name: text_of(name, value) for name, value in (config or {}).items()}
     insist_on_known(values)
     if port and "listeners" in values:
         raise UsageError(
@@ -78,6 +80,8 @@ def read_development(
         raise UsageError("users are no mapping: use passwords by user, as in {'alice': 'secret'}")
     if acls is not None and not isinstance(acls, list | tuple):
         raise UsageError(f"acls={acls!r} is no list: use what kcompat.allow and deny return, in a list")
+    from kcompat.node.development import Development
+
     return Development(
         tls=tls,
         users=None if users is None else dict(users),
@@ -88,6 +92,8 @@ def read_development(
 
 def _acls_of(acls: Sequence[Sequence[Acl]]) -> list[Acl]:
     """Return the ACLs of several calls of `allow` and `deny` as one list."""
+    from kcompat.security.acls import Acl
+
     groups = [tuple(each) if isinstance(each, list | tuple) else (each,) for each in acls]
     found = list(chain.from_iterable(groups))
     if not all(isinstance(each, Acl) for each in found):
@@ -116,8 +122,8 @@ def _path_of(data_dir: str | os.PathLike[str]) -> str:
         raise UsageError(f"data_dir={path!r} names the home of a user who is not known") from error
 
 
-def _text_of(name: str, value: Setting) -> str:
-    """Return a value in the form that a properties file has."""
+def text_of(name: str, value: Setting) -> str:
+    """Return a value in the form that a properties file has. Raises ConfigError if it has none."""
     match value:
         case str():
             return value
@@ -126,10 +132,10 @@ def _text_of(name: str, value: Setting) -> str:
         case timedelta() if name.endswith(".ms"):
             return str(value // timedelta(milliseconds=1))
         case list() | tuple():
-            return ",".join(_text_of(name, element) for element in value)
+            return ",".join(text_of(name, element) for element in value)
         case os.PathLike():
             return os.fspath(value)
         case _:
-            key = broker_key(name)
+            key = broker_key(name) or TOPIC_KEYS.get(name)
             shown = name if key is None or key.type.is_sensitive else f"{name}={value!r}"
             raise ConfigError(f"{shown} cannot be: use text, a number, True, False, or a list of those")

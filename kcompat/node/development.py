@@ -9,10 +9,6 @@ from urllib.parse import quote
 
 from kcompat.config.development import BROKER_USER, with_security
 from kcompat.errors import StartError, UsageError
-from kcompat.node.first_users import with_first_users
-from kcompat.node.prepared_store import with_prepared_store
-from kcompat.security.acl_authorizer import AclAuthorizer
-from kcompat.security.acl_store import AclStore
 from kcompat.security.added_users import AddedUser, is_utf8
 from kcompat.security.client_settings import ClientAccess, ClientLogin
 from kcompat.security.credentials import MIN_ITERATIONS, SCRAM_MECHANISMS
@@ -87,10 +83,16 @@ class Development:
 
     def prepared(self, environment: Environment) -> Environment:
         """Return an environment whose store has the users and the ACLs before the first broker starts."""
+        from kcompat.node.first_users import with_first_users
+        from kcompat.node.prepared_store import with_prepared_store
+
         environment = with_first_users(environment, self.scram_users())
         return with_prepared_store(environment, self._add_acls) if self._acls else environment
 
     async def _add_acls(self, session: MetadataStore) -> None:
+        from kcompat.security.acl_authorizer import AclAuthorizer
+        from kcompat.security.acl_store import AclStore
+
         # Brokers beside others name the nodes as Kafka's do, see `AclStore`.
         store = AclStore(session, AclAuthorizer(), lambda: 0, escapes=not self._has_peers)
         await store.start()

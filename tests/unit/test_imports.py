@@ -1,8 +1,12 @@
-"""How modules import each other: never in a circle, but for a few of types alone. And how long files are."""
+"""How modules import each other: never in a circle, but for a few of types alone. And what a program
+imports that may never start a broker, and how long files are.
+"""
 
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -90,3 +94,21 @@ def test_no_file_is_too_long() -> None:
         if path.suffix in SOURCES
     }
     assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
+
+
+NOT_FOR_A_BROKER_THAT_IS_NOT_STARTED = {
+    "asyncio",
+    "kcompat.controller",
+    "kcompat.instrumentation",
+    "kcompat.log",
+    "kcompat.node",
+    "kcompat.protocol.schema",
+    "ssl",
+}
+
+
+@pytest.mark.parametrize("name", ["Broker", "Cluster"])
+def test_a_program_that_may_never_start_a_broker_imports_little(name: str) -> None:
+    program = f"import sys; from kcompat import {name}; print(*sys.modules)"
+    imported = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert NOT_FOR_A_BROKER_THAT_IS_NOT_STARTED.isdisjoint(imported.stdout.split())

@@ -8,7 +8,7 @@ import pytest
 
 import kcompat
 from kcompat import errors, testing
-from kcompat.embedded import ClusterBroker
+from kcompat.embedded.cluster import ClusterBroker
 from support.places import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "reference" / "python.md").read_text()
