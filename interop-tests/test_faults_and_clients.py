@@ -37,7 +37,7 @@ def family(request: pytest.FixtureRequest) -> str:
 
 
 slower = pytest.mark.thorough("tests/unit/instrumentation/faults shows the answers")
-idempotent = pytest.mark.parametrize("idempotent", [False, True])
+idempotent = pytest.mark.parametrize("idempotent", [False, pytest.param(True, marks=slower)])
 
 
 @idempotent

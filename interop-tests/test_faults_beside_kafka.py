@@ -18,13 +18,19 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from drivers.troubled import FAMILIES, TIMEOUT_S, TOO_LARGE
 from kcompat import Broker
+from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
+from kcompat.records.batch import build_batch
+from kcompat.records.record import Record
 from real_kafka import RealKafka
+from small_disk import SmallDisk
 from support.eventually import Patience
 from support.raw_client import RawClient
+from support.raw_requests import produce
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 SESSION_MS = 6000
 SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
@@ -56,9 +62,9 @@ def theirs() -> Iterator[RealKafka]:
         yield kafka
 
 
-def create(bootstrap: str, topic: str, **config: str) -> None:
+def create(bootstrap: str, topic: str, partitions: int = 1, **config: str) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    admin.create_topics([NewTopic(topic, 1, config=config)])[topic].result(TIMEOUT_S)
+    admin.create_topics([NewTopic(topic, partitions, config=config)])[topic].result(TIMEOUT_S)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -162,3 +168,40 @@ def test_the_session_of_a_member_ends(ours: Broker, theirs: RealKafka, name: str
 
 def members(admin: AdminClient, group: str) -> list[Any]:
     return list(admin.describe_consumer_groups([group])[group].result(TIMEOUT_S).members)
+
+
+BATCH = build_batch([Record(0, 1, None, bytes(100_000))])
+
+
+def append_until(bootstrap: str, topic: str, count: int) -> list[set[int]]:
+    """Append to both partitions of a topic this often, or until one fails; the errors of each time."""
+    host, _, port = bootstrap.rpartition(":")
+    errors: list[set[int]] = []
+    with RawClient((host, int(port))) as client:
+        while len(errors) < count and (not errors or errors[-1] == {0}):
+            errors.append({produce(client, topic, BATCH, each, 1).error_code for each in (0, 1)})
+    return errors
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
+def test_one_of_two_disks_is_full(name: str, tmp_path: Path) -> None:
+    """Producers see the same error; a Kafka's directory is offline then, and ours takes records again."""
+    disk = SmallDisk(tmp_path / "small")
+    disk.mount()
+    try:
+        with RealKafka(properties={**SETTINGS, "log.dirs": f"HOME/data,{tmp_path}/small"}) as theirs:
+            create(theirs.bootstrap, name, partitions=2)
+            assert append_until(theirs.bootstrap, name, 2) == [{0}, {0}]
+            disk.fill()
+            on_theirs = append_until(theirs.bootstrap, name, 100)
+    finally:
+        disk.unmount()
+    directories = [str(tmp_path / each) for each in ("one", "two")]
+    with Broker(config={**SETTINGS, "log.dirs": directories}) as ours:
+        create(ours.bootstrap_servers, name, partitions=2)
+        with ours.disk.fill(directories[0]):
+            on_ours = append_until(ours.bootstrap_servers, name, 100)
+        assert append_until(ours.bootstrap_servers, name, 1) == [{0}]
+        with ours.disk.fail(directories[1]):
+            assert append_until(ours.bootstrap_servers, name, 100)[-1] == on_ours[-1]
+    assert on_theirs[-1] == on_ours[-1] == {0, ErrorCode.KAFKA_STORAGE_ERROR}
