@@ -132,7 +132,7 @@ class Expectation:
             yield f"records came in other topics: {counts}"
         pending = sum(self._unstable(cursor) for cursor in self._all_cursors())
         if pending and wanted.isolation == "read_committed":
-            yield f"{pending} offsets are behind the begin of a transaction that is still open"
+            yield f"{pending} offsets wait for the end of a transaction"
 
     def _elsewhere(self) -> Counter[str]:
         """Return the number of offsets that each other topic has grown by; Kafka's own are left out."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +17,8 @@ from kcompat.instrumentation.new_records import NewRecord
 from kcompat.instrumentation.partitioner import partition_for_key
 from kcompat.records.batch import build_batch
 from kcompat.records.compression import Codec
+from kcompat.records.conversion import encode_wrapper
+from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record as LogRecord
 from support.eventually import limit_s
 from support.raw_client import RawClient
@@ -148,6 +153,46 @@ def test_records_of_clients_with_every_codec(
     assert [(r.offset, r.timestamp, r.key, r.value, r.headers) for r in found] == [
         (n, each.timestamp, each.key, each.value, each.headers) for n, each in enumerate(records)
     ]
+
+
+def test_messages_of_old_formats_in_a_directory_that_was_taken_over(tmp_path: Path) -> None:
+    with Broker(data_dir=tmp_path) as broker:
+        broker.add("orders", "replaced")
+    inner = b"".join(encode_message(n, 1, 0, 10 + n, b"k", b"w%d" % n) for n in range(3))
+    wrapper = encode_wrapper(inner, Codec.GZIP, 1, last_offset=4, attributes=0, timestamp=12)
+    old = encode_message(0, 0, 0, -1, None, b"v0") + encode_message(1, 1, 0, 7, b"k", b"v1") + wrapper
+    for path in [*(tmp_path / "orders-0").glob("*.*index"), *tmp_path.glob(".kafka_cleanshutdown")]:
+        path.unlink()
+    (tmp_path / "recovery-point-offset-checkpoint").unlink()
+    (tmp_path / "orders-0" / f"{0:020}.log").write_bytes(old)
+    with Broker(data_dir=tmp_path) as broker:
+        broker.add("orders", "new", timestamp=NOW_MS)
+        found = [(each.text, each.timestamp, each.timestamp_type) for each in broker.records("orders")]
+        assert found == [
+            ("v0", -1, "NoTimestampType"),
+            ("v1", 7, "CreateTime"),
+            *((f"w{n}", 10 + n, "CreateTime") for n in range(3)),
+            ("new", NOW_MS, "CreateTime"),
+        ]
+        assert [each.text for each in broker.records("orders", start=3)] == ["w1", "w2", "new"]
+
+
+def test_a_damaged_log_is_reported() -> None:
+    with TemporaryDirectory() as directory, Broker(data_dir=directory) as broker:
+        broker.add_all("orders", ["a", "b"])
+        with (Path(directory) / "orders-0" / f"{0:020}.log").open("r+b") as log:
+            log.seek(-1, os.SEEK_END)
+            log.write(b"\xff")
+        damaged = r"^CORRUPT_MESSAGE: the log of partition 0 of 'orders' is damaged"
+        with pytest.raises(RequestError, match=damaged):
+            broker.records("orders")
+
+
+def test_acls_do_not_apply() -> None:
+    with Broker(acls=[]) as broker:
+        broker.add("orders", "v")
+        assert [each.text for each in broker.records("orders")] == ["v"]
+        assert list(broker.topics()) == ["orders"]
 
 
 def test_a_part_of_the_records(broker: Broker, client: RawClient, topic: str) -> None:
