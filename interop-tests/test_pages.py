@@ -13,7 +13,7 @@ from drivers.remote import HERE
 from support.kafka_jars import QUICK, jvm
 from support.page_blocks import OURS, Scene, pages, scenes
 from support.page_sandbox import Sandbox
-from support.places import CACHE
+from support.places import CACHE, VENVS
 from tool_bench import CLASSES
 
 SHELL = "org.apache.zookeeper.ZooKeeperMainWithTlsSupportForKafka"
@@ -35,10 +35,12 @@ def needs_spark(scene: Scene) -> bool:
 
 SCENES = [scene for page in pages() for scene in scenes(page) if scene.needs_clients]
 
-PLAIN = "-W ignore -p no:asyncio -p no:randomly -p kcompat.testing"
-"""Options of a pytest that has kcompat's plugin, but not the plugins of this project's tests, nor warnings of
-kafka-python.
+PLAIN = "-W ignore -p no:randomly -p kcompat.testing"
+"""Options of a pytest that has kcompat's plugin, runs tests in their order, and shows no warnings of client
+libraries.
 """
+IN_VENVS = ("faust", "quixstreams")
+"""Packages with a virtual environment of their own, since they need other versions of client libraries."""
 SPARK_DEFAULTS = "spark.ui.enabled false\nspark.sql.shuffle.partitions 2\nspark.driver.host 127.0.0.1\n"
 
 pytestmark = pytest.mark.timeout(240)
@@ -87,6 +89,14 @@ def spark_variables(home: Path) -> dict[str, str]:
     }
 
 
+def python_of(package: str) -> Path:
+    """Return the Python of the virtual environment of a package."""
+    python = VENVS / package / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"run python interop-tests/fetch.py venv-{package}")
+    return python
+
+
 WITH_SPARK = pytest.mark.thorough("test_demo.py and test_spark.py run the same programs")
 
 
@@ -95,7 +105,10 @@ WITH_SPARK = pytest.mark.thorough("test_demo.py and test_spark.py run the same p
 )
 def test_blocks_do_what_the_page_says(scene: Scene, tmp_path: Path) -> None:
     programs = {"pytest": f'exec python -W ignore -m pytest {PLAIN} "$@"'}
-    needs = set().union(*(block.needs for block in scene.blocks))
+    needs = scene.needs
+    for name in needs.intersection(IN_VENVS):
+        programs["python"] = f'exec {python_of(name)} "$@"'
+        needs = set()
     if any(name.startswith(("kafka-", "zookeeper-")) for name in needs):
         jars = [CACHE / f"kafka-{release}" / "libs" for release, _ in SCRIPTS.values()]
         if shutil.which("java") is None or not all(map(Path.is_dir, jars)):

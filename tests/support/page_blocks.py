@@ -112,9 +112,15 @@ class Scene:
         return f"{self.page.relative_to(REPOSITORY)}:{self.blocks[0].line}"
 
     @property
+    def needs(self) -> set[str]:
+        """The programs and Python packages that its blocks need, without the modules among its own files."""
+        own = {block.marks["file"].removesuffix(".py") for block in self.blocks if "file" in block.marks}
+        return set().union(*(block.needs for block in self.blocks)) - own
+
+    @property
     def needs_clients(self) -> bool:
         """Whether the scene needs more than Python and kcompat."""
-        return not set().union(*(block.needs for block in self.blocks)) <= OURS
+        return not self.needs <= OURS
 
 
 def pages() -> list[Path]:
