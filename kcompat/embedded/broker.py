@@ -84,7 +84,7 @@ class Broker(
     async def _begin(self, config: BrokerConfig) -> BrokerNode:
         from kcompat.node.broker import BrokerNode  # late: a program may never start this broker
 
-        environment = disturbable(self._development.prepared(self._timing.environment()))
+        environment = disturbable(self._development.prepared(self._stored(self._timing.environment())))
         node = BrokerNode(config, self._instrumented(environment))
         await node.start(self._topics)
         self._remember(node)

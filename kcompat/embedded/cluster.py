@@ -141,7 +141,8 @@ class Cluster(Embedded["ClusterNodes"], Contents, ClusterFaults, RecordsRequests
         from kcompat.node.cluster import ClusterNodes
         from kcompat.node.spread import spread
 
-        environment = disturbable(self._instrumented(self._development.prepared(self._timing.environment())))
+        environment = self._development.prepared(self._stored(self._timing.environment()))
+        environment = disturbable(self._instrumented(environment))
         with ExitStack() as undo:
             ports = None
             if config.listeners[0].port == 0:  # a broker that starts again has to be where clients know it

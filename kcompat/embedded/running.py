@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kcompat.embedded.first_topics import Topics
     from kcompat.embedded.thread import LoopThread
     from kcompat.node.development import Development
+    from kcompat.node.environment import Environment
 
 Nodes = TypeVar("Nodes")
 
@@ -158,6 +159,14 @@ class Embedded(AsyncContext, Timed, Generic[Nodes]):
             raise UsageError(f"the settings of {library!r} are not known: use one of {', '.join(SETTINGS)}")
         access = self._development.access(self._started_config, self.bootstrap_servers, user, mechanism)
         return SETTINGS[library](access)
+
+    def _stored(self, environment: Environment) -> Environment:
+        """Return an environment whose metadata store lasts as long as the directory of the brokers."""
+        if not self._is_temporary:
+            return environment
+        from kcompat.node.environment import with_store_in_memory
+
+        return with_store_in_memory(environment)
 
     def _end_here(self, thread: LoopThread, nodes: Nodes) -> None:
         with suppress(TimeoutError):  # a part that does not stop ends with its thread

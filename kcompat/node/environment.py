@@ -14,6 +14,7 @@ from random import SystemRandom
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kcompat.config.errors import ConfigError
 from kcompat.log.cleaner import runners
@@ -119,6 +120,19 @@ def _open_store(config: BrokerConfig, clock: Clock) -> Sessions:
     insist_on_no_member(str(directory.absolute()), FILES)
     make_data_directory(directory)
     return ProcessStore(SqliteJournal(directory / METADATA_FILE), clock.now_ms)
+
+
+def with_store_in_memory(environment: Environment) -> Environment:
+    """Return an environment whose own metadata store ends with the process. It is for brokers whose directory
+    does so too: their metadata need not wait for the disk.
+    """
+
+    def open_store(config: BrokerConfig, clock: Clock) -> Sessions:
+        if config.string("zookeeper.connect"):
+            return environment.open_store(config, clock)
+        return ProcessStore.in_memory(clock.now_ms)
+
+    return replace(environment, open_store=open_store)
 
 
 def make_data_directory(directory: Path) -> None:
