@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import shutil
 import weakref
-from copy import copy
 from typing import TYPE_CHECKING
 
 from kcompat.log.checkpoints import format_epochs, format_partition_metadata
 from kcompat.log.durability import NONE_WAITS
 from kcompat.log.loader import open_log
+from kcompat.log.log import Log
 from kcompat.log.names import (
     LEADER_EPOCH_CHECKPOINT,
     PARTITION_METADATA,
@@ -25,7 +25,6 @@ from kcompat.log.producer_files import save_snapshot
 if TYPE_CHECKING:
     from kcompat.log.config import LogConfig
     from kcompat.log.directory import LogDirectory
-    from kcompat.log.log import Log
 
 
 class LogImage:
@@ -94,7 +93,9 @@ class LogImage:
 
 def successor_of(log: Log) -> Log:
     """Return a log with the content of this one, and refuse all further appends to this one."""
-    successor = copy(log)
+    successor = Log.__new__(Log)
+    for name in Log.__slots__:
+        setattr(successor, name, getattr(log, name))
     log.discard()
     successor.local.segments.active.reopen(log.log_end_offset)
     return successor

@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Hashable
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
 from kcompat.faults import contained
 from kcompat.net.connection_rates import NO_ADDRESS_LIMITS, ConnectionRates
@@ -76,6 +77,19 @@ class Shared(Protocol):
 S = TypeVar("S", bound=Shared)
 
 
+_SCRATCHES: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, bytearray]] = WeakKeyDictionary()
+
+
+def _scratch_of(loop: asyncio.AbstractEventLoop) -> bytearray:
+    """Return the buffer into which all connections of a loop receive. Clearing a new one takes a third of the
+    time of a restart in place.
+    """
+    scratch = _SCRATCHES.get(loop)
+    if scratch is None:
+        scratch = _SCRATCHES[loop] = bytearray(SCRATCH_SIZE + GRAIN)
+    return scratch
+
+
 class Hub:
     """Shared state of the conversations of one event loop. Call `start` before the first connection, `stop`
     after the last.
@@ -94,7 +108,7 @@ class Hub:
         self.loop = loop
         self.iteration = iteration or LoopIteration(loop)
         self.limits = limits or Limits()
-        self.scratch = bytearray(SCRATCH_SIZE + GRAIN)
+        self.scratch = _scratch_of(loop)
         self.scratch_view = memoryview(self.scratch)
         self.read_size = SCRATCH_SIZE
         self.memory = ReceiveMemory(self.limits.receive_memory, self.limits.receive_memory_per_ip)
