@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.config.kraft import insist_on_one_node
 from kcompat.embedded.addresses import Addresses
 from kcompat.embedded.contents import Contents
 from kcompat.embedded.disturbed import Coordinating, Disturbed, disturbable
 from kcompat.embedded.requests import RecordsRequests
 from kcompat.embedded.running import Embedded
-from kcompat.embedded.settings import read_development, read_settings
+from kcompat.embedded.settings import check_flag, check_timeout, read_development, read_settings
 from kcompat.embedded.snapshots import Rewindable
 from kcompat.embedded.timing import Timing
+from kcompat.embedded.tracebacks import short_tracebacks
 from kcompat.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from kcompat.security.acls import Acl
 
 
+@short_tracebacks
 class Broker(
     Embedded["BrokerNode"], Addresses, Contents, Disturbed, Coordinating, RecordsRequests, Rewindable
 ):
@@ -78,6 +81,8 @@ class Broker(
             read_development(tls, users, acls),
             topics,
         )
+        insist_on_one_node(self._config.given)
+        check_flag("record_requests", record_requests)
         self._records_requests = record_requests
         self._timing = Timing(clock)
 
@@ -113,6 +118,7 @@ class Broker(
             UsageError: there is no such topic.
             TimeoutError: the compaction takes longer than `timeout_s`; it continues.
         """
+        check_timeout(timeout_s)
         thread, node = self._running()
         results = thread.call(node.compact(topic), timeout_s)
         if not results:

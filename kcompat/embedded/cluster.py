@@ -14,8 +14,15 @@ from kcompat.embedded.contents import Contents
 from kcompat.embedded.disturbed import Disturbed, disturbable
 from kcompat.embedded.requests import RecordsRequests
 from kcompat.embedded.running import START_TIMEOUT_S, STOP_TIMEOUT_S, Embedded, starting
-from kcompat.embedded.settings import check_port, read_development, read_settings
+from kcompat.embedded.settings import (
+    check_flag,
+    check_port,
+    check_timeout,
+    read_development,
+    read_settings,
+)
 from kcompat.embedded.timing import Timing
+from kcompat.embedded.tracebacks import short_tracebacks
 from kcompat.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
 IN_SYNC_TIMEOUT_S = 30.0
 
 
+@short_tracebacks
 class ClusterBroker(Addresses, Disturbed):
     """One broker of a `Cluster`. Its port and its data stay the same across stops and restarts."""
 
@@ -87,6 +95,7 @@ class ClusterBroker(Addresses, Disturbed):
             return f"<{type(self).__name__} {self.id}, not running>"
 
 
+@short_tracebacks
 class Cluster(Embedded["ClusterNodes"], Contents, ClusterFaults, RecordsRequests):
     """Brokers 0, 1, 2, ... in one thread, started by `with` or `start()`.
 
@@ -118,8 +127,9 @@ class Cluster(Embedded["ClusterNodes"], Contents, ClusterFaults, RecordsRequests
     ) -> None:
         if isinstance(brokers, bool) or not isinstance(brokers, int) or brokers < 1:
             raise UsageError(f"brokers={brokers!r} is not a number of brokers: use 1 or more")
-        if racks is not None and (isinstance(racks, str) or not racks):
+        if racks is not None and not _are_names(racks):
             raise UsageError(f"racks={racks!r} is not a list of racks: name at least one, as in ['a', 'b']")
+        check_flag("record_requests", record_requests)
         check_port(port, brokers)
         if brokers > 1 and acls is not None and users is None and not tls:
             raise UsageError("acls need users or tls=True: without, brokers and clients are all anonymous")
@@ -199,6 +209,7 @@ class Cluster(Embedded["ClusterNodes"], Contents, ClusterFaults, RecordsRequests
         """Wait until every partition has a leader and all its replicas on running brokers are in sync. Raises
         TimeoutError.
         """
+        check_timeout(timeout_s)
         try:
             self.thread.call(self.nodes.until_in_sync(), timeout_s)
         except TimeoutError as error:
@@ -220,3 +231,7 @@ class Cluster(Embedded["ClusterNodes"], Contents, ClusterFaults, RecordsRequests
     def thread(self) -> LoopThread:
         """The thread in which the brokers run."""
         return self._running()[0]
+
+
+def _are_names(racks: object) -> bool:
+    return isinstance(racks, list | tuple) and bool(racks) and all(isinstance(each, str) for each in racks)

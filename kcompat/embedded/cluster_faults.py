@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Final, Self
 
 from kcompat.embedded.disturbed import Coordinating
+from kcompat.embedded.tracebacks import short_tracebacks
 from kcompat.errors import UsageError
 from kcompat.protocol.constants import NO_LEADER
 
@@ -22,6 +23,7 @@ TIMEOUT_S: Final = 60.0
 """Seconds within which a broker starts again, or an ISR changes."""
 
 
+@short_tracebacks
 class LostLeader:
     """A broker that was killed or isolated, until `remove` or the end of a `with` block."""
 

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from kcompat.embedded.fault import Fault
+from kcompat.embedded.tracebacks import short_tracebacks
 from kcompat.instrumentation.faults.disk import disk_faults
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from kcompat.node.broker import BrokerNode
 
 
+@short_tracebacks
 class Disk:
     """The disks of the log directories of a running broker.
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from kcompat.embedded.tracebacks import short_tracebacks
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -21,6 +23,7 @@ __tracebackhide__ = True
 __unittest = True
 
 
+@short_tracebacks
 class Expecting:
     """Context manager of a block in which records are expected; its value is the list of those that came."""
 

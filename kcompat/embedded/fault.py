@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, Self
 
+from kcompat.embedded.tracebacks import short_tracebacks
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -25,6 +27,7 @@ class AnyFault(Protocol):
         """End the fault."""
 
 
+@short_tracebacks
 class Fault:
     """A fault in force from the call that returned it until `remove`, or the end of a `with` block."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from kcompat.embedded.fault import Fault
+from kcompat.embedded.tracebacks import short_tracebacks
 from kcompat.instrumentation.faults.requests import request_faults
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Struck(TypedDict, total=False):
     """Seed that makes the rate repeatable, in place of the one for all faults."""
 
 
+@short_tracebacks
 class Faults:
     """The faults of the requests of a running broker.
 

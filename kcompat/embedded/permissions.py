@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypedDict
 
+from kcompat.embedded.tracebacks import short_traceback
 from kcompat.errors import UsageError
 from kcompat.security.acls import WILDCARD, Acl, AclEntry, PatternType, PermissionType, ResourcePattern
 from kcompat.security.authorizer import CLUSTER
@@ -35,6 +36,7 @@ class AclScope(TypedDict, total=False):
     """Address that the user connects from; any by default."""
 
 
+@short_traceback
 def allow(user: str, *operations: str, **scope: Unpack[AclScope]) -> tuple[Acl, ...]:
     """Return ACLs that allow operations to a user, for the argument `acls` of a broker.
 
@@ -51,6 +53,7 @@ def allow(user: str, *operations: str, **scope: Unpack[AclScope]) -> tuple[Acl, 
     return _acls(PermissionType.ALLOW, user, operations, scope)
 
 
+@short_traceback
 def deny(user: str, *operations: str, **scope: Unpack[AclScope]) -> tuple[Acl, ...]:
     """Return ACLs that deny operations to a user; the arguments are those of `allow`. What is denied cannot
     be allowed by another ACL.

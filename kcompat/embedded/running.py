@@ -15,6 +15,7 @@ from kcompat.config.broker import BrokerConfig
 from kcompat.descriptors import raise_limit
 from kcompat.embedded.asynchronous import AsyncContext
 from kcompat.embedded.first_topics import read_topics
+from kcompat.embedded.settings import check_timeout
 from kcompat.embedded.timing import Timed
 from kcompat.errors import StartError, StartTimeoutError, UsageError
 
@@ -93,6 +94,7 @@ class Embedded(AsyncContext, Timed, Generic[Nodes]):
             StartError: the port or the directory cannot be used, or the metadata store cannot be reached;
                 StartTimeoutError if the start takes longer than `timeout_s`.
         """
+        check_timeout(timeout_s)
         if self._started is not None:
             raise UsageError(f"{self._what} is started already: stop it before you start it again")
         from kcompat.embedded.thread import LoopThread  # imports asyncio

@@ -101,6 +101,19 @@ def _acls_of(acls: Sequence[Sequence[Acl]]) -> list[Acl]:
     return found
 
 
+def check_flag(name: str, value: bool) -> None:
+    """Raise UsageError unless the argument of this name is True or False."""
+    if not isinstance(value, bool):
+        raise UsageError(f"{name}={value!r} is neither True nor False")
+
+
+def check_timeout(timeout_s: float | None) -> None:
+    """Raise UsageError unless `timeout_s` is a number of seconds; None stands for no limit."""
+    is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
+    if timeout_s is not None and not (is_number and timeout_s >= 0):
+        raise UsageError(f"timeout_s={timeout_s!r} is not a time: use a number of seconds, such as 30")
+
+
 def check_port(port: int, count: int = 1) -> None:
     """Raise UsageError unless `count` ports in a row, from this one on, are TCP ports; 0 is any free port."""
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= MAX_PORT:

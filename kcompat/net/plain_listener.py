@@ -74,14 +74,19 @@ def bind(
     try:
         sock = _listen(bound(host, port), backlog, *buffers)
     except OSError as error:
-        taken = error.errno == errno.EADDRINUSE
-        reason = (
-            "the port is already in use; choose another, or stop what listens there"
-            if taken
-            else error.strerror or error
-        )
-        raise ListenerError(f"Cannot listen on {host or '*'}:{port} ({name}): {reason}.") from error
+        raise ListenerError(f"Cannot listen on {host or '*'}:{port} ({name}): {_reason(error)}.") from error
     return PlainListener(name, sock, make_poller, protected=protected, tls=tls)
+
+
+def _reason(error: OSError) -> str:
+    """Return why an address cannot be bound to, and what to do."""
+    if error.errno == errno.EADDRINUSE:
+        return "the port is already in use; choose another, or stop what listens there"
+    if error.errno == errno.EADDRNOTAVAIL or isinstance(error, socket.gaierror):
+        return f"{error.strerror}; use localhost, or another name or address of this machine"
+    if error.errno == errno.EACCES:
+        return f"{error.strerror}; choose a port above 1023"
+    return error.strerror or str(error)
 
 
 class PlainListener:

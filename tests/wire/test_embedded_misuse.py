@@ -1,0 +1,124 @@
+"""Calls of `Broker` and `Cluster` that make no sense: each raises a public error with one sentence, and its
+traceback ends at the call.
+"""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import kcompat
+from kcompat import Broker, Cluster, allow, deny
+from kcompat import errors as public
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PACKAGE = str(Path(kcompat.__file__).parent)
+KRAFT = {"process.roles": "broker", "controller.quorum.voters": "1@a.example:9093"}
+ABSENT = {"zookeeper.connect": "127.0.0.1:1", "zookeeper.connection.timeout.ms": 1}
+
+
+def insist_on_one_sentence(act: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises((public.KcompatError, TimeoutError)) as raised:
+        act()
+    error = raised.value
+    assert sentence in str(error)
+    assert "\n" not in str(error)
+    internal = [
+        frame.name
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename.startswith(PACKAGE)
+    ]
+    assert internal in (["kcompat"], ["kcompat_async"])
+    assert (error.__cause__, error.__suppress_context__) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("act", "sentence"),
+    [
+        (lambda: Broker(config={"num.partition": 3}), "did you mean num.partitions?"),
+        (lambda: Broker(config={"cleanup.policy": "compact"}), "did you mean log.cleanup.policy?"),
+        (lambda: Broker(config={"num.partitions": "three"}), "Not a number of type INT"),
+        (lambda: Broker(config={"num.partitions": None}), "use text, a number, True, False, or a list"),
+        (lambda: Broker(config="num.partitions=3"), "use Kafka's keys, as in {'num.partitions': 4}"),
+        (lambda: Broker(config=KRAFT), "belong to a KRaft cluster of several nodes"),
+        (lambda: Broker(topics="orders"), "use partitions by name, as in {'orders': 3}"),
+        (lambda: Broker(topics={"orders": 0}), "use a number, 1 or more"),
+        (lambda: Broker(topics={"orders": {"replication.factor": 3}}), "kcompat.Cluster(3)"),
+        (lambda: Broker(port="9092"), "use a number from 1 to 65535, or 0 for a free port"),
+        (lambda: Broker(host="a b"), "use 127.0.0.1, for instance"),
+        (lambda: Broker(data_dir=b"x"), "use text or a path"),
+        (lambda: Broker(data_dir="x", config={"log.dirs": "y"}), "both say where to store: give one"),
+        (lambda: Broker(tls="yes"), "for other certificates set Kafka's keys"),
+        (lambda: Broker(users=["alice"]), "use passwords by user, as in {'alice': 'secret'}"),
+        (lambda: Broker(acls=["alice"]), "use a list of what kcompat.allow and deny return"),
+        (lambda: Broker(clock="fake"), "use 'real', or 'manual' to move the time ahead"),
+        (lambda: Broker(record_requests="yes"), "record_requests='yes' is neither True nor False"),
+        (lambda: allow("alice", "read"), "name one of topic, group, transactional_id, cluster"),
+        (lambda: allow("alice", "reed", topic="t"), "'reed' is no operation on a topic: use one of all"),
+        (lambda: deny("", "read", topic="t"), "use 'alice', or '*' for all of them"),
+        (lambda: Broker().start(timeout_s="5"), "timeout_s='5' is not a time: use a number of seconds"),
+        (lambda: Broker().start(timeout_s=-1), "timeout_s=-1 is not a time: use a number of seconds"),
+        (lambda: Broker().start(timeout_s=0), "the broker did not start within 0 s"),
+        (lambda: Broker(host="192.0.2.1").start(), "another name or address of this machine"),
+        (lambda: Broker(data_dir=__file__).start(), "is a file, not a directory"),
+        (lambda: Broker(config=ABSENT).start(), "no ZooKeeper at 127.0.0.1:1"),
+        (lambda: Broker().bootstrap_servers, "use it in a with statement, or call start() first"),
+        (lambda: Broker().listeners, "use it in a with statement, or call start() first"),
+        (lambda: Broker().compact("t"), "use it in a with statement, or call start() first"),
+        (lambda: Broker().client_config(), "use it in a with statement, or call start() first"),
+        (lambda: Broker().reset(), "use it in a with statement, or call start() first"),
+        (lambda: Broker().faults.fail("Produce", "NOT_LEADER_OR_FOLLOWER"), "or call start() first"),
+        (lambda: Cluster(0), "brokers=0 is not a number of brokers: use 1 or more"),
+        (lambda: Cluster(3, racks=[1, 2]), "name at least one, as in ['a', 'b']"),
+        (lambda: Cluster(3, port=65534), "use a lower one, or 0"),
+        (lambda: Cluster(2).brokers[0].start(), "use it in a with statement, or call start() first"),
+        (lambda: Cluster(2).isolate(0), "use it in a with statement, or call start() first"),
+    ],
+)  # fmt: skip
+def test_a_broker_that_is_not_started(act: Callable[[], Any], sentence: str) -> None:
+    insist_on_one_sentence(act, sentence)
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    with Broker(config={"auto.create.topics.enable": False}) as started:
+        yield started
+
+
+@pytest.mark.parametrize(
+    ("act", "sentence"),
+    [
+        (lambda broker: broker.start(), "the broker is started already: stop it before you start it again"),
+        (lambda broker: Broker(port=broker.port).start(), "choose another, or stop what listens there"),
+        (lambda broker: Broker(data_dir=broker.data_dir).start(), "or give this one a directory of its own"),
+        (lambda broker: broker.compact("t"), "there is no topic 't': create it before you compact it"),
+        (lambda broker: broker.compact("t", timeout_s="1"), "timeout_s='1' is not a time"),
+        (
+            lambda broker: broker.client_config(library="kafkajs"),
+            "use one of confluent, kafka-python, aiokafka",
+        ),
+        (lambda broker: broker.client_config("alice"), "give the broker users or tls=True"),
+        (lambda broker: broker.ca_file, "make it with tls=True"),
+        (lambda broker: broker.requests(), "start the broker with record_requests=True"),
+        (lambda broker: broker.advance(days=1), "make the broker with clock='manual'"),
+        (lambda broker: broker.restore(None), "use what snapshot() has returned"),
+        (lambda broker: broker.faults.fail("Prodduce", "NONE"), "did you mean 'Produce'?"),
+        (lambda broker: broker.add("t", b""), "create the topic first"),
+        (lambda broker: broker.records("t"), "there is no topic 't'"),
+    ],
+)
+def test_a_broker_that_runs(broker: Broker, act: Callable[[Broker], Any], sentence: str) -> None:
+    insist_on_one_sentence(lambda: act(broker), sentence)
+
+
+async def test_a_second_start_on_an_event_loop(broker: Broker) -> None:
+    with pytest.raises(public.UsageError, match="the broker is started already") as raised:
+        async with broker:
+            pass
+    names = [frame.name for frame in traceback.extract_tb(raised.value.__traceback__)]
+    assert names[1:] == ["kcompat_async"]
