@@ -10,18 +10,15 @@ import errno
 import gc
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcompat.cli import asyncio_without_tls
+from kcompat.cli.argument_types import absolute_path, address, broker_count, host_name, path, port_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DESCRIPTION = "A broker that speaks the Apache Kafka protocol."
-
-MOST_BROKERS = 100
-"""Largest number of brokers that one command runs."""
 
 MORE_THAN_IS_IMPORTED = 100_000
 """New objects before the cyclic collector runs during imports. Imported objects all stay, and examining them
@@ -71,6 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
     config.add_argument("--markdown", action="store_true", help="print the reference page")
     _add_log(commands)
     _add_compact(commands)
+    _add_trace(commands)
     _add_hand_over(commands)
     _add_take_over(commands)
     _add_container(commands)
@@ -104,6 +102,31 @@ def _add_compact(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     compact.add_argument("topics", nargs="+", metavar="TOPIC", help="a topic whose cleanup.policy is compact")
     _add_directories(compact)
+
+
+def _add_trace(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    trace = commands.add_parser(
+        "trace",
+        help="show the requests of clients and their answers",
+        description="Print one line for each request that a running broker answers, until Ctrl-C, or for "
+        "each one in the files of a flight record. Without FILE the broker is found by its data directory; "
+        "of several brokers below it, all are shown.",
+    )
+    trace.add_argument(
+        "files",
+        nargs="*",
+        type=path,
+        metavar="FILE",
+        help="a file of a flight record, or a directory of some",
+    )
+    trace.add_argument("--client", metavar="ID", help="only requests with this client id")
+    trace.add_argument("--api", metavar="NAME", help="only requests of this API, such as Produce")
+    trace.add_argument("--topic", metavar="NAME", help="only requests that name this topic")
+    trace.add_argument("--errors", action="store_true", help="only requests that failed")
+    trace.add_argument(
+        "--deep", action="store_true", help="all fields of requests and answers, and the records in them"
+    )
+    _add_directories(trace)
 
 
 def _add_hand_over(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -239,6 +262,12 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     where.add_argument("--memory", action="store_true", help="store in memory; everything is gone at the end")
     _add_security(start)
     start.add_argument(
+        "--record",
+        type=absolute_path,
+        metavar="DIR",
+        help="write all requests and answers to files here, at most 64 MiB (default: KCOMPAT_RECORD)",
+    )
+    start.add_argument(
         "--zookeeper-port",
         type=address,
         metavar="[HOST:]PORT",
@@ -278,51 +307,6 @@ def _add_security(start: argparse.ArgumentParser) -> None:
     )
 
 
-def absolute_path(text: str) -> Path:
-    """Return a path from the command line as an absolute path."""
-    if not text:
-        raise argparse.ArgumentTypeError("the name of the directory is empty")
-    return path(text).absolute()
-
-
-def path(text: str) -> Path:
-    """Return a path from the command line; `~` and `~USER` stand for the home directory of a user."""
-    try:
-        return Path(text).expanduser()
-    except RuntimeError as error:
-        raise argparse.ArgumentTypeError(f"{text} names the home of a user who is not known") from error
-
-
-def address(text: str) -> tuple[str, int]:
-    """Return host and port of [HOST:]PORT from the command line; the default host is the loopback address."""
-    host, colon, port = text.rpartition(":")
-    return (host.strip("[]") if colon else "127.0.0.1"), port_number(port)
-
-
-def host_name(text: str) -> str:
-    """Return a host from the command line, without the brackets that an IPv6 address may have."""
-    host = text.strip("[]")
-    if not host:
-        raise argparse.ArgumentTypeError("the address is empty: 0.0.0.0 stands for every interface")
-    return host
-
-
-def port_number(text: str) -> int:
-    """Return a TCP port from the command line."""
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text} is not a port, which is a number from 0 to 65535")
-    return int(text)
-
-
-def broker_count(text: str) -> int:
-    """Return the number of brokers to run, from the command line."""
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_BROKERS:
-        raise argparse.ArgumentTypeError(
-            f"{text} is not a number of brokers, which is from 1 to {MOST_BROKERS}"
-        )
-    return int(text)
-
-
 def _run(options: argparse.Namespace) -> int:
     if options.version:
         from importlib.metadata import version
@@ -351,6 +335,10 @@ def _run(options: argparse.Namespace) -> int:
             from kcompat.cli import compact
 
             return compact.run(options)
+        case "trace":
+            from kcompat.cli import trace
+
+            return trace.run(options)
         case "hand-over":
             from kcompat.cli import hand_over
 

@@ -28,6 +28,7 @@ from kcompat.config.properties import load_static, parse_overrides
 from kcompat.config.providers import has_variable, resolve_variables
 from kcompat.descriptors import raise_limit
 from kcompat.errors import KcompatError
+from kcompat.instrumentation.recording.instruments import RECORD_VARIABLE, instruments
 from kcompat.net.spinning import spinning_loop
 from kcompat.security.added_users import added_user
 
@@ -77,6 +78,8 @@ def in_one_sentence(work: Callable[[], int]) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     set_up_logging(os.environ, options.log_level)
+    if options.record is not None:
+        os.environ[RECORD_VARIABLE] = str(options.record)  # processes of brokers inherit it
     hide_settings(parse_overrides(options.override).items())
     hide(text.partition("=")[2] for text in options.add_scram)
     hide(text.partition(":")[2] for text in options.users)
@@ -235,7 +238,7 @@ async def _serve(
 ) -> None:
     from kcompat.node.environment import real_environment
 
-    environment, port = real_environment(), None
+    environment, port = replace(real_environment(), instrument=instruments(os.environ)), None
     if zookeeper is not None:
         from kcompat.node.zookeeper_port import ZooKeeperPort
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -12,9 +13,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kcompat.embedded.thread import LoopThread
-    from kcompat.instrumentation.recording.entry import RecordedRequest
-    from kcompat.instrumentation.recording.recorder import ConnectionEvent, Record, Recorder
+    from kcompat.instrumentation.recording.entry import ConnectionEvent, RecordedRequest
+    from kcompat.instrumentation.recording.recorder import Record, Recorder
     from kcompat.node.environment import Environment
+    from kcompat.node.hooks import Hooks
 
 
 class RecordsRequests:
@@ -60,10 +62,20 @@ class RecordsRequests:
         return thread.do(recorder.snapshot)
 
     def _instrumented(self, environment: Environment) -> Environment:
-        """Return an environment whose brokers record their requests, if they are to."""
+        """Return an environment whose brokers have the usual instruments, and record requests if they are
+        to.
+        """
+        from kcompat.instrumentation.recording.instruments import instruments
+
+        attach = instruments(os.environ)
         if not self._records_requests:
-            return environment
+            return structs.replace(environment, instrument=attach)
         from kcompat.instrumentation.recording.recorder import Recorder  # late: most brokers do without
 
-        self._recorder = Recorder()
-        return structs.replace(environment, instrument=self._recorder.attach)
+        recorder = self._recorder = Recorder()
+
+        def attach_both(broker: Hooks) -> None:
+            attach(broker)
+            recorder.attach(broker)
+
+        return structs.replace(environment, instrument=attach_both)

@@ -14,7 +14,7 @@ import os
 import socket
 import stat
 import tempfile
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -23,10 +23,12 @@ import msgspec
 from kcompat import capabilities
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 
-    Command = Callable[[str], AsyncIterator[msgspec.Struct]]
-    """A command: called with its argument, it yields answers, which are tagged structs."""
+    Command = Callable[[str], AsyncGenerator[msgspec.Struct, None]]
+    """A command: called with its argument, it yields answers, which are tagged structs. It is closed at the
+    end of the connection, if the client leaves earlier.
+    """
 
 logger = logging.getLogger(__name__)
 
@@ -114,8 +116,9 @@ class AdminSocket:
             except (msgspec.MsgspecError, ValueError, KeyError) as error:
                 last = Refused(f"not a request of this broker: {error}")
             else:
-                async for answer in command(argument):
-                    await _send(writer, answer)
+                async with aclosing(command(argument)) as answers:
+                    async for answer in answers:
+                        await _send(writer, answer)
             await _send(writer, last)
             if isinstance(last, Refused):
                 break

@@ -15,15 +15,15 @@ from kcompat.api.registry import SERVED
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.cleaner.watch import compact_now
 from kcompat.log.identity import stored_identity
-from kcompat.net.interception import Interception
 from kcompat.node.foundation import check, lay_foundation
+from kcompat.node.hooks import Hooks
 from kcompat.node.late_imports import LateImports
 from kcompat.node.lifetime import Lifetime
 from kcompat.node.listeners import address_of, warn_of_open_doors
 from kcompat.node.serving import start_parts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
     from kcompat.config.broker import BrokerConfig
     from kcompat.config.first_topics import FirstTopic
@@ -56,7 +56,7 @@ class BrokerNode:
         self._config = config
         self._lifetime = Lifetime()
         self._parts_lifetime = Lifetime()  # of what a restart in place replaces
-        self.interception = Interception()
+        self.hooks = Hooks(self._lifetime.began, {"compact": self.compacting})
         self._is_serving = False
 
     async def start(self, topics: Sequence[FirstTopic] = ()) -> None:
@@ -117,7 +117,7 @@ class BrokerNode:
         config = self._foundation.config
         if self.parts.services.server.authorizer.allows_everything:
             warn_of_open_doors(config)
-        administration = environment.administration(config.log_dirs[0], {"compact": self.compacting})
+        administration = environment.administration(config.log_dirs[0], self.hooks.commands)
         await administration.open()
         began(administration.close, administration.abandon)
         self._lifetime.start(LateImports(environment.clock, SERVED))
@@ -128,7 +128,7 @@ class BrokerNode:
             self._foundation,
             session,
             self._authorizer,
-            self.interception,
+            self.hooks,
             self._environment,
             self._parts_lifetime,
             topics,
@@ -143,7 +143,7 @@ class BrokerNode:
         """Compact the local partitions of a topic now; return the result of each."""
         return [result async for result in self.compacting(topic) if isinstance(result, Compacted)]
 
-    def compacting(self, topic: str) -> AsyncIterator[Compacted | Progress]:
+    def compacting(self, topic: str) -> AsyncGenerator[Compacted | Progress, None]:
         """Compact as `compact` does, and yield progress reports in between."""
         storage = self.parts.storage
         return compact_now(storage.cleaner, [log for log in storage.logs if log.topic == topic])

@@ -1,22 +1,42 @@
-"""The places of one broker at which instruments attach, such as recorders and faults on purpose."""
+"""The places of one broker at which instruments attach, such as recorders."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from kcompat.net.interception import Interception
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcompat.cluster.image import ImageHolder
-    from kcompat.net.interception import Interception
+    from kcompat.net.admin_socket import Command
     from kcompat.net.observer import ConnectionObserver
 
+    WhenStopped = Callable[[Callable[[], object], Callable[[], object] | None], None]
+    """A function that notes how an instrument is stopped and abandoned, see `Lifetime.began`."""
 
-class Hooks(Struct, frozen=True):
-    """The places of one broker at which instruments attach."""
+
+class Hooks:
+    """The places of one broker at which instruments attach. They stay when the broker restarts in place."""
 
     broker_id: int
-    interception: Interception
-    observers: list[ConnectionObserver]
-    """Observers of the connections to the broker."""
     metadata: ImageHolder
+    """Holder of the metadata image of the broker as it is now."""
+
+    def __init__(self, when_stopped: WhenStopped, commands: dict[str, Command]) -> None:
+        """Begin without instruments. `commands` are those that every broker has."""
+        self.when_stopped = when_stopped
+        self.interception = Interception()
+        self.observers: list[ConnectionObserver] = []
+        """Observers of the connections to the broker."""
+        self.commands = commands
+        """Commands of the administration socket, by name; instruments may add some."""
+        self._is_attached = False
+
+    def renew(self, broker_id: int, metadata: ImageHolder, instrument: Callable[[Hooks], object]) -> None:
+        """Take the metadata of a broker that is about to serve clients; call `instrument` the first time."""
+        self.broker_id, self.metadata = broker_id, metadata
+        if not self._is_attached:
+            self._is_attached = True
+            instrument(self)

@@ -12,7 +12,6 @@ from kcompat.cluster.znodes import BrokerRegistration
 from kcompat.config.listeners import THIS_MACHINE, is_loopback, is_wildcard
 from kcompat.net.limits import Limits, ListenerLimits
 from kcompat.net.server import Server
-from kcompat.node.hooks import Hooks
 from kcompat.security.quotas.rates import QuotaWindow
 
 if TYPE_CHECKING:
@@ -120,16 +119,11 @@ def _told_of(config: BrokerConfig, listener: Endpoint) -> Endpoint:
 
 
 def server_of(parts: Parts, listeners: Sequence[Listener]) -> Server:
-    """Return the server of a broker's listeners, with the instruments of the environment attached. Its limits
-    follow the configuration.
-    """
+    """Return the server of a broker's listeners. Its limits follow the configuration."""
     config, iteration = parts.config, parts.environment.iteration
     limits, address_limits = limits_of(config.current), parts.quotas.connection_rates
     server = Server(listeners, parts.dispatcher, limits, iteration, parts.gates, address_limits)
     config.subscribe(lambda changed: setattr(server.hub, "limits", limits_of(changed)))
-    parts.environment.instrument(
-        Hooks(parts.cluster.broker_id, parts.interception, server.hub.observers, parts.storage.metadata)
-    )
     return server
 
 

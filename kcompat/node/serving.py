@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.config.first_topics import FirstTopic
-    from kcompat.net.interception import Interception
     from kcompat.net.server import Server
     from kcompat.node.environment import Environment
     from kcompat.node.foundation import Foundation
+    from kcompat.node.hooks import Hooks
     from kcompat.node.lifetime import Lifetime
     from kcompat.security.authorizer import Authorizer
     from kcompat.store.interface import MetadataStore
@@ -30,7 +30,7 @@ async def start_parts(
     foundation: Foundation,
     session: MetadataStore,
     authorizer: Authorizer | None,
-    interception: Interception,
+    hooks: Hooks,
     environment: Environment,
     lifetime: Lifetime,
     topics: Sequence[FirstTopic] = (),
@@ -45,11 +45,13 @@ async def start_parts(
         storage,
         session,
         authorizer or authorizer_of(foundation.config),
-        interception,
+        hooks.interception,
         lifetime,
         keeps_metadata=foundation.keeps_metadata,
     )
     server = server_of(parts, foundation.listeners)
+    server.hub.observers = hooks.observers
+    hooks.renew(parts.cluster.broker_id, storage.metadata, environment.instrument)
     foundation.tls.follow(feed)
     await parts.load_acls()
     await parts.cluster.join(foundation.registration)

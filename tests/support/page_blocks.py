@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RUN: Final = frozenset({"python", "console"})
-SHOWN: Final = frozenset({"diff", "go", "java", "javascript", "json", "mermaid", "properties", "text"})
+SHOWN: Final = frozenset(
+    {"diff", "go", "java", "javascript", "json", "mermaid", "properties", "text", "yaml"}
+)
 """Languages of blocks that are run only as the files of others."""
 MARKS: Final = frozenset({"none", "in", "continues", "file", "exit", "until"})
 OURS: Final = frozenset({"kcompat", "python", "cat", "cp", "ls", "mkdir"})

@@ -23,7 +23,7 @@ from support.raw_client import RawClient
 from support.raw_requests import create_topic, read_all
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
     from pathlib import Path
 
 NEVER_BY_ITSELF = {"log.cleaner.enable": "false"}
@@ -106,12 +106,12 @@ class Echoed(msgspec.Struct, tag=True):
     text: str
 
 
-async def echo(text: str) -> AsyncIterator[msgspec.Struct]:
+async def echo(text: str) -> AsyncGenerator[msgspec.Struct, None]:
     for _ in range(3):
         yield Echoed(text)
 
 
-async def for_ever(text: str) -> AsyncIterator[msgspec.Struct]:
+async def for_ever(text: str) -> AsyncGenerator[msgspec.Struct, None]:
     while True:
         yield Echoed(text * 10_000)
 

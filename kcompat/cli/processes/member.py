@@ -18,6 +18,7 @@ from kcompat.cli.processes.channel import OF_ORDERS, Channel, Job, Refused, Sees
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.errors import ConfigError
 from kcompat.descriptors import raise_limit
+from kcompat.instrumentation.recording.instruments import instruments
 from kcompat.log.errors import LogDirectoryError
 from kcompat.net.listener import ListenerError
 from kcompat.net.spinning import spinning_loop
@@ -67,7 +68,7 @@ async def _live(end: socket.socket) -> int:
 
 async def _be(job: Job, channel: Channel[Order], undo: AsyncExitStack) -> None:
     """Start the broker, wait until it must end, and stop it; `undo` closes its store afterwards."""
-    environment, port = real_environment(), None
+    environment, port = replace(real_environment(), instrument=instruments(os.environ)), None
     if job.store is not None:
         environment, port = await _with_store(job, environment, undo)
     node = BrokerNode(BrokerConfig(job.config), environment)

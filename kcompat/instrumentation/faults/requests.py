@@ -104,7 +104,7 @@ def _surroundings(node: BrokerNode) -> Surroundings:
         )
 
     return Surroundings(
-        interception=node.interception,
+        interception=node.hooks.interception,
         clock=node.parts.environment.clock,
         topic_name=lambda topic_id: this.parts.storage.metadata.image.topic_names.get(topic_id),
         is_peer=is_peer,

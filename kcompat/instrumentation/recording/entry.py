@@ -1,4 +1,4 @@
-"""A recorded request as users see it; what is not needed is not decoded."""
+"""Recorded requests and events as users see them; what is not needed is not decoded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kcompat.instrumentation.recording.outcome import groups_of, refusals_of, to
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
-    from kcompat.instrumentation.recording.exchange import Exchange
+    from kcompat.instrumentation.recording.exchange import Event, Exchange
     from kcompat.instrumentation.recording.outcome import Names, Refusal
     from kcompat.protocol.message import Message
 
@@ -171,6 +171,30 @@ class RecordedRequest:
             f"group {self.group}" if self.group else "",
         ]
         return " ".join(part for part in parts if part) + f": {self.outcome}{duration}"
+
+
+class ConnectionEvent:
+    """A connection that was opened or closed, or a complaint of the broker about its peer. Its `repr` is one
+    line.
+    """
+
+    def __init__(self, event: Event, broker_id: int) -> None:
+        self.time = event.at_ns / 1e9
+        """Time in seconds since the epoch."""
+        self.broker_id = broker_id
+        self.what = event.what
+        """`opened`, `closed` or `complaint`."""
+        self.peer = f"{event.host}:{event.port}" if event.port else event.host
+        """Address of the client, with its port except for a complaint."""
+        self.listener = event.listener
+        self.principal = event.principal
+        self.text = event.text
+        """The reason of the end, such as `disconnected` or `refused login`, or the complaint."""
+
+    def __repr__(self) -> str:
+        """Return one line: time, address, and what happened."""
+        about = f": {self.text}" if self.text else ""
+        return f"{clock_text(int(self.time * 1e9))} {self.peer} {self.what}{about}"
 
 
 def _few(texts: list[str]) -> str:

@@ -44,8 +44,8 @@ class Exchange(Struct, gc=False):
     answer: tuple[Kept, ...] = ()
     """The answer with its length prefix."""
     duration_ns: int = 0
-    held: int = 0
-    """Bytes that a bounded record counts for this exchange; -1 once it has been dropped."""
+    mark: int = 0
+    """A number for the sink's own use."""
 
 
 class Event(Struct, frozen=True, gc=False):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _TOPIC_NAMES: Final = ("topic", "topic_name")
 _TOPIC_LISTS: Final = frozenset({"topic_names", "subscribed_topic_names"})
 _PARTITION: Final = ("partition_index", "partition", "partition_id", "index")
-_SUBJECTS: Final = ("resource_name", "group_id", "key", "user", "transactional_id", "member_id", "name")
+_SUBJECTS: Final = ("resource_name", "group_id", "key", "user", "transactional_id", "name")
 """Fields whose value says what an error without a topic is about."""
 _ERROR_NAMES: Final = {int(error): error.name for error in ErrorCode}
 TOPIC_RESOURCE: Final = 2

@@ -13,6 +13,8 @@ EXCHANGE_COST: Final = 420
 """Bytes that an exchange takes beside the bytes of its frames: its objects and its place in the ring."""
 EVENT_COST: Final = 360
 """Bytes that an event takes beside its text."""
+DROPPED: Final = -1
+"""Mark of exchanges that are no longer in the ring; the mark of the others is their size in bytes."""
 
 
 class Ring:
@@ -30,17 +32,17 @@ class Ring:
         for kept in exchange.answer:
             if type(kept) is bytes:
                 cost += len(kept)
-        exchange.held = cost
+        exchange.mark = cost
         self._entries.append(exchange)
         self.held += cost
         if self.held > self.limit:
             self._drop()
 
     def settle(self, exchange: Exchange) -> None:
-        if exchange.held < 0:
+        if exchange.mark == DROPPED:
             return  # dropped before its answer came
         cost = sum(len(kept) for kept in exchange.answer if isinstance(kept, bytes))
-        exchange.held += cost
+        exchange.mark += cost
         self.held += cost
         self._drop()
 
@@ -61,5 +63,5 @@ class Ring:
             if isinstance(oldest, Event):
                 self.held -= EVENT_COST + len(oldest.text)
             else:
-                self.held -= oldest.held
-                oldest.held = -1
+                self.held -= oldest.mark
+                oldest.mark = DROPPED

@@ -11,7 +11,7 @@ from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.errors import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncGenerator, Sequence
 
     from kcompat.log.cleaner.cleaner import LogCleaner
     from kcompat.log.log import Log
@@ -26,7 +26,7 @@ class Progress(msgspec.Struct, frozen=True, tag=True):
     bytes_total: int
 
 
-async def compact_now(cleaner: LogCleaner, logs: Sequence[Log]) -> AsyncIterator[Compacted | Progress]:
+async def compact_now(cleaner: LogCleaner, logs: Sequence[Log]) -> AsyncGenerator[Compacted | Progress, None]:
     """Compact these logs now; yield one `Compacted` for each log when it is done, and `Progress` in between.
 
     The compaction goes on when the caller stops iterating.

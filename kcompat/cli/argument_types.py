@@ -1,0 +1,54 @@
+"""The types of arguments of the command line. They raise argparse.ArgumentTypeError with a sentence."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+MOST_BROKERS = 100
+"""Largest number of brokers that one command runs."""
+
+
+def absolute_path(text: str) -> Path:
+    """Return a path from the command line as an absolute path."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name of the directory is empty")
+    return path(text).absolute()
+
+
+def path(text: str) -> Path:
+    """Return a path from the command line; `~` and `~USER` stand for the home directory of a user."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise argparse.ArgumentTypeError(f"{text} names the home of a user who is not known") from error
+
+
+def address(text: str) -> tuple[str, int]:
+    """Return host and port of [HOST:]PORT from the command line; the default host is the loopback address."""
+    host, colon, port = text.rpartition(":")
+    return (host.strip("[]") if colon else "127.0.0.1"), port_number(port)
+
+
+def host_name(text: str) -> str:
+    """Return a host from the command line, without the brackets that an IPv6 address may have."""
+    host = text.strip("[]")
+    if not host:
+        raise argparse.ArgumentTypeError("the address is empty: 0.0.0.0 stands for every interface")
+    return host
+
+
+def port_number(text: str) -> int:
+    """Return a TCP port from the command line."""
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text} is not a port, which is a number from 0 to 65535")
+    return int(text)
+
+
+def broker_count(text: str) -> int:
+    """Return the number of brokers to run, from the command line."""
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_BROKERS:
+        raise argparse.ArgumentTypeError(
+            f"{text} is not a number of brokers, which is from 1 to {MOST_BROKERS}"
+        )
+    return int(text)

@@ -1,0 +1,106 @@
+"""The flight record of one broker: files in a directory, of which the oldest are removed.
+
+A failing disk ends the record with one line in the log, never the broker.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from datetime import datetime
+from itertools import count
+from typing import TYPE_CHECKING, Final
+
+from kcompat.instrumentation.recording.capture import Capture, Keeping
+from kcompat.instrumentation.recording.flight_file import SUFFIX, FlightFile, flight_files
+from kcompat.instrumentation.recording.journal import Journal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kcompat.instrumentation.recording.journal import Entry
+    from kcompat.node.hooks import Hooks
+
+logger = logging.getLogger(__name__)
+
+MIB: Final = 1 << 20
+DIRECTORY_BYTES: Final = 64 * MIB
+"""Most bytes of the files of a directory."""
+FILES: Final = 4
+"""Number of files of their full size that fit into the directory."""
+KEEPING: Final = Keeping(frame=MIB, records=MIB)
+
+_numbers = count(1)
+
+
+class FlightRecord:
+    """The files that one broker writes, one after the other."""
+
+    def __init__(self, broker: Hooks, directory: Path, limit: int = DIRECTORY_BYTES) -> None:
+        """Begin a record. `limit` is the most bytes of all files in the directory, also of other brokers."""
+        self._broker = broker
+        self._directory = directory
+        self._limit = limit
+        self._file: FlightFile | None = None
+        self._journal = Journal(broker, self._write)
+        self._capture = Capture(self._journal, KEEPING)
+        if self._next_file():
+            broker.interception.add(self._capture)
+            broker.observers.append(self._journal)
+            broker.when_stopped(self.close, self.close)
+
+    def close(self) -> None:
+        """End the record."""
+        if self._file is not None:
+            self._broker.interception.remove(self._capture)
+            self._broker.observers.remove(self._journal)
+            self._file.close()
+            self._file = None
+
+    def _write(self, entry: Entry) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.write(entry)
+        except OSError as error:
+            self._fail(error)
+            return
+        if self._file.size > self._limit // FILES:
+            self._file.close()
+            self._next_file()
+
+    def _next_file(self) -> bool:
+        """Begin the next file; return whether that is possible."""
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            _make_room(self._directory, self._limit - self._limit // FILES)
+            self._file = FlightFile(self._directory / _new_name(self._broker.broker_id))
+        except OSError as error:
+            self._fail(error)
+            return False
+        self._journal.begin()
+        return True
+
+    def _fail(self, error: OSError) -> None:
+        """Log why nothing more is recorded. What listens stays, since this may be a call of it."""
+        if self._file is not None:
+            self._file.close()
+        self._file = None
+        logger.error("The flight record in %s ends: %s", self._directory, error.strerror or error)
+
+
+def _new_name(broker_id: int) -> str:
+    """Return the name of a new file; names of later files sort behind."""
+    now = datetime.now().strftime("%Y%m%d-%H%M%S")
+    return f"{now}-{os.getpid()}-{next(_numbers):06}-broker-{broker_id}{SUFFIX}"
+
+
+def _make_room(directory: Path, limit: int) -> None:
+    """Remove the oldest files until the others take at most `limit` bytes."""
+    found = sorted((each.stat().st_mtime_ns, each, each.stat().st_size) for each in flight_files(directory))
+    total = sum(size for _, _, size in found)
+    for _, path, size in found:
+        if total <= limit:
+            break
+        path.unlink(missing_ok=True)
+        total -= size

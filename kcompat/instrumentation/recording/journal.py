@@ -1,0 +1,174 @@
+"""The entries of a flight record and of a live trace, and the journal that makes them.
+
+A journal turns what happens to one broker into entries that can be stored and sent: frames both ways with
+times, and the openings and ends of connections. Connections and requests have numbers that count up.
+"""
+
+from __future__ import annotations
+
+from time import time_ns
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
+
+from kcompat.instrumentation.recording.exchange import Exchange, Fate
+from kcompat.protocol.uuids import uuid_to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kcompat.instrumentation.recording.exchange import Kept
+    from kcompat.net.observer import ObservedConnection
+    from kcompat.node.hooks import Hooks
+
+FORMAT_VERSION = 1
+
+
+class Began(Struct, frozen=True, array_like=True, tag="began"):
+    """The beginning of a record."""
+
+    format_version: int
+    at_ns: int
+    broker_id: int
+    record: int
+    """A number that the files of one record share. In another record, requests are counted anew."""
+
+
+class Opened(Struct, frozen=True, array_like=True, tag="opened"):
+    """A connection that was accepted, or that was open when the record began."""
+
+    at_ns: int
+    connection: int
+    host: str
+    port: int
+    listener: str
+
+
+class Closed(Struct, frozen=True, array_like=True, tag="closed"):
+    """The end of a connection."""
+
+    at_ns: int
+    connection: int
+    reason: str
+
+
+class Complained(Struct, frozen=True, array_like=True, tag="complained"):
+    """A message of the broker about the peer at an address."""
+
+    at_ns: int
+    host: str
+    message: str
+
+
+class Named(Struct, frozen=True, array_like=True, tag="named"):
+    """Names of topics by the text of their ids, as far as they are new."""
+
+    topics: dict[str, str]
+
+
+class Asked(Struct, frozen=True, array_like=True, tag="asked"):
+    """A request, with the bytes of its frame."""
+
+    at_ns: int
+    connection: int
+    number: int
+    principal: str
+    size: int
+    """Bytes of the frame as it came, without its length prefix."""
+    frame: bytes
+
+
+class Answered(Struct, frozen=True, array_like=True, tag="answered"):
+    """The answer to a request, or the end without one."""
+
+    number: int
+    """Number of the request."""
+    duration_ns: int
+    fate: int
+    """A value of `Fate`."""
+    pieces: list[bytes | int]
+    """The answer with its length prefix: bytes, and numbers of bytes that were left out."""
+
+
+class Skipped(Struct, frozen=True, array_like=True, tag="skipped"):
+    """A gap: entries that were left out because their reader was too slow. A count of 0 says that the broker
+    is there and nothing happens.
+    """
+
+    count: int
+
+
+Entry: TypeAlias = Began | Opened | Closed | Complained | Named | Asked | Answered | Skipped
+
+
+class Journal:
+    """A `Sink` and `ConnectionObserver` that writes the entries of one broker by calling `write`.
+
+    `begin` has to be called first, and again at the beginning of each further file.
+    """
+
+    def __init__(self, broker: Hooks, write: Callable[[Entry], object]) -> None:
+        self._broker = broker
+        self._write = write
+        self._record = time_ns()
+        self._connections: dict[tuple[str, int], Opened] = {}
+        self._last_connection = 0
+        self._last_request = 0
+        self._names: Mapping[bytes, str] = {}
+
+    def begin(self) -> None:
+        """Write the first entries of a file: its beginning, the open connections, and names of topics."""
+        self._write(Began(FORMAT_VERSION, time_ns(), self._broker.broker_id, self._record))
+        for opened in self._connections.values():
+            self._write(opened)
+        self._names = {}
+        self._name_topics()
+
+    def add(self, exchange: Exchange) -> None:
+        self._last_request += 1
+        exchange.mark = self._last_request
+        if self._broker.metadata.image.topic_names is not self._names:
+            self._name_topics()
+        key = exchange.host, exchange.port
+        connection = self._connections.get(key) or self._open(*key, exchange.listener)
+        self._write(
+            Asked(
+                exchange.at_ns,
+                connection.connection,
+                exchange.mark,
+                str(exchange.principal),
+                exchange.request_size,
+                exchange.request,
+            )
+        )
+        if exchange.fate is not Fate.WAITING:
+            self.settle(exchange)
+
+    def settle(self, exchange: Exchange) -> None:
+        pieces: list[Kept] = list(exchange.answer)
+        self._write(Answered(exchange.mark, exchange.duration_ns, int(exchange.fate), pieces))
+
+    def opened(self, connection: ObservedConnection) -> None:
+        self._open(connection.peer_host, connection.peer_port, connection.listener_name)
+
+    def closed(self, connection: ObservedConnection, reason: str) -> None:
+        opened = self._connections.pop((connection.peer_host, connection.peer_port), None)
+        if opened is not None:
+            self._write(Closed(time_ns(), opened.connection, reason))
+
+    def complained(self, host: str, message: str) -> None:
+        self._write(Complained(time_ns(), host, message))
+
+    def _open(self, host: str, port: int, listener: str) -> Opened:
+        self._last_connection += 1
+        opened = Opened(time_ns(), self._last_connection, host, port, listener)
+        self._connections[host, port] = opened
+        self._write(opened)
+        return opened
+
+    def _name_topics(self) -> None:
+        names = self._broker.metadata.image.topic_names
+        new = {uuid_to_text(key): name for key, name in names.items() if self._names.get(key) != name}
+        self._names = names
+        if new:
+            self._write(Named(new))
