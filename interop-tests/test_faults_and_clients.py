@@ -6,13 +6,14 @@ and sends a record again after a lost answer, without writing it twice if it is 
 
 from __future__ import annotations
 
+from threading import Timer
 from typing import TYPE_CHECKING
 
 import confluent_kafka
 import pytest
 
 from drivers.troubled import FAMILIES, TIMEOUT_S, TOO_LARGE
-from kcompat import Broker
+from kcompat import Broker, Cluster
 from support.eventually import Patience
 
 if TYPE_CHECKING:
@@ -113,3 +114,33 @@ def test_a_throttled_client_is_told_for_how_long(faulty: Broker, name: str) -> N
             assert patience.lasts, "no throttle_cb"
             producer.poll(0.1)
     assert told[0] == 0.4
+
+
+@pytest.fixture(scope="module")
+def three() -> Iterator[Cluster]:
+    settings = {**SETTINGS, "default.replication.factor": 3, "min.insync.replicas": 2}
+    with Cluster(3, config=settings) as cluster:
+        yield cluster
+
+
+@slower
+def test_too_few_brokers_in_sync_are_waited_for(three: Cluster, family: str, name: str) -> None:
+    """NOT_ENOUGH_REPLICAS may be repeated; the record is written once the followers are back."""
+    assert FAMILIES[family].send(three.bootstrap_servers, name, idempotent=True) == "offset 0"
+    three.wait_until_in_sync()
+    with three.shrink_isr(name, 0) as fault:
+        ending = Timer(1, fault.remove)
+        ending.start()
+        sent = FAMILIES[family].send(three.bootstrap_servers, name, idempotent=True)
+        ending.join()
+    assert fault.struck > 0
+    assert sent == "offset 1"
+
+
+@slower
+def test_a_lost_leader_is_found_again(three: Cluster, family: str, name: str) -> None:
+    assert FAMILIES[family].send(three.bootstrap_servers, name, idempotent=True) == "offset 0"
+    three.wait_until_in_sync()
+    bootstrap = three.bootstrap_servers
+    with three.lose_leader(name, 0):
+        assert FAMILIES[family].send(bootstrap, name, idempotent=True) == "offset 1"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from kcompat.embedded.fault import Fault
+    from kcompat.embedded.faults import Faults
     from kcompat.embedded.thread import LoopThread
     from kcompat.instrumentation.faults.leaders import LaggingFollowers
     from kcompat.node.cluster import ClusterNodes
@@ -62,6 +63,13 @@ class ClusterFaults(Coordinating):
     @abstractmethod
     def _running(self) -> tuple[LoopThread, ClusterNodes]:
         """Return the thread and the brokers. Raises UsageError if the cluster is not started."""
+
+    @property
+    def faults(self) -> Faults:
+        """Errors, delays and lost answers on purpose, at all brokers that run, which count together."""
+        from kcompat.embedded.faults import Faults
+
+        return Faults(lambda: (self._running()[0], self._running_nodes()))
 
     def lose_leader(self, topic: str, partition: int, *, isolate: bool = False) -> LostLeader:
         """Kill the broker that leads a partition, or isolate it from the others, until the end of the fault:

@@ -26,7 +26,11 @@ class Disturbed(ABC):
         """Errors, delays and lost answers on purpose."""
         from kcompat.embedded.faults import Faults
 
-        return Faults(self._running)
+        def running() -> tuple[LoopThread, list[BrokerNode]]:
+            thread, node = self._running()
+            return thread, [node]
+
+        return Faults(running)
 
     @property
     def disk(self) -> Disk:

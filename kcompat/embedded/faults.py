@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from kcompat.embedded.fault import Fault
 from kcompat.embedded.tracebacks import short_tracebacks
-from kcompat.instrumentation.faults.requests import request_faults
+from kcompat.errors import UsageError
+from kcompat.instrumentation.faults.requests import add_to_all, request_faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,7 @@ class Struck(TypedDict, total=False):
 
 @short_tracebacks
 class Faults:
-    """The faults of the requests of a running broker.
+    """The faults of the requests of a running broker, or of all brokers of a cluster that run.
 
     Each method puts a fault in force at once and returns it, for `with` or `remove`.
 
@@ -48,7 +49,7 @@ class Faults:
     all methods are those of `Struck`. They raise UsageError for what is not possible.
     """
 
-    def __init__(self, running: Callable[[], tuple[LoopThread, BrokerNode]]) -> None:
+    def __init__(self, running: Callable[[], tuple[LoopThread, list[BrokerNode]]]) -> None:
         self._running = running
 
     def fail(self, api: str, error: str, *, served: bool = False, **struck: Unpack[Struck]) -> Fault:
@@ -86,14 +87,25 @@ class Faults:
         self._do(lambda faults: faults.clear())
 
     def _add(self, kind: str, api: str | None, **arguments: Any) -> Fault:
-        thread, node = self._running()
-        return Fault(thread, thread.do(lambda: request_faults(node).add(kind, api, **arguments)))
+        thread, nodes = self._nodes()
+        return Fault(thread, thread.do(lambda: add_to_all(nodes, kind, api, **arguments)))
 
     def _do(self, act: Callable[[RequestFaults], None]) -> None:
-        thread, node = self._running()
-        thread.do(lambda: act(request_faults(node)))
+        thread, nodes = self._nodes()
+
+        def act_on_all() -> None:
+            for node in nodes:
+                act(request_faults(node))
+
+        thread.do(act_on_all)
+
+    def _nodes(self) -> tuple[LoopThread, list[BrokerNode]]:
+        thread, nodes = self._running()
+        if not nodes:
+            raise UsageError("no broker of the cluster is running: start one first")
+        return thread, nodes
 
     def __repr__(self) -> str:
-        thread, node = self._running()
-        faults = thread.do(lambda: request_faults(node))
+        thread, nodes = self._nodes()
+        faults = thread.do(lambda: request_faults(nodes[0]))
         return f"<faults with seed {faults.current_seed}: {'; '.join(map(str, faults)) or 'none'}>"

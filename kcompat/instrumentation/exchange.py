@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _KEY_AND_VERSION: Final = struct.Struct(">hh").unpack_from
+_VERSION: Final = struct.Struct(">h").pack_into
 _PREFIX: Final = 4
 """Bytes of the length before a response."""
 
@@ -84,6 +85,12 @@ class Request:
         changed = Request(self.key, self.version, self.client_id, self._correlation_id, frame, self._body)
         changed._message = message
         return changed
+
+    def with_version(self, version: int) -> memoryview:
+        """Return the frame with another version in its header."""
+        frame = bytearray(self.frame)
+        _VERSION(frame, 2, version)
+        return memoryview(frame)
 
     def answer_of(self, response: Any) -> list[Any]:
         """Return the answer to this request that carries a response."""

@@ -56,7 +56,7 @@ class StruckServer:
         self.surroundings = Surroundings(
             self.interception, self.clock, self.topic_names.get, lambda name: name == "broker-2-fetcher-0"
         )
-        self._handler = self.interception.around(self)
+        self.handler = self.interception.around(self)
 
     def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
         request = Request.read(frame)
@@ -77,7 +77,7 @@ class StruckServer:
         """Return the answer to a request, through the faults there are."""
         frame = memoryview(bytearray(request_frame(message, version, 5, client_id)[4:]))
         peer: Any = connection or StruckConnection()
-        answer = self._handler.on_frame(peer, frame)
+        answer = self.handler.on_frame(peer, frame)
         frame[:] = bytes(len(frame))  # as the buffer of a connection, which is used again
         return answer
 

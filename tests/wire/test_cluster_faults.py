@@ -68,6 +68,22 @@ def test_a_lost_leader_is_back_at_the_end(cluster: Cluster) -> None:
     cluster.wait_until_in_sync()
 
 
+def test_the_brokers_of_a_cluster_count_a_fault_together(cluster: Cluster) -> None:
+    cluster.wait_until_in_sync()
+    with cluster.faults.fail("Metadata", "LEADER_NOT_AVAILABLE", topic="t", times=2) as fault:
+        errors = []
+        for broker_id in (0, 1, 2):
+            with client_of(cluster, broker_id) as client:
+                errors.append(describe_topic(client, "t").error_code)
+        assert errors == [ErrorCode.LEADER_NOT_AVAILABLE] * 2 + [0]
+        assert fault.struck == 2
+        assert repr(fault).endswith("at most 2, struck 2, over>")
+    with cluster.faults.fail("Metadata", "LEADER_NOT_AVAILABLE"):
+        cluster.faults.clear()
+        with client_of(cluster, 1) as client:
+            assert describe_topic(client, "t").error_code == 0
+
+
 def test_what_is_not_possible_is_refused(cluster: Cluster) -> None:
     leader = cluster.leader_of("t", 0)
     with pytest.raises(UsageError, match="none-0 has no leader: create the topic"):

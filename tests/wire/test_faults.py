@@ -10,6 +10,7 @@ import pytest
 from kcompat import Broker
 from kcompat.errors import UsageError
 from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.api_versions import ApiVersionsRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
 from support.raw_client import RawClient
@@ -98,6 +99,16 @@ def test_a_request_comes_late(broker: Broker, client: RawClient) -> None:
     ):
         assert describe_topic(late, "late").error_code == 0
     assert time.monotonic() - began >= 0.1
+
+
+def test_a_client_falls_back_to_the_oldest_version_of_api_versions(broker: Broker, client: RawClient) -> None:
+    request = ApiVersionsRequest("test", "1")
+    with broker.faults.fail("ApiVersions", "UNSUPPORTED_VERSION", times=1):
+        client.send(request, 3)
+        refused = client.receive(ApiVersionsRequest, 0)
+    assert refused.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert [row.api_key for row in refused.api_keys] == [ApiVersionsRequest.api_key]
+    assert client.call(request, 3).error_code == 0
 
 
 def test_faults_end_with_their_block_with_clear_and_with_the_broker() -> None:

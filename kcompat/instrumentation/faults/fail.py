@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kcompat.errors import UsageError
 from kcompat.instrumentation.exchange import when_settled
@@ -20,6 +20,7 @@ from kcompat.instrumentation.faults.targets import (
 )
 from kcompat.net.answers import CLOSE
 from kcompat.protocol.api_keys import ApiKey, request_class, response_class
+from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.plan import plan_message
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from kcompat.instrumentation.faults.selection import Chance, Selection
     from kcompat.net.answers import Answer, Connection, Settled
     from kcompat.net.interception import Serve
+
+_UNKNOWN_VERSION: Final = 0x7FFF
 
 
 class Fail(RequestFault):
@@ -68,6 +71,9 @@ class Fail(RequestFault):
         return self._in_rows
 
     def strike(self, serve: Serve, connection: Connection, request: Request) -> Answer:
+        if self._key is ApiKey.API_VERSIONS and self.error is ErrorCode.UNSUPPORTED_VERSION:
+            # The broker itself refuses a version that nobody knows, in a form that every client reads.
+            return serve(connection, request.with_version(_UNKNOWN_VERSION))
         if self.selection.needs_body:
             return self._strike_topic(serve, connection, request)
         response = error_response(

@@ -16,7 +16,7 @@ from kcompat.instrumentation.faults.selection import Chance, Selection
 from kcompat.instrumentation.faults.throttle import Throttle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kcompat.node.broker import BrokerNode
 
@@ -49,9 +49,11 @@ class RequestFaults:
         """Seed that repeats the rates of this broker's faults."""
         self._added = 0
 
-    def add(self, kind: str, api: str | None, **arguments: Any) -> RequestFault:
+    def add(
+        self, kind: str, api: str | None, *, chance: Chance | None = None, **arguments: Any
+    ) -> RequestFault:
         """Put a fault in force, and return it. `arguments` are those of its kind, and of every kind `topic`,
-        `partition`, `client_id`, `times`, `rate` and `seed`.
+        `partition`, `client_id`, `times`, `rate` and `seed`; `chance` takes the place of the last three.
 
         Raises:
             UsageError: an argument is not possible.
@@ -59,11 +61,9 @@ class RequestFaults:
         self._added += 1
         selecting = {name: arguments.pop(name, None) for name in _SELECTING}
         times, rate, seed = (arguments.pop(name, None) for name in _DECIDING)
-        chance = Chance(
-            times,
-            1.0 if rate is None else rate,
-            f"{self.current_seed} {self._added}" if seed is None else seed,
-        )
+        if chance is None:
+            seed = f"{self.current_seed} {self._added}" if seed is None else seed
+            chance = Chance(times, 1.0 if rate is None else rate, seed)
         fault = KINDS[kind](Selection(api, **selecting), chance, self._surroundings, **arguments)
         self._faults = [*self, fault]
         fault.begin()
@@ -78,6 +78,40 @@ class RequestFaults:
     def __iter__(self) -> Iterator[RequestFault]:
         """Return the faults in force, in the order in which they were added."""
         return (fault for fault in self._faults if not fault.has_ended)
+
+
+class FaultOfBrokers:
+    """A fault at several brokers, which count and decide together."""
+
+    def __init__(self, faults: Sequence[RequestFault]) -> None:
+        self._faults = faults
+
+    @property
+    def is_in_force(self) -> bool:
+        """Whether requests may still be struck."""
+        return any(fault.is_in_force for fault in self._faults) and not self._faults[0].chance.is_over
+
+    @property
+    def struck(self) -> int:
+        """Number of requests struck, at all the brokers."""
+        return self._faults[0].struck
+
+    def end(self) -> None:
+        """End the fault at each broker."""
+        for fault in self._faults:
+            fault.end()
+
+    def __str__(self) -> str:
+        return str(self._faults[0])
+
+
+def add_to_all(nodes: Sequence[BrokerNode], kind: str, api: str | None, **arguments: Any) -> FaultOfBrokers:
+    """Put a fault in force at these brokers, as `RequestFaults.add` does at one. Raises UsageError."""
+    faults: list[RequestFault] = []
+    for node in nodes:
+        chance = faults[0].chance if faults else None
+        faults.append(request_faults(node).add(kind, api, chance=chance, **arguments))
+    return FaultOfBrokers(faults)
 
 
 _FAULTS: Final[WeakKeyDictionary[BrokerNode, RequestFaults]] = WeakKeyDictionary()

@@ -145,6 +145,18 @@ def test_the_first_fault_is_outermost(server: StruckServer, faults: RequestFault
     assert server.served == []
 
 
+def test_the_server_is_called_itself_when_no_fault_is_left(
+    server: StruckServer, faults: RequestFaults
+) -> None:
+    """So requests cost what they cost before."""
+    fault = faults.add("fail", "Heartbeat", error="NOT_COORDINATOR", times=1)
+    faults.add("delay", "Fetch", ms=5)
+    server.send(REQUEST, VERSION)
+    assert not fault.is_in_force
+    faults.clear()
+    assert server.handler.on_frame == server.on_frame
+
+
 def test_frames_that_are_no_requests_pass_through(server: StruckServer, faults: RequestFaults) -> None:
     seen: list[bytes] = []
 
