@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +20,7 @@ from support.raw_requests import create_topic, produce, read_all
 from support.start_command import started
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 LOCAL = ("--override", "listeners=PLAINTEXT://127.0.0.1:0")
@@ -34,6 +37,24 @@ def refusal(*arguments: str, cwd: Path) -> str:
     return err
 
 
+def refusal_of_image(settings: Mapping[str, str], cwd: Path) -> str:
+    """Return the sentence with which the command of the image refuses these settings."""
+    local = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": "other", **settings}
+    variables = [f"KAFKA_{key.upper().replace('.', '_')}={value}" for key, value in local.items()]
+    command = [
+        sys.executable,
+        "-m",
+        "kcompat",
+        "container",
+        "run",
+        *variables,
+        "KAFKA_LOG4J_ROOT_LOGLEVEL=ERROR",
+    ]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=limit_s(60))
+    assert (done.returncode, done.stdout) == (1, "")
+    return done.stderr
+
+
 def contents(directory: Path) -> set[str]:
     return {str(path.relative_to(directory)) for path in directory.rglob("*")}
 
@@ -45,6 +66,7 @@ def test_the_directory_of_a_cluster_is_refused_to_one_broker_and_to_fewer(tmp_pa
     for arguments in ((), ("--brokers", "2"), ("--brokers", "2", "--processes")):
         sentence = refusal("--data-dir", "d", *arguments, cwd=tmp_path)
         assert "start it with --brokers 3" in sentence, arguments
+    assert "start it with --brokers 3" in refusal_of_image({"log.dirs": "d"}, tmp_path)
     with pytest.raises(LogDirectoryError, match=r"kcompat\.Cluster\(3\)"):
         Broker(data_dir=tmp_path / "d").start()
     with pytest.raises(LogDirectoryError, match=r"kcompat\.Cluster\(3\)"):
@@ -73,8 +95,9 @@ def test_the_directory_of_one_broker_is_refused_to_a_cluster(tmp_path: Path) -> 
     before = contents(tmp_path / "d")
     for arguments in (("--brokers", "3"), ("--brokers", "3", "--processes")):
         assert "start it without --brokers" in refusal("--data-dir", "d", *arguments, cwd=tmp_path), arguments
-    with pytest.raises(LogDirectoryError, match=r"kcompat\.Broker"):
-        Cluster(3, data_dir=tmp_path / "d").start()
+    for brokers in (1, 3):
+        with pytest.raises(LogDirectoryError, match=r"kcompat\.Broker"):
+            Cluster(brokers, data_dir=tmp_path / "d").start()
     assert contents(tmp_path / "d") == before
 
 
@@ -112,9 +135,10 @@ def client(address: str) -> RawClient:
 def test_a_node_of_a_larger_kraft_cluster_is_refused(tmp_path: Path, settings: dict[str, str]) -> None:
     properties = tmp_path / "server.properties"
     properties.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-    assert "KRaft cluster of several nodes" in refusal(str(properties), cwd=tmp_path)
+    with pytest.raises(ConfigError, match="KRaft cluster of several nodes") as refused:
+        Broker(config=settings)
+    assert refusal(str(properties), cwd=tmp_path) == f"kcompat: {refused.value}\n"
+    assert refusal_of_image(settings, tmp_path) == f"kcompat: {refused.value}\n"
     assert list(tmp_path.iterdir()) == [properties]
-    with pytest.raises(ConfigError, match="KRaft cluster of several nodes"):
-        Broker(config=settings).start()
     with Cluster(2, config=settings) as cluster:
         assert len(cluster.bootstrap_servers.split(",")) == 2
