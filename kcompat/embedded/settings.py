@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kcompat.config.broker import as_log_dirs
 from kcompat.config.known import insist_on_known
@@ -22,7 +22,18 @@ if TYPE_CHECKING:
     from kcompat.security.acls import Acl
 
 Setting: TypeAlias = "str | float | bool | timedelta | os.PathLike[str] | Sequence[str | float]"
-"""A value of one of Kafka's keys; a sequence is a list, and a `timedelta` stands for milliseconds."""
+"""A value of one of Kafka's keys; a sequence is a list, and a `timedelta` is for keys that end in a
+unit of time.
+"""
+
+_UNITS: Final = {
+    "ms": timedelta(milliseconds=1),
+    "secs": timedelta(seconds=1),
+    "seconds": timedelta(seconds=1),
+    "minutes": timedelta(minutes=1),
+    "hours": timedelta(hours=1),
+}
+"""Unit of time by the last word of a key."""
 
 Settings: TypeAlias = Mapping[str, Setting]
 """Values by Kafka's keys."""
@@ -142,8 +153,8 @@ def text_of(name: str, value: Setting) -> str:
             return value
         case bool() | int() | float():
             return format_value(value) or ""
-        case timedelta() if name.endswith(".ms"):
-            return str(value // timedelta(milliseconds=1))
+        case timedelta() if name.rpartition(".")[2] in _UNITS:
+            return _duration(name, value)
         case list() | tuple():
             return ",".join(text_of(name, element) for element in value)
         case os.PathLike():
@@ -152,3 +163,13 @@ def text_of(name: str, value: Setting) -> str:
             key = broker_key(name) or TOPIC_KEYS.get(name)
             shown = name if key is None or key.type.is_sensitive else f"{name}={value!r}"
             raise ConfigError(f"{shown} cannot be: use text, a number, True, False, or a list of those")
+
+
+def _duration(name: str, value: timedelta) -> str:
+    """Return a time in the unit that the key's name ends in; less than a millisecond is dropped."""
+    stem, _, word = name.rpartition(".")
+    if word != "ms" and value % _UNITS[word]:
+        finer = f"{stem}.ms"
+        hint = f": use {finer}" if broker_key(finer) else ""
+        raise ConfigError(f"{name} cannot be {value}, which is not a whole number of {word}{hint}")
+    return str(value // _UNITS[word])
