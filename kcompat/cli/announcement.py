@@ -28,8 +28,10 @@ def announce(
     listeners: Sequence[ServedListener],
     directories: Sequence[str],
     zookeeper: tuple[str, int] | None,
+    control: str | None,
 ) -> None:
-    """Print where brokers listen, where they store, and where ZooKeeper clients are served, if at all.
+    """Print where brokers listen, where they store, and where ZooKeeper clients and the control port are
+    served, if at all.
 
     `addresses` are the `bootstrap.servers` for clients of this machine. A listener gets a line of its own if
     `addresses` does not show all of it.
@@ -38,6 +40,8 @@ def announce(
     lines += _lines_of(listeners)
     if zookeeper is not None:
         lines.append(f"ZooKeeper's clients are served at {as_address(*zookeeper)}")
+    if control is not None:
+        lines.append(f"the control port is {control}")
     print("\n".join(lines), flush=True)
 
 

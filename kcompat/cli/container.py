@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kcompat.cli.control import settings_of_variables
 from kcompat.cli.logs import ROOT_LEVEL_VARIABLE, set_up_logging
 from kcompat.cli.process_title import hide_settings
 from kcompat.cli.start import in_one_sentence, log_oddities, run_brokers
@@ -125,7 +126,12 @@ def _run(variables: Mapping[str, str], sentences: Sequence[str] | None = None) -
         _choose_cluster(config, requested.cluster_id)
     if sentences is None:
         sentences = WITH_KRAFT if requested.as_kraft else WITH_ZOOKEEPER
-    return run_brokers(config, started=lambda _: _tell(config, sentences), topics=requested.topics)
+    return run_brokers(
+        config,
+        started=lambda _: _tell(config, sentences),
+        topics=requested.topics,
+        control=settings_of_variables(environment),
+    )
 
 
 def _variables(settings: Sequence[str]) -> dict[str, str]:

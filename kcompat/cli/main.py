@@ -274,6 +274,19 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="serve the broker's metadata to ZooKeeper's clients too, at this port of 127.0.0.1 or of HOST",
     )
     start.add_argument(
+        "--control-port",
+        type=port_number,
+        metavar="PORT",
+        help="let programs of this machine look into the broker and disturb it, by HTTP at this port of "
+        "127.0.0.1; 0 for any free one. Needs the extra http",
+    )
+    start.add_argument(
+        "--clock",
+        choices=("real", "manual"),
+        default="real",
+        help="with --control-port: a manual clock can be moved ahead, so that what would expire does",
+    )
+    start.add_argument(
         "--log-level",
         type=str.upper,
         choices=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcompat.cli.announcement import announce, warn_of_unknown_names
+from kcompat.cli.control import Control, settings_of_options
 from kcompat.cli.logs import set_up_logging
 from kcompat.cli.own_process import (
     collect_less_often,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from kcompat.cli.control import ControlSettings
     from kcompat.config.first_topics import FirstTopic
     from kcompat.node.broker import BrokerNode
     from kcompat.node.cluster import ClusterNodes
@@ -100,13 +102,14 @@ def _run(options: argparse.Namespace) -> int:
 
                 write_client_files(development, config, addresses)
 
+        control = settings_of_options(options)
         if options.processes:
             from kcompat.cli.processes import command
 
             return command.run(
                 config, options.brokers, options.zookeeper_port, options.log_level, users, topics, started
             )
-        return run_brokers(config, options.brokers, options.zookeeper_port, started, users, topics)
+        return run_brokers(config, options.brokers, options.zookeeper_port, started, users, topics, control)
 
 
 def _read_development(options: argparse.Namespace) -> Development | None:
@@ -124,16 +127,19 @@ def run_brokers(
     started: Callable[[str], None] = lambda _: None,
     users: Sequence[AddedUser] = (),
     topics: Sequence[FirstTopic] = (),
+    control: ControlSettings | None = None,
 ) -> int:
     """Run this number of brokers in this process until a signal ends them; return the exit code.
 
     `started` is called with their addresses when they serve clients and have `topics`. ZooKeeper clients are
-    served at the address `zookeeper`. A new cluster begins with `users`.
+    served at the address `zookeeper`, and a control port as `control` says. A new cluster begins with
+    `users`.
     """
     raise_limit()
     keep_freed_memory()
-    with asyncio.Runner(loop_factory=spinning_loop) as runner:
-        runner.run(_serve(config, brokers, zookeeper, started, users, topics))
+    loop_factory = None if control is None else control.loop_factory
+    with asyncio.Runner(loop_factory=loop_factory or spinning_loop) as runner:
+        runner.run(_serve(config, brokers, zookeeper, started, users, topics, control))
     return 0
 
 
@@ -235,21 +241,26 @@ async def _serve(
     started: Callable[[str], None],
     users: Sequence[AddedUser],
     topics: Sequence[FirstTopic],
+    control: ControlSettings | None,
 ) -> None:
     from kcompat.node.environment import real_environment
 
-    environment, port = replace(real_environment(), instrument=instruments(os.environ)), None
-    if zookeeper is not None:
-        from kcompat.node.zookeeper_port import ZooKeeperPort
-
-        port = ZooKeeperPort(*zookeeper)
-        environment = port.serving(environment)
-    if users:
-        from kcompat.node.first_users import with_first_users
-
-        environment = with_first_users(environment, users)
-    over = asyncio.Event()
     async with AsyncExitStack() as undo:
+        environment = replace(real_environment(), instrument=instruments(os.environ))
+        port = controlled = None
+        if control is not None:
+            controlled = Control(control, environment, undo)
+            environment = controlled.environment
+        if zookeeper is not None:
+            from kcompat.node.zookeeper_port import ZooKeeperPort
+
+            port = ZooKeeperPort(*zookeeper)
+            environment = port.serving(environment)
+        if users:
+            from kcompat.node.first_users import with_first_users
+
+            environment = with_first_users(environment, users)
+        over = asyncio.Event()
         with ended_by_signals(over):
             starting = asyncio.create_task(_start(brokers, config, environment, topics, undo))
             ending = asyncio.create_task(over.wait())
@@ -260,11 +271,14 @@ async def _serve(
                 return
             node = await starting
             collect_less_often()
+            if controlled is not None:
+                controlled.start(node)
             announce(
                 node.bootstrap_servers,
                 node.served,
                 config.log_dirs,
                 None if port is None else (port.host, port.port),
+                None if controlled is None else controlled.url,
             )
             started(node.bootstrap_servers)
             undo.callback(asyncio.create_task(warn_of_unknown_names(node.served)).cancel)

@@ -57,7 +57,7 @@ class Sandbox:
         self._directory.mkdir()
         first = free_port(4)
         self._ports = {str(9092 + number): first + number for number in range(4)}
-        self._ports |= {"2181": free_port(), "19092": free_port()}
+        self._ports |= {"2181": free_port(), "8082": free_port(), "19092": free_port()}
         self._paths = {"/var/lib/": f"{root}/var/lib/", "/home/you/": f"{self._directory}/"}
         self._paths |= {"zk1:": "127.0.0.1:"}
         (root / "var" / "lib").mkdir(parents=True)

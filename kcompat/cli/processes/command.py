@@ -57,7 +57,7 @@ async def _serve(
                 return
             await starting
             zookeeper = cluster.zookeeper if shows_zookeeper else None
-            announce(cluster.addresses, cluster.served_listeners, config.log_dirs, zookeeper)
+            announce(cluster.addresses, cluster.served_listeners, config.log_dirs, zookeeper, None)
             started(cluster.addresses)
             undo.callback(asyncio.create_task(warn_of_unknown_names(cluster.served_listeners)).cancel)
             await over

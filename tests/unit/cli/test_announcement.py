@@ -12,7 +12,7 @@ from kcompat.node.listeners import ServedListener
 
 def said(capsys: pytest.CaptureFixture[str], *listeners: ServedListener) -> list[str]:
     """Return the lines below the first one."""
-    announce("h:9092", listeners, ["/a", "/b"], None)
+    announce("h:9092", listeners, ["/a", "/b"], None, None)
     first, *others = capsys.readouterr().out.splitlines()
     assert first == "kcompat is listening on h:9092 and stores in /a, /b"
     return others

@@ -1,0 +1,99 @@
+"""The table of all operations of the control port, apart from the description of itself."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+from kcompat.instrumentation.control import (
+    clock,
+    compaction,
+    disks,
+    faults,
+    groups,
+    records,
+    requests,
+    snapshots,
+    topics,
+    transactions,
+)
+from kcompat.instrumentation.control.operation import Nothing, Operation
+from kcompat.instrumentation.topics import Topic
+
+_CREATED: Final = HTTPStatus.CREATED
+_NO_CONTENT: Final = HTTPStatus.NO_CONTENT
+
+OPERATIONS: Final = (
+    Operation("GET", "/topics", topics.list_topics, topics.WhichTopics, topics.Topics),
+    Operation("POST", "/topics", topics.create_topic, topics.NewTopic, Topic, _CREATED),
+    Operation("GET", "/topics/{topic}", topics.get_topic, topics.WhichTopic, Topic),
+    Operation(
+        "GET", "/topics/{topic}/records", records.list_records, records.WhichRecords, records.TopicRecords
+    ),
+    Operation(
+        "POST", "/topics/{topic}/records", records.add_to_topic, records.RecordsToAdd, records.AddedRecords
+    ),
+    Operation(
+        "POST",
+        "/topics/{topic}/compact",
+        compaction.compact_topic,
+        topics.WhichTopic,
+        compaction.CompactedLogs,
+    ),
+    Operation("POST", "/reset", snapshots.reset, Nothing, None, _NO_CONTENT),
+    Operation("POST", "/snapshots", snapshots.take_snapshot, Nothing, snapshots.KeptSnapshot, _CREATED),
+    Operation(
+        "POST",
+        "/snapshots/{snapshot}/restore",
+        snapshots.restore_snapshot,
+        snapshots.WhichSnapshot,
+        None,
+        _NO_CONTENT,
+    ),
+    Operation(
+        "DELETE",
+        "/snapshots/{snapshot}",
+        snapshots.delete_snapshot,
+        snapshots.WhichSnapshot,
+        None,
+        _NO_CONTENT,
+    ),
+    Operation("GET", "/groups", groups.list_groups, Nothing, groups.Groups),
+    Operation(
+        "POST", "/groups/expire-member", groups.expire_member, groups.WhichMember, groups.ExpiredMember
+    ),
+    Operation(
+        "POST",
+        "/transactions/fence-producer",
+        transactions.fence_producer,
+        transactions.WhichProducer,
+        None,
+        _NO_CONTENT,
+    ),
+    Operation("GET", "/clock", clock.get_clock, Nothing, clock.Clock),
+    Operation("POST", "/clock/advance", clock.advance_clock, clock.Duration, clock.Clock),
+    Operation("POST", "/expire", clock.expire_now, clock.WhatExpires, None, _NO_CONTENT),
+    Operation("POST", "/faults/fail", faults.fail_requests, faults.FailRequests, faults.Fault, _CREATED),
+    Operation("POST", "/faults/delay", faults.delay_requests, faults.DelayRequests, faults.Fault, _CREATED),
+    Operation("POST", "/faults/drop", faults.drop_answers, faults.DropAnswers, faults.Fault, _CREATED),
+    Operation("POST", "/faults/disconnect", faults.disconnect, faults.Disconnect, faults.Fault, _CREATED),
+    Operation(
+        "POST", "/faults/throttle", faults.throttle_clients, faults.ThrottleClients, faults.Fault, _CREATED
+    ),
+    Operation("POST", "/disk/fill", disks.fill_disk, disks.WhichDisk, faults.Fault, _CREATED),
+    Operation("POST", "/disk/fail", disks.fail_disk, disks.WhichDisk, faults.Fault, _CREATED),
+    Operation("POST", "/disk/slow", disks.slow_disk, disks.SlowDisk, faults.Fault, _CREATED),
+    Operation(
+        "POST",
+        "/transactions/hang",
+        transactions.hang_transaction,
+        transactions.WhichProducer,
+        faults.Fault,
+        _CREATED,
+    ),
+    Operation("GET", "/faults", faults.list_faults, Nothing, faults.Faults),
+    Operation("GET", "/faults/{fault}", faults.get_fault, faults.WhichFault, faults.Fault),
+    Operation("DELETE", "/faults/{fault}", faults.end_fault, faults.WhichFault, None, _NO_CONTENT),
+    Operation("DELETE", "/faults", faults.end_faults, Nothing, None, _NO_CONTENT),
+    Operation("GET", "/requests", requests.list_requests, requests.WhichRequests, requests.Requests),
+)

@@ -1,0 +1,112 @@
+"""The control port of one broker or one cluster, on the event loop that runs the brokers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from kcompat.config.listeners import is_loopback
+from kcompat.errors import UsageError
+from kcompat.instrumentation.control.control import Control
+from kcompat.instrumentation.disturbable_files import with_disturbable_files
+from kcompat.instrumentation.recording.recorder import Recorder
+from kcompat.instrumentation.snapshots import Snapshots
+from kcompat.net.listener import ListenerError
+from kcompat.net.sockets import bound
+from kcompat.node.broker import BrokerNode
+from kcompat.node.listeners import as_address, reachable_host
+
+if TYPE_CHECKING:
+    import socket
+
+    from kcompat.instrumentation.control.http_server import HttpServer
+    from kcompat.instrumentation.manual_time import ManualTime
+    from kcompat.node.cluster import ClusterNodes
+    from kcompat.node.environment import Environment
+    from kcompat.node.hooks import Hooks
+
+
+class ControlPort:
+    """An HTTP port by which programs control running brokers; bound from the constructor to `close`."""
+
+    def __init__(self, host: str, port: int, recorder: Recorder | None = None) -> None:
+        """Bind to an address; port 0 stands for a free one. `recorder` records the requests of clients; by
+        default the port has one of its own, for the brokers of an `instrumented` environment.
+
+        Raises:
+            UsageError: the libraries for HTTP are not installed.
+            ListenerError: the port is in use.
+        """
+        try:
+            import starlette  # noqa: F401
+            import uvicorn  # noqa: F401
+        except ImportError as error:
+            raise UsageError(
+                "a control port needs libraries for HTTP: pip install 'kcompat[http]'"
+            ) from error
+        self._socket = _listening(host, port)
+        self._is_loopback = is_loopback(host)
+        self._recorder = recorder or Recorder()
+        self._server: HttpServer | None = None
+        self._snapshots: Snapshots | None = None
+        self.url: str = f"http://{as_address(reachable_host(host), self._socket.getsockname()[1])}"
+        """The beginning of all URLs, for programs of this machine."""
+
+    def instrumented(self, environment: Environment) -> Environment:
+        """Return an environment whose brokers have their requests recorded for this port, and disks that can
+        fail.
+        """
+
+        def attach(broker: Hooks) -> None:
+            environment.instrument(broker)
+            self._recorder.attach(broker)
+
+        return structs.replace(with_disturbable_files(environment), instrument=attach)
+
+    def start(
+        self,
+        served: BrokerNode | ClusterNodes,
+        time: ManualTime | None = None,
+        snapshots: Snapshots | None = None,
+    ) -> None:
+        """Serve requests about a running broker or cluster.
+
+        Its time is `time`, or that of the machine. `snapshots` are those of a single broker; by default it
+        gets some now.
+        """
+        from kcompat.instrumentation.control.application import application
+        from kcompat.instrumentation.control.http_server import HttpServer
+        from kcompat.instrumentation.control.operations import OPERATIONS
+
+        if snapshots is None and isinstance(served, BrokerNode):
+            snapshots = self._snapshots = Snapshots(served)
+        control = Control(served, self._recorder, time, snapshots)
+        self._server = HttpServer(
+            application(control, OPERATIONS, is_loopback=self._is_loopback), self._socket
+        )
+        self._server.start()
+
+    async def stop(self) -> None:
+        """Wait for running requests, and close the port."""
+        if self._server is not None:
+            await self._server.stop()
+        if self._snapshots is not None:
+            self._snapshots.close()
+        self.close()
+
+    def close(self) -> None:
+        """Close the port at once."""
+        self._socket.close()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket whose clients wait until they are served."""
+    try:
+        sock = bound(host, port)
+        sock.listen()
+    except OSError as error:
+        raise ListenerError(
+            f"The control port cannot listen on {as_address(host or '*', port)}: {error.strerror or error}."
+        ) from error
+    return sock
