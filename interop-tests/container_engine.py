@@ -161,6 +161,15 @@ def _output(*command: str, timeout_s: float) -> str:
     return done.stdout
 
 
+def compose_command() -> list[str] | None:
+    """Return the command of Compose, a plugin of Docker or a program of its own; None without it."""
+    if shutil.which("docker") is not None:
+        asked = subprocess.run(["docker", "compose", "version"], capture_output=True, check=False)
+        if asked.returncode == 0:
+            return ["docker", "compose"]
+    return ["docker-compose"] if shutil.which("docker-compose") is not None else None
+
+
 def lacking_packages() -> list[str]:
     """Which of Debian's packages an engine of our own would need, and are not installed."""
     return sorted({"docker.io", "iproute2", *BUILD_PACKAGES} - _installed().keys())

@@ -16,11 +16,13 @@ import pytest
 from testcontainers.community.kafka import KafkaContainer, RedpandaContainer
 
 from commands import QUICK_JVM
-from container_engine import IMAGE, NoEngineError, build_image, docker, docker_engine
+from container_engine import IMAGE, NoEngineError, build_image, compose_command, docker, docker_engine
 from kcompat.testing import KcompatContainer
 from real_kafka import RealKafka
 from support.broker_process import answers_api_versions
+from support.control_client import ControlClient
 from support.eventually import Patience, eventually
+from support.page_blocks import blocks
 from support.places import CACHE, REPOSITORY
 from support.ports import free_port
 from support.tls_authority import PASSWORD, Authority, as_pkcs12
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 MODULES = REPOSITORY / "interop-tests" / "java" / "containers" / "Modules.java"
 JARS = CACHE / "testcontainers" / "libs"
 PAGE = REPOSITORY / "docs" / "how-to" / "replace-a-kafka-container.md"
+JAVA_PAGE = REPOSITORY / "docs" / "how-to" / "recipes" / "test-with-java.md"
+COMPOSE_PAGE = REPOSITORY / "docs" / "how-to" / "recipes" / "run-with-compose.md"
+COMPOSE = compose_command()
 VALUES = [b"%d" % number for number in range(100)]
 READ_FIRST = 60
 PATIENCE_S = 60
@@ -231,6 +236,51 @@ def test_a_read_only_container_answers_soon_is_healthy_and_ends_at_once() -> Non
     print(f"answered after {took:.2f} s, ended in {ended:.2f} s, {used.split('/')[0]} in use")
     assert float(used.partition("MiB")[0]) < 60  # 33 on a calm machine; files that it has read count too
     assert ended < 5, "it was killed, or nearly"
+
+
+def test_a_variable_opens_the_control_port() -> None:
+    port = free_port()
+    variables = ("-e", "KCOMPAT_CONTROL_PORT=8082", "-p", f"127.0.0.1:{port}:8082")
+    with running(*variables) as (_, address):
+        await_answer(address)
+        control = ControlClient(f"http://127.0.0.1:{port}")
+        control.post("/topics", name="made", partitions=3)
+        with closing(kafka.KafkaConsumer(bootstrap_servers=address)) as consumer:
+            assert consumer.partitions_for_topic("made") == {0, 1, 2}
+
+
+@pytest.mark.thorough("test_the_modules_of_java starts the same module")
+@pytest.mark.skipif(not JARS.is_dir(), reason="run python interop-tests/fetch.py testcontainers")
+def test_the_program_of_the_page_about_java(tmp_path: Path) -> None:
+    (program,) = (block for block in blocks(JAVA_PAGE.read_text()) if "KafkaContainer" in block.text)
+    (tmp_path / "InAContainer.java").write_text(program.text.replace('"kcompat"', f'"{IMAGE}"'))
+    command = [*QUICK_JVM, f"-Duser.home={tmp_path}", "-cp", f"{JARS}/*", tmp_path / "InAContainer.java"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    assert re.fullmatch(r"201 127\.0\.0\.1:\d+\n", ended.stdout), ended.stdout
+
+
+@pytest.mark.skipif(COMPOSE is None, reason="install docker-compose")
+def test_the_services_of_the_page_about_compose(tmp_path: Path) -> None:
+    (services,) = (block for block in blocks(COMPOSE_PAGE.read_text()) if block.language == "yaml")
+    ports = {name: str(free_port()) for name in ("9092", "8082")}
+    text = services.text.replace("image: kcompat", f"image: {IMAGE}")
+    text = text.replace('"9092:', f'"{ports["9092"]}:').replace("1:8082:", f"1:{ports['8082']}:")
+    text = text.replace("localhost:9092", f"localhost:{ports['9092']}")
+    (tmp_path / "compose.yaml").write_text(text)
+    command = [
+        *(COMPOSE or ()),
+        "--file",
+        tmp_path / "compose.yaml",
+        "--project-name",
+        f"kcompat{ports['9092']}",
+    ]
+    try:
+        up = [*command, "up", "--abort-on-container-exit", "--exit-code-from", "app"]
+        ended = subprocess.run(up, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        assert '{"topics":[]}' in ended.stdout
+    finally:
+        subprocess.run([*command, "down", "--volumes"], capture_output=True, check=True)
 
 
 def test_it_answers_with_key_stores_and_passwords_of_its_secrets(tmp_path: Path) -> None:
