@@ -30,7 +30,7 @@ class Wanted(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Thing(msgspec.Struct):
-    """A thing."""
+    """A thing that was made."""
 
     name: str
 
