@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.net.answer_queue import AnswerQueue
 from kcompat.net.answers import CLOSE, Waiting
-from kcompat.net.frame_buffer import FrameBuffer, length_problem, unpack_length
+from kcompat.net.frame_buffer import FrameBuffer, length_complaint, unpack_length
 from kcompat.net.gate import BUSY, CLOSED, CLOSING, CROWDED, ITERATION_S, MUTED, STARVED, WAITING, YIELDING
 from kcompat.net.out_queue import MAX_PIECES
 from kcompat.net.placing import misfit
@@ -233,7 +233,7 @@ class Conversation(ABC):
                 length: int = unpack_length(data, start)[0]
                 if not 0 < length <= max_frame:
                     # Another protocol, or damage. Answers of earlier frames still go out.
-                    self._hub.complain(self.peer_host, f"connection closed: {length_problem(length)}")
+                    self._hub.complain(self.peer_host, length_complaint(length, max_frame))
                     self.close_behind("bad frame length")
                     break
                 stop = start + PREFIX + length

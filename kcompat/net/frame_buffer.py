@@ -15,6 +15,11 @@ READ_AHEAD: Final = 64 * KIB
 _TLS_HANDSHAKE: Final = 0x1603
 """First two bytes of a TLS client: a handshake record of version 3.x."""
 
+_HTTP_METHODS: Final = frozenset(
+    b"GET HEADPOSTPUT DELEOPTIPATCCONNTRACPRI "[at : at + 4] for at in range(0, 40, 4)
+)
+"""First four bytes of the requests of HTTP; `PRI` begins HTTP/2."""
+
 unpack_length = Struct(">i").unpack_from
 
 
@@ -28,11 +33,17 @@ def whole_size(data: bytearray | memoryview, start: int, end: int, max_frame: in
     return PREFIX + length if 0 < length <= max_frame else PREFIX
 
 
-def length_problem(length: int) -> str:
-    """Return what the announced length of a frame shows, if it is not allowed."""
+def length_complaint(length: int, max_frame: int) -> str:
+    """Return the reason why a connection is closed whose peer announced a frame of a length that is not
+    allowed, as a log message.
+    """
     if length >> 16 == _TLS_HANDSHAKE:
-        return "the client speaks TLS, and this listener does not"
-    return f"a frame of {length} bytes"
+        problem = "the client speaks TLS, and this listener does not"
+    elif length > 0 and length.to_bytes(4, "big") in _HTTP_METHODS:
+        problem = "the client speaks HTTP, and this listener speaks Kafka's protocol"
+    else:
+        problem = f"a frame of {length} bytes, which is none of Kafka's: at most {max_frame} are allowed"
+    return f"connection closed: {problem}"
 
 
 class BufferPool:

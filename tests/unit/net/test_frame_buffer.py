@@ -6,7 +6,14 @@ import struct
 
 import pytest
 
-from kcompat.net.frame_buffer import STEP, BufferPool, FrameBuffer, whole_size
+from kcompat.net.frame_buffer import (
+    STEP,
+    BufferPool,
+    FrameBuffer,
+    length_complaint,
+    unpack_length,
+    whole_size,
+)
 from kcompat.net.sizes import GRAIN, PREFIX
 
 MAX_FRAME = 1000
@@ -115,3 +122,18 @@ def test_pool_gives_memory_back_when_it_is_not_used() -> None:
     pool.trim()
     assert pool.free_bytes == 0
     pool.trim()
+
+
+@pytest.mark.parametrize(
+    ("begin", "problem"),
+    [
+        (b"\x16\x03\x01\x02", "the client speaks TLS, and this listener does not"),
+        (b"GET /", "the client speaks HTTP, and this listener speaks Kafka's protocol"),
+        (b"PRI * HTTP/2.0", "the client speaks HTTP, and this listener speaks Kafka's protocol"),
+        (b"CONNECT a:1", "the client speaks HTTP, and this listener speaks Kafka's protocol"),
+        (b"\0\0\x03\xe9", "a frame of 1001 bytes, which is none of Kafka's: at most 1000 are allowed"),
+        (b"\xff\xff\xff\xff", "a frame of -1 bytes, which is none of Kafka's: at most 1000 are allowed"),
+    ],
+)
+def test_a_length_that_is_not_allowed_shows_what_the_peer_speaks(begin: bytes, problem: str) -> None:
+    assert length_complaint(unpack_length(begin, 0)[0], MAX_FRAME) == f"connection closed: {problem}"
