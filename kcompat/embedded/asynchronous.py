@@ -35,7 +35,11 @@ class AsyncContext(ABC):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        await _in_thread(self.stop)
+        await _in_thread(lambda: self._leave(error))
+
+    def _leave(self, error: BaseException | None) -> None:  # noqa: ARG002 - for those who override it
+        """Shut down behind the block, which has ended by `error` unless that is None."""
+        self.stop()
 
 
 async def _in_thread(work: Callable[[], T]) -> T:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from kcompat.embedded.observers import observers
 from kcompat.errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,12 +64,12 @@ class RecordsRequests:
 
     def _instrumented(self, environment: Environment) -> Environment:
         """Return an environment whose brokers have the usual instruments, and record requests if they are
-        to.
+        to, or are observed.
         """
         from kcompat.instrumentation.recording.instruments import instruments
 
         attach = instruments(os.environ)
-        if not self._records_requests:
+        if not (self._records_requests or observers):
             return structs.replace(environment, instrument=attach)
         from kcompat.instrumentation.recording.recorder import Recorder  # late: most brokers do without
 

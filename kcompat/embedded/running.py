@@ -15,6 +15,7 @@ from kcompat.config.broker import BrokerConfig
 from kcompat.descriptors import raise_limit
 from kcompat.embedded.asynchronous import AsyncContext
 from kcompat.embedded.first_topics import read_topics
+from kcompat.embedded.observers import observers
 from kcompat.embedded.settings import check_timeout
 from kcompat.embedded.timing import Timed
 from kcompat.errors import StartError, StartTimeoutError, UsageError
@@ -100,6 +101,8 @@ class Embedded(AsyncContext, Timed, Generic[Nodes]):
         from kcompat.embedded.thread import LoopThread  # imports asyncio
 
         raise_limit()
+        for observer in observers:
+            observer.starting(self)
         with ExitStack() as undo:
             config = self._config
             if self._is_temporary:
@@ -195,6 +198,12 @@ class Embedded(AsyncContext, Timed, Generic[Nodes]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self._leave(error)
+
+    def _leave(self, error: BaseException | None) -> None:
+        if error is not None:
+            for observer in observers:
+                observer.failing(self)
         self.stop()
 
 

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import pytest
 
-from kcompat.testing.options import external_address, port_of
+from kcompat.testing.options import does_reset, external_address, port_of
+from kcompat.testing.watch import WATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kcompat import Broker, Cluster
+    from kcompat.embedded.first_topics import Topics
     from kcompat.embedded.settings import Settings
     from kcompat.security.acls import Acl
     from kcompat.testing.client_config import ClientConfig
@@ -34,16 +36,20 @@ if TYPE_CHECKING:
 def kafka_broker(
     *,
     config: Settings | None = None,
+    topics: Topics | None = None,
     port: int | None = None,
     tls: bool = False,
     users: Mapping[str, str] | None = None,
     acls: Sequence[Sequence[Acl]] | None = None,
+    reset: bool | None = None,
     scope: Scope = "session",
 ) -> Callable[..., object]:
     """Return a fixture whose value is a running `kcompat.Broker`, or the external broker if there is one.
 
     The arguments are those of `Broker`. `config` goes over the settings of the fixture `kafka_config`.
-    Without `port`, a fixture named `kafka_broker` has the one of --kcompat-port, any other a free one.
+    Without `port`, a fixture named `kafka_broker` has the one of --kcompat-port, any other a free one. With
+    `reset`, which is that of --kcompat-reset by default, each test finds the broker as it was at its start.
+    On an external broker, `topics` have to be there already.
     """
 
     @pytest.fixture(scope=scope)
@@ -59,18 +65,25 @@ def kafka_broker(
             chosen = port_of(request.config, os.environ.get("PYTEST_XDIST_WORKER", ""))
         with Broker(
             config={**kafka_config, **(config or {})},
+            topics=topics,
             port=chosen or 0,
             tls=tls,
             users=users,
             acls=acls,
         ) as started:
+            if does_reset(request.config) if reset is None else reset:
+                request.config.stash[WATCH].reset_before_tests(str(request.fixturename), started)
             yield started
 
     return broker
 
 
 def kafka_cluster(
-    brokers: int = 3, *, config: Settings | None = None, scope: Scope = "session"
+    brokers: int = 3,
+    *,
+    config: Settings | None = None,
+    topics: Topics | None = None,
+    scope: Scope = "session",
 ) -> Callable[..., object]:
     """Return a fixture whose value is a running `kcompat.Cluster`, or the external one if there is one.
 
@@ -85,7 +98,7 @@ def kafka_cluster(
             return
         from kcompat import Cluster
 
-        with Cluster(brokers, config={**kafka_config, **(config or {})}) as started:
+        with Cluster(brokers, config={**kafka_config, **(config or {})}, topics=topics) as started:
             yield started
 
     return cluster

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 _EXTERNAL: Final = "kcompat_external"
 _CONFIG: Final = "kcompat_config"
 _PORT: Final = "kcompat_port"
+_RESET: Final = "kcompat_reset"
 _HELP: Final = {
     _EXTERNAL: "run the tests against the broker at this address, instead of one of kcompat",
     _CONFIG: "a setting of the broker by Kafka's key, such as num.partitions=3; may be repeated",
+    _RESET: "reset the broker before each test, so that none finds what another left",
     _PORT: "port of kafka_broker (any free one by default); with pytest-xdist worker gw1 takes the next one",
 }
 _LARGEST_PORT: Final = 65535
@@ -28,9 +30,11 @@ def add_options(parser: pytest.Parser) -> None:
         "--kcompat-config", dest=_CONFIG, metavar="KEY=VALUE", action="append", help=_HELP[_CONFIG]
     )
     group.addoption("--kcompat-port", dest=_PORT, metavar="PORT", help=_HELP[_PORT])
+    group.addoption("--kcompat-reset", dest=_RESET, action="store_true", help=_HELP[_RESET])
     parser.addini(_EXTERNAL, _HELP[_EXTERNAL])
     parser.addini(_CONFIG, _HELP[_CONFIG], type="linelist")
     parser.addini(_PORT, _HELP[_PORT])
+    parser.addini(_RESET, _HELP[_RESET], type="bool")
 
 
 def check_options(config: pytest.Config) -> None:
@@ -70,6 +74,11 @@ def port_of(config: pytest.Config, worker: str = "") -> int:
         raise pytest.UsageError(f"kcompat_port={text} is not a port: use a number from 1 to {_LARGEST_PORT}")
     number = worker.removeprefix("gw")
     return int(text) + int(number) if number.isdecimal() and text != "0" else int(text)
+
+
+def does_reset(config: pytest.Config) -> bool:
+    """Return whether brokers are reset before each test."""
+    return bool(config.getoption(_RESET) or config.getini(_RESET))
 
 
 def settings(config: pytest.Config) -> dict[str, str]:

@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcompat.embedded.observers import observers
 from kcompat.testing import factories, plain_imports
 from kcompat.testing.options import add_options, check_options, external_address, settings
 from kcompat.testing.topic_names import unique_topic
+from kcompat.testing.watch import TITLE, WATCH, Watch
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from kcompat.embedded.settings import Settings
 
 kafka_broker = factories.kafka_broker()
@@ -44,9 +48,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Check the options, and keep pytest from rewriting the assertions of the broker."""
+    """Check the options, keep pytest from rewriting the assertions of brokers, and watch brokers."""
     check_options(config)
     plain_imports.install()
+    watch = config.stash[WATCH] = Watch()
+    observers.append(watch)
+    config.add_cleanup(lambda: observers.remove(watch))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Reset the brokers of a test that are to be reset, and begin its story."""
+    item.config.stash[WATCH].test_begins(getattr(item, "fixturenames", ()))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add to the report of a failed test what its clients did."""
+    report = yield
+    if report.failed:
+        used = list(getattr(item, "funcargs", {}).values())
+        report.sections += [(TITLE, story) for story in item.config.stash[WATCH].stories(used)]
+    return report
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

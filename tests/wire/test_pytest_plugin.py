@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -115,8 +116,9 @@ def test_loading_the_plugin_imports_no_part_of_a_broker(pytester: pytest.Pyteste
         def test_modules(pytestconfig):
             assert pytestconfig.pluginmanager.has_plugin("kcompat")
             loaded = {name for name in sys.modules if name.partition(".")[0] == "kcompat"}
-            own = {"factories", "options", "plain_imports", "plugin", "topic_names"}
-            assert loaded == {"kcompat", "kcompat.testing"} | {f"kcompat.testing.{name}" for name in own}
+            own = {"factories", "options", "plain_imports", "plugin", "topic_names", "watch"}
+            named = {"kcompat", "kcompat.testing", "kcompat.embedded", "kcompat.embedded.observers"}
+            assert loaded == named | {"kcompat.errors"} | {f"kcompat.testing.{name}" for name in own}
         """
     )
     run_pytest().assert_outcomes(passed=1)
@@ -210,6 +212,99 @@ def test_each_worker_of_xdist_has_its_own_broker(pytester: pytest.Pytester, run_
     run_pytest("-n2", "--dist=each").assert_outcomes(passed=8)
     pairs = {tuple(line.split()) for line in (pytester.path / "addresses").read_text().splitlines()}
     assert len(pairs) == len(dict(pairs)) == len({address for _, address in pairs}) == 2
+
+
+RESETS = """
+import pytest
+from asking import partitions
+from kcompat.testing import factories
+
+lasting_broker = factories.kafka_broker(reset=False)
+
+@pytest.mark.parametrize("number", range(2))
+def test_reset(kafka_broker, number):
+    assert "t" not in kafka_broker.topics()
+    partitions(kafka_broker, "t")
+
+@pytest.mark.parametrize("number", range(2))
+def test_lasting(lasting_broker, number):
+    assert ("t" in lasting_broker.topics()) is (number == 1)
+    partitions(lasting_broker, "t")
+"""
+
+
+def test_brokers_are_reset_before_each_test_if_they_are_to_be(
+    pytester: pytest.Pytester, run_pytest: Run
+) -> None:
+    pytester.makeini("[pytest]\nkcompat_reset = true\n")
+    pytester.makepyfile(asking=ASKING, test_resets=RESETS)
+    run_pytest().assert_outcomes(passed=4)
+
+
+STORIES = """
+import pytest
+from asking import address_of, partitions
+from kcompat import Broker
+from support.raw_client import RawClient
+from kcompat.protocol.messages.metadata import MetadataRequest
+
+def speak_badly(broker):
+    with RawClient(address_of(broker), client_id="stranger") as client:
+        client.call(MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name="a/b")]), 4)
+
+def test_fine(kafka_broker):
+    speak_badly(kafka_broker)
+
+def test_shared(kafka_broker, kafka_topic):
+    speak_badly(kafka_broker)
+    partitions(kafka_broker, kafka_topic)
+    assert False
+
+def test_own():
+    with Broker() as broker:
+        speak_badly(broker)
+        assert False
+
+def test_silent(kafka_broker):
+    assert False
+
+def test_without_broker():
+    assert False
+
+@pytest.fixture
+def noisy(kafka_broker):
+    yield
+    speak_badly(kafka_broker)
+    assert False
+
+def test_teardown(noisy):
+    pass
+
+@pytest.mark.xfail
+def test_expected(kafka_broker):
+    speak_badly(kafka_broker)
+    assert False
+"""
+
+
+def test_the_report_of_a_failed_test_says_what_its_clients_did(
+    pytester: pytest.Pytester, run_pytest: Run
+) -> None:
+    pytester.makepyfile(asking=ASKING, test_stories=STORIES)
+    ran = run_pytest("--tb=short", "-v")
+    ran.assert_outcomes(passed=2, failed=4, errors=1, xfailed=1)
+    reports = re.split(r"^_+ (?:ERROR at \w+ of )?(test_\w+) _+$", ran.stdout.str(), flags=re.MULTILINE)
+    text = dict(zip(reports[1::2], reports[2::2], strict=True))
+    refusal = (
+        r"[\d:.]{12} stranger Metadata a/b: INVALID_TOPIC_EXCEPTION for a/b: The topic name is not allowed$"
+    )
+    for name in ("test_shared", "test_own", "test_teardown"):
+        assert "- what your clients did -" in text[name]
+        assert len(re.findall(refusal, text[name], re.MULTILINE)) == 1
+        assert "Metadata of stranger was refused: INVALID_TOPIC_EXCEPTION for a/b: " in text[name]
+    assert "raw Metadata test_shared-1: ok" in text["test_shared"]
+    assert "No client sent anything to <Broker at 127.0.0.1:" in text["test_silent"]
+    assert "what your clients did" not in text["test_without_broker"]
 
 
 CASE = """

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from kcompat.testing.options import check_options, external_address, port_of, settings
+from kcompat.testing.options import check_options, does_reset, external_address, port_of, settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +34,7 @@ def test_nothing_is_set_by_default() -> None:
     assert external_address(given()) is None
     assert port_of(given()) == 0
     assert settings(given()) == {}
+    assert not does_reset(given())
 
 
 def test_the_command_line_wins_over_the_ini_file() -> None:
@@ -50,6 +51,7 @@ def test_the_ini_file_counts_where_the_command_line_says_nothing() -> None:
     ini = given(ini={"kcompat_external": "a:1,[::1]:2", "kcompat_port": "6"})
     assert external_address(ini) == "a:1,[::1]:2"
     assert port_of(ini) == 6
+    assert does_reset(given(ini={"kcompat_reset": True}))
 
 
 @pytest.mark.parametrize(("worker", "port"), [("gw0", 70), ("gw3", 73), ("master", 70)])

@@ -1,0 +1,199 @@
+"""Sentences about what may be wrong: each rule knows one mistake and how it shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.testing.story.evidence import client_of, counted
+from kcompat.testing.story.memberships import assignment, groups_of_test, is_older
+from kcompat.testing.story.traffic import started_at_the_end
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kcompat.instrumentation.groups import Group
+    from kcompat.instrumentation.recording.entry import RecordedRequest
+    from kcompat.instrumentation.recording.outcome import Refusal
+    from kcompat.testing.story.evidence import Evidence
+
+_TLS_ADVICE: Final = (
+    " Take the client's settings from the fixture kafka_client_config, or from broker.client_config()."
+)
+_MISSING: Final = "UNKNOWN_TOPIC_OR_PARTITION"
+_TOO_LARGE: Final = frozenset({"MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"})
+_USUAL: Final = frozenset(
+    {
+        "MEMBER_ID_REQUIRED",
+        "REBALANCE_IN_PROGRESS",
+        "FETCH_SESSION_ID_NOT_FOUND",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "COORDINATOR_NOT_AVAILABLE",
+        "NOT_COORDINATOR",
+        "LEADER_NOT_AVAILABLE",
+        "CONCURRENT_TRANSACTIONS",
+        _MISSING,
+        *_TOO_LARGE,
+    }
+)
+"""Errors that belong to a normal course of things, or that another rule explains."""
+
+
+def causes(evidence: Evidence) -> list[str]:
+    """Return a sentence for each thing that may be wrong, each once, the most likely first."""
+    return list(dict.fromkeys(sentence for rule in _RULES for sentence in rule(evidence)))
+
+
+def _closed_connections(evidence: Evidence) -> Iterator[str]:
+    for complaint in evidence.complaints:
+        reason = complaint.text.removeprefix("connection closed: ")
+        advice = _TLS_ADVICE if "TLS" in reason else ""
+        yield f"The broker closed a connection from {complaint.peer}: {reason}.{advice}"
+    for asked in evidence.requests:
+        if asked.failed and not asked.errors:
+            what = asked.api or "bytes that are no request"
+            yield f"The broker closed the connection of {client_of(asked)} at its {what}."
+
+
+def _missing_topics(evidence: Evidence) -> Iterator[str]:
+    wanted: dict[str, list[RecordedRequest]] = {}
+    for asked in evidence.requests:
+        for refused in asked.errors:
+            topic = refused.topic
+            if refused.error == _MISSING and topic and topic not in evidence.topics:
+                wanted.setdefault(topic, []).append(asked)
+    for topic, requests in wanted.items():
+        may_create = any(
+            asked.api == "Metadata" and (asked.request or {}).get("allow_auto_topic_creation", True)
+            for asked in requests
+        )
+        who = ", ".join(dict.fromkeys(map(client_of, requests)))
+        if may_create:
+            yield (
+                f"Topic {topic}, which {who} asked for, does not exist, and the broker does not create "
+                f"topics by itself (auto.create.topics.enable=false): create it before."
+            )
+        else:
+            yield (
+                f"Topic {topic}, which {who} asked for, does not exist, and no client asked to create it "
+                f"(consumers of librdkafka do not by themselves): create it before, or produce to it."
+            )
+
+
+def _too_large(evidence: Evidence) -> Iterator[str]:
+    for asked in evidence.requests:
+        for refused in asked.errors:
+            if refused.error in _TOO_LARGE and refused.topic:
+                topic = evidence.topics.get(refused.topic)
+                limit = topic.configs.get("max.message.bytes") if topic else None
+                allowed = f", which allows batches of {limit} bytes (max.message.bytes)" if limit else ""
+                yield (
+                    f"A batch{_size_of(asked, refused)} that {client_of(asked)} produced is too large for "
+                    f"{refused.topic}-{refused.partition}{allowed}: {refused.error}."
+                )
+
+
+def _size_of(asked: RecordedRequest, refused: Refusal) -> str:
+    """Return the size of the first refused batch of a produce, if it is known."""
+    for topic in (asked.request or {}).get("topic_data", ()):
+        if topic.get("name", refused.topic) == refused.topic:
+            for fields in topic["partition_data"]:
+                batches = fields["records"] if fields["index"] == refused.partition else None
+                if batches and "batch_length" in batches[0]:
+                    return f" of {batches[0]['batch_length'] + 12} bytes"
+    return ""
+
+
+def _held_groups(evidence: Evidence) -> Iterator[str]:
+    for group in groups_of_test(evidence):
+        waiting = {
+            client_of(asked)
+            for asked in evidence.requests
+            if asked.api == "JoinGroup" and asked.is_waiting and asked.group == group.id
+        }
+        if waiting:
+            yield from _unfinished_rebalance(evidence, group, waiting)
+        elif group.kind != "share":
+            yield from _without_partitions(evidence, group)
+
+
+def _unfinished_rebalance(evidence: Evidence, group: Group, waiting: set[str]) -> Iterator[str]:
+    names = [
+        f"{member.client_id}{_before(evidence, group, member.id)}"
+        for member in group.members
+        if member.client_id not in waiting
+    ]
+    holders = ", ".join(names) or "a member"
+    yield (
+        f"{', '.join(sorted(waiting))} waits for partitions, because {holders} is still a member of group "
+        f"{group.id} and does not join again: close every consumer at the end of its test, or give each test "
+        f"a group of its own."
+    )
+
+
+def _without_partitions(evidence: Evidence, group: Group) -> Iterator[str]:
+    idle = [member for member in group.members if not member.assignment and not member.tasks]
+    busy = [member for member in group.members if member.assignment or member.tasks]
+    if not idle or not busy:
+        return
+    held = ", ".join(
+        f"{assignment(member)} by {member.client_id}{_before(evidence, group, member.id)}"
+        for member in busy[:3]
+    )
+    subject = ", ".join(sorted({member.client_id for member in idle}))
+    total = len({place for member in busy for place in assignment(member).split(", ")})
+    yield (
+        f"{subject} has no partition in group {group.id}, which has {counted(len(group.members), 'member')} "
+        f"for {counted(total, 'partition')}: {held}. Close every consumer at the end of its test, give each "
+        f"test a group of its own, or give the topic more partitions."
+    )
+
+
+def _before(evidence: Evidence, group: Group, member_id: str) -> str:
+    member = next(each for each in group.members if each.id == member_id)
+    return " (since before this test)" if is_older(evidence, group, member) else ""
+
+
+def _read_from_the_end(evidence: Evidence) -> Iterator[str]:
+    for asked, place, offset in started_at_the_end(evidence):
+        start, _ = evidence.offsets(place)
+        if offset > max(start, 0):
+            name = f"{place[0]}-{place[1]}"
+            yield (
+                f"{client_of(asked)} began to read {name} at its end, offset {offset}, so it skipped "
+                f"{counted(offset - max(start, 0), 'record')}: its group had no committed offset there, and "
+                f"auto.offset.reset is latest. Set auto.offset.reset=earliest."
+            )
+
+
+def _last_refusals(evidence: Evidence) -> Iterator[str]:
+    """Yield the refusals after which the same request never succeeded."""
+    refused: dict[tuple[object, ...], tuple[RecordedRequest, Refusal]] = {}
+    for asked in evidence.requests:
+        key = (asked.client_id, asked.api, tuple(asked.topics), asked.group)
+        unusual = [each for each in asked.errors if each.error not in _USUAL]
+        if unusual:
+            refused[key] = (asked, unusual[0])
+        elif not asked.failed and not asked.is_waiting:
+            refused.pop(key, None)
+    for asked, first in refused.values():
+        yield f"{asked.api} of {client_of(asked)} was refused: {explained(first)}"
+
+
+def explained(refused: Refusal) -> str:
+    """Return an error with the thing that it is about and the reason."""
+    place = refused.topic if refused.partition is None else f"{refused.topic}-{refused.partition}"
+    about = f" for {place or refused.subject}" if place or refused.subject else ""
+    known = ErrorCode.__members__.get(refused.error)
+    reason = refused.message or (known.message if known is not None else "")
+    return f"{refused.error}{about}{reason and ': '}{reason}"
+
+
+_RULES: Final[tuple[Callable[[Evidence], Iterator[str]], ...]] = (
+    _closed_connections,
+    _missing_topics,
+    _too_large,
+    _held_groups,
+    _read_from_the_end,
+    _last_refusals,
+)

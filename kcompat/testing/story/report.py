@@ -1,0 +1,125 @@
+"""The text of the story: a bounded number of lines."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+from kcompat.testing.story.causes import causes, explained
+from kcompat.testing.story.evidence import NOT_KNOWN, clock, counted
+from kcompat.testing.story.memberships import groups_of_test, lines_of
+from kcompat.testing.story.traffic import offsets_read, produced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kcompat.instrumentation.recording.entry import RecordedRequest
+    from kcompat.testing.story.evidence import Evidence
+
+MOST_CAUSES: Final = 5
+MOST_GROUP_LINES: Final = 10
+MOST_PLACES: Final = 5
+MOST_REQUESTS: Final = 15
+_WIDTH: Final = 110
+_ROUTINE: Final = frozenset({"ApiVersions", "FindCoordinator", "Heartbeat", "SaslHandshake"})
+"""APIs whose successful requests tell little."""
+_ROUTINE_ERRORS: Final = frozenset({"MEMBER_ID_REQUIRED"})
+"""Errors that each new member of a group gets."""
+
+
+def tell(evidence: Evidence) -> str:
+    """Return the story that the evidence tells, in some 40 lines at most; empty if no client came."""
+    parts = [
+        ("What may be wrong:", _bounded(list(_wrapped(causes(evidence)[:MOST_CAUSES])), 3 * MOST_CAUSES)),
+        ("Groups:", _bounded(_group_lines(evidence), MOST_GROUP_LINES)),
+        ("Produced in this test and not read:", _bounded(list(_unread(evidence)), MOST_PLACES)),
+        (f"Last requests to {evidence.address}:", _request_lines(evidence)),
+    ]
+    return "\n".join(line for title, lines in parts if lines for line in (title, *_indented(lines)))
+
+
+def _indented(lines: Sequence[str]) -> Iterator[str]:
+    return (f"  {line}" for line in lines)
+
+
+def _bounded(lines: Sequence[str], most: int) -> list[str]:
+    if len(lines) <= most:
+        return list(lines)
+    return [*lines[: most - 1], f"... and {counted(len(lines) - most + 1, 'more line')}"]
+
+
+def _wrapped(sentences: Sequence[str]) -> Iterator[str]:
+    for sentence in sentences:
+        yield from textwrap.wrap(
+            sentence, _WIDTH, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
+        )
+
+
+def _group_lines(evidence: Evidence) -> list[str]:
+    return [line for group in groups_of_test(evidence) for line in lines_of(evidence, group)]
+
+
+def _unread(evidence: Evidence) -> Iterator[str]:
+    read = offsets_read(evidence)
+    for place, written in sorted(produced(evidence).items()):
+        _, end = evidence.offsets(place)
+        if end == NOT_KNOWN or (place in read and read[place].covers(written.first, end)):
+            continue
+        what = f"{place[0]}-{place[1]}: {counted(written.count, 'record')} from offset {written.first}"
+        yield f"{what}, {f'clients read {read[place]}' if place in read else 'no client read from it'}"
+
+
+class _Row:
+    """Equal requests of one client, as one line."""
+
+    def __init__(self, asked: RecordedRequest, number: int) -> None:
+        self.asked = asked
+        self.first = asked.time
+        self.number = number
+        """Place of the last one among the requests."""
+        self.count = 0
+
+    @property
+    def is_routine(self) -> bool:
+        """Whether the requests tell little: they are usual, or were refused as usual."""
+        errors = self.asked.errors
+        if errors:
+            return all(each.error in _ROUTINE_ERRORS for each in errors)
+        return self.asked.api in _ROUTINE and not self.asked.failed
+
+    def __str__(self) -> str:
+        asked = self.asked
+        about = ", ".join([*asked.topics[:3], *([f"group {asked.group}"] if asked.group else [])])
+        times = "" if self.count == 1 else f" ({self.count} times since {clock(self.first)})"
+        what = " ".join(each for each in (asked.api or "no request", about) if each)
+        return f"{clock(asked.time)} {asked.client_id or '-'} {what}: {_outcome(asked)}{times}"
+
+
+def _outcome(asked: RecordedRequest) -> str:
+    if not asked.errors:
+        return asked.outcome
+    more = len(asked.errors) - 1
+    return explained(asked.errors[0]).rstrip(".") + (f", and {counted(more, 'more error')}" if more else "")
+
+
+def _request_lines(evidence: Evidence) -> list[str]:
+    """Return a line for each kind of request, in the order of their last ones. If there are too many, those
+    of clients that are new in the test, and those that failed, are shown first.
+    """
+    requests = evidence.requests
+    known = {asked.peer for asked in evidence.earlier}
+    rows: dict[tuple[object, ...], _Row] = {}
+    for number, asked in enumerate(requests):
+        key = (asked.client_id, asked.api, tuple(asked.topics), asked.group, asked.outcome)
+        row = rows.setdefault(key, _Row(asked, number))
+        row.asked, row.number, row.count = asked, number, row.count + 1
+    by_weight = sorted(rows.values(), key=lambda row: _weight(row, known))
+    shown = sorted(by_weight[:MOST_REQUESTS], key=lambda row: row.number)
+    left_out = sum(row.count for row in by_weight[MOST_REQUESTS:])
+    lines = [textwrap.shorten(str(row), 2 * _WIDTH, placeholder=" ...") for row in shown]
+    return [*lines, f"and {counted(left_out, 'other request')}"] if left_out else lines
+
+
+def _weight(row: _Row, known: set[str]) -> tuple[bool, bool, bool, int]:
+    """Return the place of a row among those that may be shown; the lowest is shown first."""
+    return row.is_routine, row.asked.peer in known, not row.asked.failed, -row.number

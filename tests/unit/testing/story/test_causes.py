@@ -1,0 +1,189 @@
+"""Sentences about what may be wrong in a test, each where its mistake was made and not elsewhere."""
+
+from __future__ import annotations
+
+from kcompat.instrumentation.groups import Group, GroupMember
+from kcompat.instrumentation.recording.entry import ConnectionEvent
+from kcompat.instrumentation.recording.exchange import Event
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
+from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from kcompat.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from kcompat.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kcompat.testing.story.causes import causes
+from kcompat.testing.story.evidence import Evidence
+from support.recorded_requests import recorded, topic
+
+END = -1
+BEGIN = -2
+
+
+def metadata(name: str, error: ErrorCode, *, may_create: bool = True, client: str = "orders") -> object:
+    wanted = [MetadataRequest.MetadataRequestTopic(name=name)]
+    row = MetadataResponse.MetadataResponseTopic(name=name, error_code=error)
+    return recorded(
+        MetadataRequest(topics=wanted, allow_auto_topic_creation=may_create),
+        MetadataResponse(topics=[row]),
+        client_id=client,
+        version=4,
+    )
+
+
+def evidence(*requests: object, **rest: object) -> Evidence:
+    return Evidence("localhost:9092", list(requests), **rest)  # type: ignore[arg-type]
+
+
+def list_offsets(timestamp: int, offset: int) -> object:
+    asked = ListOffsetsRequest.ListOffsetsPartition(timestamp=timestamp)
+    row = ListOffsetsResponse.ListOffsetsPartitionResponse(offset=offset)
+    return recorded(
+        ListOffsetsRequest(topics=[ListOffsetsRequest.ListOffsetsTopic(name="t", partitions=[asked])]),
+        ListOffsetsResponse(
+            topics=[ListOffsetsResponse.ListOffsetsTopicResponse(name="t", partitions=[row])]
+        ),
+        version=1,
+    )
+
+
+def fetch(offset: int) -> object:
+    partition = FetchRequest.FetchPartition(fetch_offset=offset)
+    return recorded(
+        FetchRequest(topics=[FetchRequest.FetchTopic(topic="t", partitions=[partition])]),
+        FetchResponse(),
+        version=4,
+    )
+
+
+def test_nothing_is_wrong_where_everything_was_answered() -> None:
+    asked = metadata("t", ErrorCode.NONE)
+    assert causes(evidence(asked, topics={"t": topic("t", 0)})) == []
+
+
+def test_a_complaint_names_the_client_and_the_reason_once() -> None:
+    text = "connection closed: the client speaks TLS, and this listener does not"
+    complaint = ConnectionEvent(Event(0, "complaint", "10.0.0.7", text=text), 0)
+    [sentence] = causes(evidence(complaints=[complaint, complaint]))
+    assert sentence == (
+        "The broker closed a connection from 10.0.0.7: the client speaks TLS, and this listener does not. "
+        "Take the client's settings from the fixture kafka_client_config, or from broker.client_config()."
+    )
+
+
+def test_a_topic_that_the_broker_does_not_create() -> None:
+    asked = metadata("t", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    [sentence] = causes(evidence(asked, asked))
+    assert sentence == (
+        "Topic t, which orders asked for, does not exist, and the broker does not create topics by itself "
+        "(auto.create.topics.enable=false): create it before."
+    )
+
+
+def test_a_topic_that_no_client_wanted_to_be_created() -> None:
+    asked = metadata("t", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, may_create=False)
+    [sentence] = causes(evidence(asked))
+    assert "no client asked to create it" in sentence
+
+
+def test_a_topic_that_came_later_is_not_missing() -> None:
+    asked = metadata("t", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    assert causes(evidence(asked, topics={"t": topic("t", 0)})) == []
+
+
+def test_a_batch_that_is_too_large() -> None:
+    partition = ProduceRequest.PartitionProduceData(records=b"")
+    row = ProduceResponse.PartitionProduceResponse(error_code=ErrorCode.MESSAGE_TOO_LARGE)
+    asked = recorded(
+        ProduceRequest(topic_data=[ProduceRequest.TopicProduceData(name="t", partition_data=[partition])]),
+        ProduceResponse(
+            responses=[ProduceResponse.TopicProduceResponse(name="t", partition_responses=[row])]
+        ),
+        version=8,
+    )
+    limits: dict[str, str | None] = {"max.message.bytes": "1000"}
+    [sentence] = causes(evidence(asked, topics={"t": topic("t", 0, configs=limits)}))
+    assert sentence == (
+        "A batch that client produced is too large for t-0, which allows batches of 1000 bytes "
+        "(max.message.bytes): MESSAGE_TOO_LARGE."
+    )
+
+
+def join(client: str, member: str, *, is_waiting: bool = False, group: str = "g") -> object:
+    response = None if is_waiting else JoinGroupResponse(member_id=member, generation_id=1)
+    return recorded(JoinGroupRequest(group_id=group, member_id=member), response, client_id=client, version=4)
+
+
+def heartbeat(client: str, member: str) -> object:
+    return recorded(
+        HeartbeatRequest(group_id="g", member_id=member), HeartbeatResponse(), client_id=client, version=3
+    )
+
+
+def group(state: str, group_id: str = "g", **assignments: dict[str, list[int]]) -> Group:
+    members = [
+        GroupMember(f"{client}-id", client, "/127.0.0.1", assignment=assignment)
+        for client, assignment in assignments.items()
+    ]
+    return Group(group_id, "classic", state, "consumer", "range", -1, members, [])
+
+
+def test_a_member_that_does_not_join_again_keeps_the_others_waiting() -> None:
+    sentence, *more = causes(
+        evidence(
+            join("new", "new-id", is_waiting=True),
+            earlier=[heartbeat("old", "old-id")],
+            groups={"g": group("PreparingRebalance", old={"t": [0]}, new={})},
+        )
+    )
+    assert more == []
+    assert sentence.startswith(
+        "new waits for partitions, because old (since before this test) is still a member of group g and "
+        "does not join again: close every consumer at the end of its test"
+    )
+
+
+def test_a_member_without_partitions_is_told_who_has_them() -> None:
+    [sentence] = causes(
+        evidence(join("a", "a-id"), join("b", "b-id"), groups={"g": group("Stable", a={"t": [0, 1]}, b={})})
+    )
+    assert sentence.startswith(
+        "b has no partition in group g, which has 2 members for 2 partitions: t-0, t-1 by a."
+    )
+
+
+def test_groups_of_clients_that_do_nothing_new_are_left_out() -> None:
+    both = {"g": group("Stable", a={"t": [0]}, b={}), "own": group("Stable", "own", c={"t": [0]})}
+    asked = [heartbeat("a", "a-id"), join("c", "c-id", group="own")]
+    assert causes(evidence(*asked, groups=both)) == []
+
+
+def test_a_reader_that_begins_at_the_end() -> None:
+    [sentence] = causes(evidence(list_offsets(END, 3), fetch(3), fetch(4), topics={"t": topic("t", 4)}))
+    assert sentence == (
+        "client began to read t-0 at its end, offset 3, so it skipped 3 records: its group had no committed "
+        "offset there, and auto.offset.reset is latest. Set auto.offset.reset=earliest."
+    )
+
+
+def test_other_questions_about_offsets_are_no_mistake() -> None:
+    topics = {"t": topic("t", 3)}
+    assert causes(evidence(list_offsets(BEGIN, 0), fetch(0), topics=topics)) == []
+    assert causes(evidence(list_offsets(END, 3), fetch(0), topics=topics)) == []
+    assert causes(evidence(list_offsets(END, 3), topics=topics)) == []
+    assert causes(evidence(list_offsets(END, 0), fetch(0), topics=topics)) == []
+
+
+def init(error: ErrorCode) -> object:
+    return recorded(InitProducerIdRequest(transactional_id="tx"), InitProducerIdResponse(error_code=error))
+
+
+def test_a_refusal_counts_until_the_same_request_succeeds() -> None:
+    refused = init(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    [sentence] = causes(evidence(init(ErrorCode.NONE), refused))
+    assert sentence.startswith(
+        "InitProducerId of client was refused: TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "
+    )
+    assert causes(evidence(refused, init(ErrorCode.NONE))) == []
+    assert causes(evidence(init(ErrorCode.NOT_COORDINATOR))) == []

@@ -1,0 +1,92 @@
+"""The text of the story of a failing test: what it shows, in which order, and that it is bounded."""
+
+from __future__ import annotations
+
+from kcompat.instrumentation.groups import Group, GroupMember
+from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kcompat.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from kcompat.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kcompat.testing.story.evidence import Evidence, clock
+from kcompat.testing.story.report import tell
+from support.recorded_requests import recorded
+
+
+def heartbeat(at: float, client: str = "c", group: str = "g", error: int = 0, port: int = 1) -> object:
+    request = HeartbeatRequest(group_id=group, member_id=f"{client}-id")
+    return recorded(request, HeartbeatResponse(error_code=error), at, client, 3, port)
+
+
+def metadata(at: float, client: str = "c", port: int = 1) -> object:
+    return recorded(MetadataRequest(topics=[]), MetadataResponse(), at, client, 4, port)
+
+
+def told(*requests: object, **rest: object) -> list[str]:
+    return tell(Evidence("localhost:1", list(requests), **rest)).splitlines()  # type: ignore[arg-type]
+
+
+def test_a_broker_to_which_no_client_came_tells_nothing() -> None:
+    assert told() == []
+
+
+def test_equal_requests_are_one_line_at_the_time_of_the_last() -> None:
+    assert told(metadata(1), heartbeat(2), metadata(3)) == [
+        "Last requests to localhost:1:",
+        f"  {clock(2)} c Heartbeat group g: ok",
+        f"  {clock(3)} c Metadata: ok (2 times since {clock(1)})",
+    ]
+
+
+def test_the_reason_of_a_refusal_is_shown() -> None:
+    assert told(heartbeat(1, error=25))[-1] == (
+        f"  {clock(1)} c Heartbeat group g: UNKNOWN_MEMBER_ID: The group has no such member"
+    )
+
+
+def test_the_story_is_bounded_and_shows_failures_and_new_clients_first() -> None:
+    requests = [heartbeat(0, "failing", error=25)]
+    requests += [metadata(number, f"old{number}", port=9) for number in range(30)]
+    requests += [metadata(number, f"new{number}") for number in range(10)]
+    members = [
+        GroupMember(f"m{number}", f"member{number}", "/h", assignment={"t": [0]}) for number in range(30)
+    ]
+    groups = {"g": Group("g", "classic", "Stable", "consumer", "range", -1, members, [])}
+    lines = told(*requests, earlier=[metadata(0, port=9)], groups=groups)
+    assert len(lines) <= 40
+    text = "\n".join(lines)
+    assert "failing Heartbeat" in text
+    assert all(f"new{number} " in text for number in range(10))
+    assert "old29" in text
+    assert "old1 " not in text
+    assert lines[-1] == "  and 26 other requests"
+
+
+def test_the_moves_of_a_group_are_told_in_order() -> None:
+    def join(at: float, client: str, generation: int, reason: str | None = None) -> object:
+        return recorded(
+            JoinGroupRequest(group_id="g", member_id=f"{client}-id", reason=reason),
+            JoinGroupResponse(member_id=f"{client}-id", generation_id=generation),
+            at,
+            client,
+            8,
+        )
+
+    leaving = [LeaveGroupRequest.MemberIdentity(member_id="a-id", reason="the consumer is being closed")]
+    leave = recorded(LeaveGroupRequest(group_id="g", members=leaving), LeaveGroupResponse(), 4, "a", 5)
+    members = [GroupMember("b-id", "b", "/h", assignment={"t": [0, 1]})]
+    groups = {"g": Group("g", "classic", "Stable", "consumer", "range", -1, members, [])}
+    lines = told(
+        join(1, "a", 1), join(2, "lost", 2), join(3, "b", 2), join(3, "a", 2, "a new member"), leave,
+        heartbeat(5, "lost"), join(6, "b", 3), groups=groups,
+    )  # fmt: skip
+    assert lines[: lines.index("Last requests to localhost:1:")] == [
+        "Groups:",
+        "  g: a classic group, Stable, 1 member",
+        "    b has t-0, t-1",
+        f"    {clock(2)} lost joined: generation 2",
+        f"    {clock(3)} b joined: generation 2",
+        f"    {clock(3)} a joined again: generation 2, because a new member",
+        f"    {clock(4)} a left: the consumer is being closed",
+        f"    {clock(5)} lost was heard of last: it did not leave, and its session has ended",
+        f"    {clock(6)} b joined again: generation 3",
+    ]
