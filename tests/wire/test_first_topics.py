@@ -16,7 +16,7 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from support.eventually import limit_s
 from support.ports import free_port
 from support.raw_client import RawClient
-from support.raw_requests import describe_topic
+from support.raw_requests import delete_topic, describe_topic
 from support.start_command import started
 
 if TYPE_CHECKING:
@@ -90,6 +90,19 @@ def test_a_client_that_waits_for_the_broker_does_not_create_them_first() -> None
     finally:
         over.set()
         asking.join()
+
+
+def test_a_reset_brings_them_back_and_a_snapshot_without_them_does_not() -> None:
+    with Broker(topics={"orders": 3}) as broker:
+        with client_of(broker.bootstrap_servers) as client:
+            assert delete_topic(client, "orders") == 0
+        without = broker.snapshot()
+        broker.reset()
+        assert [topic.name for topic in broker.topics().values()] == ["orders"]
+        with client_of(broker.bootstrap_servers) as client:
+            assert shape(client, "orders") == (3, 1)
+        broker.restore(without)
+        assert broker.topics() == {}
 
 
 def test_every_broker_of_a_cluster_knows_them() -> None:
