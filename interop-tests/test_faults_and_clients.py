@@ -144,3 +144,28 @@ def test_a_lost_leader_is_found_again(three: Cluster, family: str, name: str) ->
     bootstrap = three.bootstrap_servers
     with three.lose_leader(name, 0):
         assert FAMILIES[family].send(bootstrap, name, idempotent=True) == "offset 1"
+
+
+@slower
+def test_readers_wait_for_a_hanging_transaction(three: Cluster, name: str) -> None:
+    bootstrap = three.bootstrap_servers
+    hanging = confluent_kafka.Producer({"bootstrap.servers": bootstrap, "transactional.id": name})
+    hanging.init_transactions(TIMEOUT_S)
+    hanging.begin_transaction()
+    hanging.produce(name, b"hangs")
+    assert hanging.flush(TIMEOUT_S) == 0
+    with three.hang_transaction(name) as fault:
+        assert FAMILIES["confluent"].send(bootstrap, name, idempotent=False) == "offset 1"
+        consumer = confluent_kafka.Consumer(
+            {"bootstrap.servers": bootstrap, "group.id": name, "isolation.level": "read_committed"}
+        )
+        place = confluent_kafka.TopicPartition(name, 0, 0)
+        assert consumer.get_watermark_offsets(place, TIMEOUT_S) == (0, 0), "the last stable offset"
+        assert fault.struck == 1
+    consumer.assign([place])
+    message, patience = None, Patience(TIMEOUT_S)
+    while message is None:
+        assert patience.lasts, "nothing was read"
+        message = consumer.poll(0.1)
+    assert message.value() == b"value", "the record of the aborted transaction is left out"
+    consumer.close()

@@ -40,7 +40,7 @@ class Fault:
         """Number of requests that the fault has struck, or of operations on files, or of partitions with a
         hanging transaction.
         """
-        return self._fault.struck
+        return self._thread.do(lambda: self._fault.struck) if self._thread.is_here else self._fault.struck
 
     def remove(self) -> None:
         """End the fault. Delayed requests are served now; connections with dropped answers are closed. Does

@@ -10,6 +10,7 @@ from kcompat import Broker
 from kcompat.errors import UsageError
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from kcompat.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kcompat.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kcompat.protocol.messages.end_txn import EndTxnRequest
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -26,7 +27,9 @@ from support.raw_client import RawClient
 from support.raw_requests import create_topic, fetch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from kcompat.protocol.message import Message
 
 SETTINGS = {
     "offsets.topic.num.partitions": 1,
@@ -85,16 +88,31 @@ def test_a_member_of_a_classic_group_expires(broker: Broker, client: RawClient) 
         broker.expire_member("classic")
 
 
-def test_a_member_of_another_kind_of_group_expires(broker: Broker, client: RawClient) -> None:
-    names = ["AAAAAAAAAAAAAAAAAAAAAA", "BBBBBBBBBBBBBBBBBBBBBB"]
+def share(member_id: str, epoch: int) -> Message:
+    topics = ["t"] if epoch == 0 else None
+    return ShareGroupHeartbeatRequest("share", member_id, epoch, subscribed_topic_names=topics)
+
+
+def consumer(member_id: str, epoch: int) -> Message:
+    joins = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": ["t"], "topic_partitions": []}
+    return ConsumerGroupHeartbeatRequest("consumer", member_id, epoch, **(joins if epoch == 0 else {}))
+
+
+@pytest.mark.parametrize("heartbeat", [share, consumer])
+def test_a_member_of_another_kind_of_group_expires(
+    broker: Broker, client: RawClient, heartbeat: Callable[[str, int], Message]
+) -> None:
+    group, names = heartbeat.__name__, ["AAAAAAAAAAAAAAAAAAAAAA", "BBBBBBBBBBBBBBBBBBBBBB"]
+    epochs = []
     for name in names:
-        begin = ShareGroupHeartbeatRequest("shared", name, 0, subscribed_topic_names=["t"])
-        assert client.call(begin, 1).error_code == 0
+        answer = client.call(heartbeat(name, 0), 1)
+        assert answer.error_code == 0
+        epochs.append(answer.member_epoch)
     with pytest.raises(UsageError, match="has several such members: name one of "):
-        broker.expire_member("shared")
-    assert broker.expire_member("shared", names[0]) == names[0]
-    heartbeat = ShareGroupHeartbeatRequest("shared", names[0], 1)
-    assert client.call(heartbeat, 1).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+        broker.expire_member(group)
+    assert broker.expire_member(group, names[0]) == names[0]
+    assert client.call(heartbeat(names[0], epochs[0]), 1).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert client.call(heartbeat(names[1], epochs[1]), 1).error_code == 0
 
 
 # -- transactions
