@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from kcompat import Broker
+from kcompat import Broker, allow
 from kcompat.errors import SnapshotError, UsageError
 from kcompat.instrumentation.snapshots import DIRECTORY, Snapshot
+from kcompat.protocol.messages.create_acls import CreateAclsRequest
 from support.eventually import eventually
 from support.log_harness import make_batch
 from support.raw_client import RawClient
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
     from kcompat.embedded.thread import LoopThread
     from kcompat.node.broker import BrokerNode
 
-NO_SUCH_TOPIC = 3
+NO_SUCH_TOPIC, TOPIC_AUTHORIZATION_FAILED = 3, 29
 
 
 @pytest.fixture
@@ -292,3 +296,48 @@ def test_faults_and_the_record_of_requests_go_on() -> None:
             assert describe_topic(client, "orders").error_code == 0
         asked = [request.api for request in broker.requests()]
         assert asked == ["CreateTopics", "CreateTopics", "Metadata", "Metadata"]
+
+
+def test_topics_and_access_rules_given_at_the_start_are_there_again() -> None:
+    rules = [allow("*", "all", cluster=True), allow("*", "all", topic="open", prefix=True)]
+    with Broker(topics={"open": 3, "closed": 1}, acls=rules) as broker:
+        for _ in range(2):
+            with client_of(broker) as client:
+                assert len(describe_topic(client, "open").partitions) == 3
+                assert describe_topic(client, "closed").error_code == TOPIC_AUTHORIZATION_FAILED
+                assert values_of(client, "open") == []
+                write(client, "open", b"1")
+                everybody = CreateAclsRequest.AclCreation(2, "closed", 3, "User:*", "*", 2, 3)
+                assert client.call(CreateAclsRequest([everybody]), 3).results[0].error_code == 0
+                assert describe_topic(client, "closed").error_code == 0
+                assert delete_topic(client, "open") == 0
+            broker.reset()
+
+
+def test_a_reset_during_a_restore_waits_for_it(broker: Broker) -> None:
+    marks = [broker.snapshot()]
+    with ThreadPoolExecutor(4) as threads:
+        for done in [
+            threads.submit(broker.restore, marks[0]),
+            *(threads.submit(broker.reset) for _ in range(6)),
+        ]:
+            done.result()
+    with client_of(broker) as client:
+        assert create_topic(client, "orders") == 0
+
+
+def test_nothing_of_the_time_before_is_kept_in_memory(broker: Broker) -> None:
+    with client_of(broker) as client:
+        create_topic(client, "orders")
+        write(client, "orders", b"1")
+        commit(client, "billing", "orders", 1)
+        parts = weakref.ref(inside(broker)[1].parts)
+        log = weakref.ref(inside(broker)[1].parts.storage.logs.directories[0])
+        broker.reset()
+
+    def are_gone() -> bool:
+        gc.collect()
+        return parts() is None
+
+    eventually(are_gone, "the abandoned parts are collected")
+    assert log() is not None, "the log directories stay"
