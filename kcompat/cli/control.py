@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kcompat.config.errors import ConfigError
 from kcompat.config.listeners import MAX_PORT
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
     from kcompat.instrumentation.control.port import ControlPort
     from kcompat.instrumentation.manual_time import ManualTime
+    from kcompat.instrumentation.recording.recorder import Recorder
     from kcompat.node.broker import BrokerNode
     from kcompat.node.cluster import ClusterNodes
     from kcompat.node.environment import Environment
+    from kcompat.node.hooks import Hooks
 
 LOOPBACK: Final = "127.0.0.1"
 PORT_VARIABLE: Final = "KCOMPAT_CONTROL_PORT"
@@ -80,6 +82,8 @@ class Control:
     def __init__(self, settings: ControlSettings, environment: Environment, undo: AsyncExitStack) -> None:
         """Bind the port; `undo` closes it. Raises UsageError, ListenerError."""
         from kcompat.instrumentation.control.port import ControlPort
+        from kcompat.instrumentation.disturbable_files import with_disturbable_files
+        from kcompat.instrumentation.recording.recorder import Recorder
 
         self._time: ManualTime | None = None
         if settings.has_manual_clock:
@@ -87,15 +91,26 @@ class Control:
 
             self._time = ManualTime(environment)
             environment = self._time.environment
-        self._port: ControlPort = ControlPort(settings.host, settings.port)
+        self._port: ControlPort = ControlPort(settings.port, settings.host)
+        self._recorder = Recorder()
         self._undo = undo
         undo.callback(self._port.close)
-        self.environment = self._port.instrumented(environment)
+        self.environment = with_disturbable_files(_recorded(environment, self._recorder))
         """The environment for the brokers."""
         self.url = self._port.url
         """The beginning of all URLs."""
 
     def start(self, node: BrokerNode | ClusterNodes) -> None:
         """Serve requests about running brokers, until `undo` stops that."""
-        self._port.start(node, self._time)
+        self._port.start(node, self._recorder, self._time)
         self._undo.push_async_callback(self._port.stop)
+
+
+def _recorded(environment: Environment, recorder: Recorder) -> Environment:
+    """Return an environment whose brokers have their requests recorded, beside the instruments it has."""
+
+    def attach(broker: Hooks) -> None:
+        environment.instrument(broker)
+        recorder.attach(broker)
+
+    return structs.replace(environment, instrument=attach)

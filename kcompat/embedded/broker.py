@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kcompat.embedded.settings import Settings
     from kcompat.embedded.thread import LoopThread
     from kcompat.instrumentation.brokers import Brokers
+    from kcompat.instrumentation.control.port import ControlPort
     from kcompat.log.cleaner.cleaner import Compacted
     from kcompat.node.broker import BrokerNode
     from kcompat.security.acls import Acl
@@ -56,6 +57,7 @@ class Broker(
 
     With `record_requests` the last requests of clients can be looked at by `requests()`.
     With `clock="manual"` the time passes as ever, and `advance` moves it ahead.
+    With `control_port` other programs control the broker over HTTP, at `control_url`.
 
     Arguments that are not possible raise UsageError at once, values that are not allowed ConfigError. The
     errors of `start` are documented there. All of these are in `kcompat.errors`.
@@ -74,6 +76,7 @@ class Broker(
         acls: Sequence[Sequence[Acl]] | None = None,
         record_requests: bool = False,
         clock: str = "real",
+        control_port: int | None = None,
     ) -> None:
         super().__init__(
             "the broker",
@@ -83,7 +86,8 @@ class Broker(
         )
         insist_on_one_node(self._config.given)
         check_flag("record_requests", record_requests)
-        self._records_requests = record_requests
+        self._records_requests = record_requests or control_port is not None
+        self._choose_control_port(control_port)
         self._timing = Timing(clock)
 
     async def _begin(self, config: BrokerConfig) -> BrokerNode:
@@ -94,6 +98,10 @@ class Broker(
         await node.start(self._topics)
         self._remember(node)
         return node
+
+    def _serve_control(self, port: ControlPort, nodes: BrokerNode) -> None:
+        assert self._recorder is not None
+        port.start(nodes, self._recorder, self._timing.manual_time, self._snapshots)
 
     async def _end(self, nodes: BrokerNode) -> None:
         self._forget_snapshots()

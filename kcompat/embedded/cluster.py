@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kcompat.embedded.settings import Settings
     from kcompat.embedded.thread import LoopThread
     from kcompat.instrumentation.brokers import Brokers
+    from kcompat.instrumentation.control.port import ControlPort
     from kcompat.node.broker import BrokerNode
     from kcompat.node.cluster import ClusterNodes
     from kcompat.security.acls import Acl
@@ -99,10 +100,10 @@ class ClusterBroker(Addresses, Disturbed):
 class Cluster(Embedded["ClusterNodes"], Contents, ClusterFaults, RecordsRequests):
     """Brokers 0, 1, 2, ... in one thread, started by `with` or `start()`.
 
-    `data_dir`, `host`, `config`, `topics`, `tls`, `users`, `acls`, `record_requests` and `clock` are as for
-    `Broker`; each broker has a directory of its own below `data_dir`, or below each of `log.dirs`. From
-    `port` on the brokers listen on ports in a row; 0 means free ones. `racks` are the racks of the brokers in
-    turn.
+    `data_dir`, `host`, `config`, `topics`, `tls`, `users`, `acls`, `record_requests`, `clock` and
+    `control_port` are as for `Broker`; each broker has a directory of its own below `data_dir`, or below each
+    of `log.dirs`. From `port` on the brokers listen on ports in a row; 0 means free ones. `racks` are the
+    racks of the brokers in turn.
 
         with Cluster(3) as cluster:
             producer = KafkaProducer(bootstrap_servers=cluster.bootstrap_servers, acks="all")
@@ -124,6 +125,7 @@ class Cluster(Embedded["ClusterNodes"], Contents, ClusterFaults, RecordsRequests
         acls: Sequence[Sequence[Acl]] | None = None,
         record_requests: bool = False,
         clock: str = "real",
+        control_port: int | None = None,
     ) -> None:
         if isinstance(brokers, bool) or not isinstance(brokers, int) or brokers < 1:
             raise UsageError(f"brokers={brokers!r} is not a number of brokers: use 1 or more")
@@ -140,7 +142,8 @@ class Cluster(Embedded["ClusterNodes"], Contents, ClusterFaults, RecordsRequests
             topics,
             brokers,
         )
-        self._records_requests = record_requests
+        self._records_requests = record_requests or control_port is not None
+        self._choose_control_port(control_port)
         self._timing = Timing(clock)
         self._racks = racks
         self.brokers = [ClusterBroker(self, broker_id) for broker_id in range(brokers)]
@@ -170,6 +173,10 @@ class Cluster(Embedded["ClusterNodes"], Contents, ClusterFaults, RecordsRequests
                 raise
             self._held = undo.pop_all()
         return nodes
+
+    def _serve_control(self, port: ControlPort, nodes: ClusterNodes) -> None:
+        assert self._recorder is not None
+        port.start(nodes, self._recorder, self._timing.manual_time)
 
     async def _end(self, nodes: ClusterNodes) -> None:
         await nodes.close()

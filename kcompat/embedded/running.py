@@ -9,11 +9,12 @@ import weakref
 from abc import abstractmethod
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from kcompat.config.broker import BrokerConfig
 from kcompat.descriptors import raise_limit
 from kcompat.embedded.asynchronous import AsyncContext
+from kcompat.embedded.controlled import Controlled, Nodes
 from kcompat.embedded.first_topics import read_topics
 from kcompat.embedded.observers import observers
 from kcompat.embedded.settings import check_timeout
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from kcompat.embedded.thread import LoopThread
     from kcompat.node.development import Development
     from kcompat.node.environment import Environment
-
-Nodes = TypeVar("Nodes")
 
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30.0
@@ -48,7 +47,7 @@ def starting(what: str, timeout_s: float) -> Iterator[None]:
         raise StartTimeoutError(f"{what} did not start within {timeout_s:.0f} s") from error
 
 
-class Embedded(AsyncContext, Timed, Generic[Nodes]):
+class Embedded(AsyncContext, Timed, Controlled[Nodes]):
     """Base class that runs brokers on a loop in a thread of its own, from `start` to `stop`."""
 
     def __init__(
@@ -111,9 +110,11 @@ class Embedded(AsyncContext, Timed, Generic[Nodes]):
                 config = config.with_static({"log.dirs": directory})
             thread = LoopThread(self._timing.loop_factory())
             undo.callback(thread.close)
+            self._bind_control(undo)
             with starting(self._what, timeout_s):
                 nodes = thread.call(self._begin(config), timeout_s)
             undo.callback(self._end_here, thread, nodes)
+            self._start_control(thread, nodes, undo)
             self._ca_file = self._development.write_ca(config.log_dirs[0])
             self._undo = undo.pop_all()
         self._started, self._started_config = (thread, nodes), config

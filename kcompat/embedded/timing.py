@@ -51,6 +51,11 @@ class Timing:
         self._manual = ManualTime(environment)
         return self._manual.environment
 
+    @property
+    def manual_time(self) -> ManualTime | None:
+        """The time that can be moved; None if the clock is the real one."""
+        return self._manual
+
     def insist_on_manual(self) -> ManualTime:
         """Return the time that can be moved. Raises UsageError if the clock is the real one."""
         if self._manual is None:

@@ -35,6 +35,16 @@ class ControlClient:
         assert problem["status"] == status >= 400
         return status, problem["detail"]
 
+    def send(
+        self, method: str, path: str, parameters: dict[str, Any]
+    ) -> tuple[int, http.client.HTTPMessage, bytes]:
+        """Return status, headers and body of the answer to a request with parameters where its method wants
+        them.
+        """
+        if method == "POST":
+            return self.ask(method, path, json.dumps(parameters).encode())
+        return self.ask(method, f"{path}?{urlencode(parameters)}")
+
     def ask(
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> tuple[int, http.client.HTTPMessage, bytes]:

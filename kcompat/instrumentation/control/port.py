@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec import structs
+from typing import TYPE_CHECKING, Final
 
 from kcompat.config.listeners import is_loopback
 from kcompat.errors import UsageError
 from kcompat.instrumentation.control.control import Control
-from kcompat.instrumentation.disturbable_files import with_disturbable_files
-from kcompat.instrumentation.recording.recorder import Recorder
 from kcompat.instrumentation.snapshots import Snapshots
 from kcompat.net.listener import ListenerError
 from kcompat.net.sockets import bound
@@ -22,17 +18,18 @@ if TYPE_CHECKING:
 
     from kcompat.instrumentation.control.http_server import HttpServer
     from kcompat.instrumentation.manual_time import ManualTime
+    from kcompat.instrumentation.recording.recorder import Recorder
     from kcompat.node.cluster import ClusterNodes
-    from kcompat.node.environment import Environment
-    from kcompat.node.hooks import Hooks
+
+
+LOOPBACK: Final = "127.0.0.1"
 
 
 class ControlPort:
     """An HTTP port by which programs control running brokers; bound from the constructor to `close`."""
 
-    def __init__(self, host: str, port: int, recorder: Recorder | None = None) -> None:
-        """Bind to an address; port 0 stands for a free one. `recorder` records the requests of clients; by
-        default the port has one of its own, for the brokers of an `instrumented` environment.
+    def __init__(self, port: int, host: str = LOOPBACK) -> None:
+        """Bind to an address; port 0 stands for a free one. Clients wait until they are served.
 
         Raises:
             UsageError: the libraries for HTTP are not installed.
@@ -47,33 +44,22 @@ class ControlPort:
             ) from error
         self._socket = _listening(host, port)
         self._is_loopback = is_loopback(host)
-        self._recorder = recorder or Recorder()
         self._server: HttpServer | None = None
         self._snapshots: Snapshots | None = None
         self.url: str = f"http://{as_address(reachable_host(host), self._socket.getsockname()[1])}"
         """The beginning of all URLs, for programs of this machine."""
 
-    def instrumented(self, environment: Environment) -> Environment:
-        """Return an environment whose brokers have their requests recorded for this port, and disks that can
-        fail.
-        """
-
-        def attach(broker: Hooks) -> None:
-            environment.instrument(broker)
-            self._recorder.attach(broker)
-
-        return structs.replace(with_disturbable_files(environment), instrument=attach)
-
     def start(
         self,
         served: BrokerNode | ClusterNodes,
+        recorder: Recorder,
         time: ManualTime | None = None,
         snapshots: Snapshots | None = None,
     ) -> None:
-        """Serve requests about a running broker or cluster.
+        """Serve requests about a running broker or cluster, on its event loop.
 
-        Its time is `time`, or that of the machine. `snapshots` are those of a single broker; by default it
-        gets some now.
+        `recorder` records the requests of its clients. Its time is `time`, or that of the machine.
+        `snapshots` are those of a single broker; by default it gets some now.
         """
         from kcompat.instrumentation.control.application import application
         from kcompat.instrumentation.control.http_server import HttpServer
@@ -81,7 +67,7 @@ class ControlPort:
 
         if snapshots is None and isinstance(served, BrokerNode):
             snapshots = self._snapshots = Snapshots(served)
-        control = Control(served, self._recorder, time, snapshots)
+        control = Control(served, recorder, time, snapshots)
         self._server = HttpServer(
             application(control, OPERATIONS, is_loopback=self._is_loopback), self._socket
         )
