@@ -18,6 +18,8 @@ C = TypeVar("C", bound=type)
 FOR_USERS: Final = (KcompatError, TimeoutError)
 """Errors whose sentence says it all. Other exceptions are faults of the broker, and keep their frames."""
 
+__unittest = True  # unittest leaves the frames of this module out of failures
+
 _SPECIAL: Final = frozenset({"__init__", "__enter__", "__exit__", "__aenter__", "__aexit__"})
 
 
