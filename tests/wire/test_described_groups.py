@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from kcompat.protocol.message import Message
 
-TOPIC = "t"
+TOPIC, SHARED = "t", "shared"
 CONFIG = {
     "num.partitions": 2,
     "offsets.topic.num.partitions": 3,
@@ -48,7 +48,8 @@ CONFIG = {
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
     with Broker(config=CONFIG) as started:
-        started.add_all(TOPIC, [f"{n}" for n in range(10)])
+        for topic in (TOPIC, SHARED):
+            started.add_all(topic, [f"{n}" for n in range(10)])
         yield started
 
 
@@ -191,25 +192,25 @@ def test_a_share_group(broker: Broker, client: RawClient) -> None:
 
     def joined() -> Group | None:
         nonlocal epoch
-        topics = [TOPIC] if epoch == 0 else None
+        topics = [SHARED] if epoch == 0 else None
         epoch = beat(client, ShareGroupHeartbeatRequest("sharing", "m", epoch, None, topics), 1).member_epoch
         group = has_assignment(broker, "sharing")
         return group if group and group.offsets else None
 
     group = eventually(joined, "the member has its partitions and they have start offsets")
     assert (group.kind, group.state, group.assignor) == ("share", "Stable", "simple")
-    assert group.members[0].assignment == {TOPIC: [0, 1]}
-    assert group.offsets == [GroupOffset(TOPIC, index, -1, 5, -1) for index in (0, 1)]
+    assert group.members[0].assignment == {SHARED: [0, 1]}
+    assert group.offsets == [GroupOffset(SHARED, index, -1, 5, -1) for index in (0, 1)]
     take_one(broker, client)
-    assert broker.groups()["sharing"].offset(TOPIC) == GroupOffset(TOPIC, 0, 5, 7, 1)
+    assert broker.groups()["sharing"].offset(SHARED) == GroupOffset(SHARED, 0, 5, 7, 1)
 
 
 def take_one(broker: Broker, client: RawClient) -> None:
     """Add two records to partition 0, and have the share group accept the first of them."""
-    topic_id = uuid_from_text(broker.topics()[TOPIC].id)
+    topic_id = uuid_from_text(broker.topics()[SHARED].id)
     wanted = ShareFetchRequest.FetchTopic(topic_id, [ShareFetchRequest.FetchPartition(0)])
     beat(client, ShareFetchRequest("sharing", "m", 0, max_records=1, batch_size=1, topics=[wanted]), 1)
-    broker.add_all(TOPIC, [NewRecord("v", partition=0)] * 2)
+    broker.add_all(SHARED, [NewRecord("v", partition=0)] * 2)
     epoch = 0
 
     def acquired() -> bool:
