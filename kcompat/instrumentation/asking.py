@@ -26,12 +26,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CLIENT_ID: Final = "kcompat"
+TIMEOUT_S: Final = 40.0
+"""Longest time in seconds that a request may take; it is longer than the timeouts within requests."""
 
 
-async def ask(parts: Parts, request: Message, version: int) -> Any:
+async def ask(parts: Parts, request: Message, version: int, timeout_s: float = TIMEOUT_S) -> Any:
     """Return the response of a broker to a request of a version that it serves. Call this on its loop.
 
     `records` in the request have to be memoryviews, as the decoder makes them.
+
+    Raises:
+        TimeoutError: there is no response after `timeout_s`, for instance because the broker was killed.
     """
     services = parts.services
     services = replace(services, server=replace(services.server, authorizer=AllowEverything()))
@@ -42,8 +47,12 @@ async def ask(parts: Parts, request: Message, version: int) -> Any:
         _NoConnection(listener), services, version, CLIENT_ID, services.server.clock.now_ms(), key
     )
     response = handle(context, request)
-    while isinstance(response, (Promise, Interruptible, Busy)):
-        response = await kept(_promise_in(response))
+    try:
+        async with asyncio.timeout(timeout_s):
+            while isinstance(response, (Promise, Interruptible, Busy)):
+                response = await kept(_promise_in(response))
+    except TimeoutError as error:
+        raise TimeoutError(f"the broker did not answer {key.name} within {timeout_s:g} s") from error
     return response
 
 
