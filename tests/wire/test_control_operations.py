@@ -10,6 +10,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
 from support.controlled_broker import ControlledBroker, controlled_broker
+from support.eventually import eventually
 from support.raw_requests import commit_offset, describe_topic, find_coordinator, produce
 
 if TYPE_CHECKING:
@@ -263,6 +264,29 @@ def test_the_brokers_of_a_cluster_are_controlled_together(tmp_path: Path) -> Non
         errors = [describe_topic(client, "spread").error_code for client in brokers.clients()]
         assert errors == [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.UNKNOWN_SERVER_ERROR]
         assert [each["struck"] for each in control.get("/faults")["faults"]] == [2, 1]
+        assert [each["id"] for each in control.get("/brokers")["brokers"]] == [0, 1]
+        assert control.post("/brokers/kill", broker=1) is None
+        assert [each["id"] for each in control.get("/brokers")["brokers"]] == [0]
+        assert control.refusal("POST", "/brokers/kill", {"broker": 1})[1] == (
+            "broker 1 is not running: start it first"
+        )
+        control.post("/brokers/start", broker=1)
+        assert control.refusal("POST", "/brokers/stop", {"broker": 2})[1] == (
+            "there is no broker 2: the cluster has 0 to 1"
+        )
+        shrunk = control.post("/brokers/shrink-isr", topic="spread", partition=1)
+        eventually(
+            lambda: len(control.get("/topics/spread")["partitions"][1]["isr"]) == 1,
+            "the leader knows its ISR",
+        )
+        control.delete(f"/faults/{shrunk['id']}")
+        lost = control.post("/brokers/lose-leader", topic="spread")
+        assert lost["description"].endswith(" is killed")
+        assert len(control.get("/brokers")["brokers"]) == 1
+        control.delete(f"/faults/{lost['id']}")
+        assert len(control.get("/brokers")["brokers"]) == 2
+        control.post("/brokers/isolate", broker=1)
+        control.post("/brokers/heal")
         assert control.refusal("POST", "/reset") == (
             400, "there are several brokers: snapshots are those of one broker alone",
         )  # fmt: skip

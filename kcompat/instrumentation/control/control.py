@@ -10,7 +10,7 @@ from kcompat.instrumentation.brokers import Brokers
 from kcompat.node.broker import BrokerNode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
 
     from kcompat.instrumentation.manual_time import ManualTime
     from kcompat.instrumentation.recording.recorder import Recorder
@@ -29,8 +29,8 @@ class AnyFault(Protocol):
     def struck(self) -> int:
         """Number of requests, operations or partitions struck."""
 
-    def end(self) -> None:
-        """End the fault."""
+    def end(self) -> Coroutine[object, object, None] | None:
+        """End the fault, at once or by a coroutine."""
 
 
 class Control:

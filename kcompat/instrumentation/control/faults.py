@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta, Struct, structs
 
 from kcompat.instrumentation.control.problems import ProblemError
-from kcompat.instrumentation.faults.requests import request_faults
+from kcompat.instrumentation.faults.requests import add_to_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,10 +82,7 @@ class Fault(Struct):
     description: str
     struck: Annotated[
         int,
-        Meta(
-            description="Number of requests that the fault has struck, or of operations on files, or of "
-            "partitions with a hanging transaction."
-        ),
+        Meta(description="Number of requests, operations on files, partitions or brokers struck."),
     ]
     in_force: Annotated[bool, Meta(description="Whether the fault may still strike.")]
 
@@ -142,25 +139,22 @@ async def get_fault(control: Control, which: WhichFault) -> Fault:
 
 async def end_fault(control: Control, which: WhichFault) -> None:
     """End a fault. Delayed requests are served now; connections with dropped answers are closed."""
-    _end(_found(control, which.fault))
+    faults = _found(control, which.fault)
     del control.faults[which.fault]
+    await _end(faults)
 
 
 async def end_faults(control: Control, _: Nothing) -> None:
     """End all faults."""
-    for faults in control.faults.values():
-        _end(faults)
-    control.faults.clear()
+    while control.faults:
+        await _end(control.faults.popitem()[1])
 
 
 def _add(control: Control, kind: str, asked: Struck) -> Fault:
     """Put a fault in force on one broker or on all of them, and give it an id."""
     arguments: dict[str, Any] = structs.asdict(asked)
     broker, api = arguments.pop("broker"), arguments.pop("api")
-    return kept(
-        control,
-        [request_faults(node).add(kind, api, **arguments) for node in control.chosen(broker)],
-    )
+    return kept(control, [add_to_all(control.chosen(broker), kind, api, **arguments)])
 
 
 def kept(control: Control, faults: Sequence[AnyFault]) -> Fault:
@@ -179,6 +173,8 @@ def _shown(number: str, faults: Sequence[AnyFault]) -> Fault:
     return Fault(number, str(faults[0]), struck, any(each.is_in_force for each in faults))
 
 
-def _end(faults: Sequence[AnyFault]) -> None:
+async def _end(faults: Sequence[AnyFault]) -> None:
     for each in faults:
-        each.end()
+        ending = each.end()
+        if ending is not None:
+            await ending

@@ -7,6 +7,7 @@ from typing import Final
 
 from kcompat.instrumentation.control import (
     clock,
+    cluster,
     compaction,
     disks,
     faults,
@@ -70,6 +71,16 @@ OPERATIONS: Final = (
         None,
         _NO_CONTENT,
     ),
+    Operation("GET", "/brokers", cluster.list_brokers, Nothing, cluster.RunningBrokers),
+    Operation("POST", "/brokers/stop", cluster.stop_broker, cluster.WhichBroker, None, _NO_CONTENT),
+    Operation("POST", "/brokers/kill", cluster.kill_broker, cluster.WhichBroker, None, _NO_CONTENT),
+    Operation("POST", "/brokers/start", cluster.start_broker, cluster.WhichBroker, None, _NO_CONTENT),
+    Operation("POST", "/brokers/isolate", cluster.isolate_broker, cluster.WhichBroker, None, _NO_CONTENT),
+    Operation("POST", "/brokers/heal", cluster.heal_brokers, Nothing, None, _NO_CONTENT),
+    Operation(
+        "POST", "/brokers/lose-leader", cluster.lose_leader, cluster.WhichLeader, faults.Fault, _CREATED
+    ),
+    Operation("POST", "/brokers/shrink-isr", cluster.shrink_isr, cluster.WhichIsr, faults.Fault, _CREATED),
     Operation("GET", "/clock", clock.get_clock, Nothing, clock.Clock),
     Operation("POST", "/clock/advance", clock.advance_clock, clock.Duration, clock.Clock),
     Operation("POST", "/expire", clock.expire_now, clock.WhatExpires, None, _NO_CONTENT),

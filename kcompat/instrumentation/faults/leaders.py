@@ -1,12 +1,13 @@
-"""Followers that fall behind, for one partition of a cluster."""
+"""Leaders that are lost and followers that fall behind, for one partition of a cluster."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Final
 
 from kcompat.errors import UsageError
 from kcompat.instrumentation.faults.requests import request_faults
-from kcompat.protocol.constants import UNKNOWN_OFFSET
+from kcompat.protocol.constants import NO_LEADER, UNKNOWN_OFFSET
 from kcompat.replication.leading.leader import Leader
 
 if TYPE_CHECKING:
@@ -14,9 +15,45 @@ if TYPE_CHECKING:
 
     from kcompat.instrumentation.faults.request_fault import RequestFault
     from kcompat.node.broker import BrokerNode
+    from kcompat.node.cluster import ClusterNodes
 
 REFUSAL: Final = "UNKNOWN_SERVER_ERROR"
 """Error of the fetches of followers that are held back: they try again after a pause."""
+
+
+TIMEOUT_S: Final = 60.0
+"""Seconds within which an ISR changes."""
+
+
+class LostLeader:
+    """The broker that led a partition, killed or isolated until `end`."""
+
+    struck = 1
+    """Number of brokers struck."""
+
+    def __init__(self, nodes: ClusterNodes, topic: str, partition: int, *, isolate: bool = False) -> None:
+        """Kill the broker that leads a partition, or isolate it. Raises UsageError if none does."""
+        self._nodes = nodes
+        self._is_isolated = isolate
+        self.broker_id = _leader_of(nodes, topic, partition)
+        """Id of the broker."""
+        self.is_in_force = True
+        """Whether `end` was not called yet."""
+        if isolate:
+            nodes.isolate(self.broker_id)
+        else:
+            nodes.kill(self.broker_id)
+
+    async def end(self) -> None:
+        """Start the broker again, or reconnect all isolated ones. Raises StartError."""
+        self.is_in_force = False
+        if self._is_isolated:
+            self._nodes.heal()
+        elif self.broker_id not in self._nodes.running:
+            await self._nodes.start(self.broker_id)
+
+    def __str__(self) -> str:
+        return f"broker {self.broker_id} is {'isolated' if self._is_isolated else 'killed'}"
 
 
 class LaggingFollowers:
@@ -61,6 +98,37 @@ class LaggingFollowers:
 
     def __str__(self) -> str:
         return f"brokers {', '.join(map(str, self.followers))} do not follow {self._topic}-{self._partition}"
+
+
+async def shrink_isr(
+    nodes: ClusterNodes, topic: str, partition: int, to: int | Collection[int]
+) -> LaggingFollowers:
+    """Hold followers of a partition back, and wait until the controller has its ISR without them. `to` is as
+    for `followers_to_hold_back`.
+
+    Raises:
+        UsageError: the partition has no leader, or `to` is not possible.
+        TimeoutError: the ISR does not change within a minute.
+    """
+    leader = _leader_of(nodes, topic, partition)
+    found = nodes.running[leader].parts.storage.metadata.image.partition(topic, partition)
+    assert found is not None
+    held = followers_to_hold_back(found.replicas, found.isr, leader, to)
+    fault = LaggingFollowers(nodes.running[leader], topic, partition, held)
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            await nodes.until(lambda: not set(held) & set(nodes.isr_of(topic, partition)))
+    except BaseException:
+        fault.end()
+        raise
+    return fault
+
+
+def _leader_of(nodes: ClusterNodes, topic: str, partition: int) -> int:
+    leader = nodes.leader_of(topic, partition)
+    if leader == NO_LEADER or leader not in nodes.running:
+        raise UsageError(f"{topic}-{partition} has no leader: create the topic, and start its brokers")
+    return leader
 
 
 def followers_to_hold_back(
