@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 
 MOST_BROKERS = 100
@@ -52,3 +53,14 @@ def broker_count(text: str) -> int:
             f"{text} is not a number of brokers, which is from 1 to {MOST_BROKERS}"
         )
     return int(text)
+
+
+def factor(text: str) -> float:
+    """Return a factor of speed from the command line."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a speed, which is a number above 0")
+    return value

@@ -13,7 +13,15 @@ import sys
 from typing import TYPE_CHECKING
 
 from kcompat.cli import asyncio_without_tls
-from kcompat.cli.argument_types import absolute_path, address, broker_count, host_name, path, port_number
+from kcompat.cli.argument_types import (
+    absolute_path,
+    address,
+    broker_count,
+    factor,
+    host_name,
+    path,
+    port_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,6 +77,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_log(commands)
     _add_compact(commands)
     _add_trace(commands)
+    _add_replay(commands)
     _add_hand_over(commands)
     _add_take_over(commands)
     _add_container(commands)
@@ -127,6 +136,25 @@ def _add_trace(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--deep", action="store_true", help="all fields of requests and answers, and the records in them"
     )
     _add_directories(trace)
+
+
+def _add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    replay = commands.add_parser(
+        "replay",
+        help="play recorded requests to a broker and compare its answers",
+        description="Send the requests of a flight record to any Kafka, in their order and over as many "
+        "connections, and print where its answers differ from the recorded ones. Exit code 1: some differ.",
+    )
+    replay.add_argument(
+        "files", nargs="+", type=path, metavar="FILE", help="a flight record: a file, or a directory of some"
+    )
+    replay.add_argument("address", type=address, metavar="HOST:PORT", help="a listener without TLS and login")
+    replay.add_argument(
+        "--speed",
+        type=factor,
+        metavar="N",
+        help="1 keeps the recorded times, 2 is twice as fast (default: as fast as the order allows)",
+    )
 
 
 def _add_hand_over(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -352,6 +380,10 @@ def _run(options: argparse.Namespace) -> int:
             from kcompat.cli import trace
 
             return trace.run(options)
+        case "replay":
+            from kcompat.cli import replay
+
+            return replay.run(options)
         case "hand-over":
             from kcompat.cli import hand_over
 

@@ -42,16 +42,18 @@ if TYPE_CHECKING:
 _timestamp_of = attrgetter("timestamp")
 _unpack_header = HEADER.unpack_from
 _pack_long = struct.Struct(">q").pack_into
+_pack_short = struct.Struct(">h").pack_into
 _pack_int = struct.Struct(">i").pack_into
 _pack_start = struct.Struct(">qii").pack_into  # base offset, length, leader epoch
 _pack_crc = struct.Struct(">I").pack_into
 _unpack_crc = struct.Struct(">I").unpack_from
-_pack_attributes = struct.Struct(">h").pack_into
 
 _CRC_AT = HEADER_PLACES["crc"].at
 _ATTRIBUTES_AT = HEADER_PLACES["attributes"].at
 CRC_COVERS_FROM = _ATTRIBUTES_AT
 _MAX_TIMESTAMP_AT = HEADER_PLACES["max_timestamp"].at
+_PRODUCER_ID_AT = HEADER_PLACES["producer_id"].at
+_PRODUCER_EPOCH_AT = HEADER_PLACES["producer_epoch"].at
 
 
 class BatchHeader(msgspec.Struct, frozen=True, gc=False):
@@ -153,7 +155,7 @@ def set_log_append_time(view: memoryview, position: int, now_ms: int) -> None:
     CRC.
     """
     header = read_header(view, position)
-    _pack_attributes(view, position + _ATTRIBUTES_AT, header.attributes | LOG_APPEND_TIME_FLAG)
+    _pack_short(view, position + _ATTRIBUTES_AT, header.attributes | LOG_APPEND_TIME_FLAG)
     _pack_long(view, position + _MAX_TIMESTAMP_AT, now_ms)
     _write_crc(view, position, header.size)
 
@@ -167,14 +169,21 @@ def set_max_timestamp(view: memoryview, position: int, timestamp: int) -> None:
 def set_create_time(view: memoryview, position: int) -> None:
     """Remove a producer's own LogAppendTime mark from the batch at `position`; its max timestamp stays."""
     header = read_header(view, position)
-    _pack_attributes(view, position + _ATTRIBUTES_AT, header.attributes & ~LOG_APPEND_TIME_FLAG)
+    _pack_short(view, position + _ATTRIBUTES_AT, header.attributes & ~LOG_APPEND_TIME_FLAG)
     _write_crc(view, position, header.size)
+
+
+def set_producer(view: memoryview, position: int, producer_id: int, epoch: int) -> None:
+    """Set the producer id and epoch of the batch at `position`, and update its CRC."""
+    _pack_long(view, position + _PRODUCER_ID_AT, producer_id)
+    _pack_short(view, position + _PRODUCER_EPOCH_AT, epoch)
+    _write_crc(view, position, read_header(view, position).size)
 
 
 def seal(batch: bytearray, attributes: int) -> None:
     """Set attributes, batch length and CRC of a batch whose records were replaced."""
     _pack_int(batch, LENGTH_AT, len(batch) - LOG_OVERHEAD)
-    _pack_attributes(batch, _ATTRIBUTES_AT, attributes)
+    _pack_short(batch, _ATTRIBUTES_AT, attributes)
     _write_crc(memoryview(batch), 0, len(batch))
 
 

@@ -1,0 +1,195 @@
+"""The replay itself: requests out, answers in, and the differences."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from kcompat.errors import UsageError
+from kcompat.instrumentation.recording.decoding import as_values, read_response
+from kcompat.instrumentation.recording.entry import RecordedRequest
+from kcompat.instrumentation.recording.exchange import Fate
+from kcompat.instrumentation.recording.outcome import refusals_of
+from kcompat.instrumentation.replay.comparing import Comparison, Difference
+from kcompat.instrumentation.replay.connection import TargetConnection, latest_versions
+from kcompat.instrumentation.replay.correspondence import Correspondence
+from kcompat.instrumentation.replay.rewriting import Rewriter, Rewritten
+from kcompat.instrumentation.replay.script import script_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.instrumentation.recording.exchange import Exchange
+    from kcompat.instrumentation.recording.flight_reader import Flight
+    from kcompat.instrumentation.replay.script import Step
+    from kcompat.protocol.message import Message
+
+PATIENCE_S: Final = 30.0
+"""Seconds that an answer may take beyond the time that it took in the recording."""
+RETRY_S: Final = 10.0
+"""Seconds for which a request is sent again whose errors say that the broker is not ready yet."""
+RETRY_PAUSE_S: Final = 0.1
+NOT_READY: Final = frozenset(
+    {
+        "CONCURRENT_TRANSACTIONS",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "COORDINATOR_NOT_AVAILABLE",
+        "LEADER_NOT_AVAILABLE",
+        "NOT_COORDINATOR",
+        "NOT_LEADER_OR_FOLLOWER",
+        "UNKNOWN_TOPIC_ID",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+    }
+)
+"""Errors that pass: how long they last differs from broker to broker."""
+
+
+class Report(Struct):
+    """The result of a replay."""
+
+    played: int = 0
+    """Number of requests sent."""
+    compared: int = 0
+    """Number of answers compared."""
+    differences: int = 0
+    left_out: dict[str, int] = {}
+    """Number of requests by the reason why they were not sent."""
+
+
+class _Sent(Struct):
+    request: Rewritten
+    connection: TargetConnection
+    correlation_id: int
+
+
+class Player:
+    """A replay of one record to one broker."""
+
+    def __init__(
+        self,
+        flight: Flight,
+        address: tuple[str, int],
+        tell: Callable[[RecordedRequest, Difference], object],
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        """Prepare a replay; `tell` is called for each difference. Raises UsageError if no broker answers."""
+        self._flight = flight
+        self._address = address
+        self._tell = tell
+        self._patience_s = patience_s
+        try:
+            latest = latest_versions(address, patience_s)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"no Kafka answers at {address[0]}:{address[1]}: {error}") from error
+        self._ids = Correspondence()
+        self._comparison = Comparison(self._ids)
+        self._rewriter = Rewriter(self._ids, flight.names, latest)
+        self._connections: dict[tuple[int, int], TargetConnection] = {}
+        self._sent: dict[int, _Sent] = {}
+        self._last_id = 0
+        self._report = Report()
+
+    def play(self, speed: float | None = None) -> Report:
+        """Play the record; return what came of it. With `speed` 1 requests are sent at their recorded
+        distances, with 2 twice as fast, and without at once in their order.
+        """
+        script = script_of(self._flight.seen)
+        self._report.left_out = dict(script.left_out)
+        began, first_ns = time.monotonic(), script.steps[0].at_ns if script.steps else 0
+        try:
+            for step in script.steps:
+                if speed is not None:
+                    due = began + (step.at_ns - first_ns) / 1e9 / speed
+                    time.sleep(max(0.0, due - time.monotonic()))
+                if step.sends:
+                    self._send(step)
+                else:
+                    self._receive(step.exchange)
+        finally:
+            for connection in self._connections.values():
+                connection.close()
+        return self._report
+
+    def _send(self, step: Step) -> None:
+        exchange = step.exchange
+        self._last_id += 1
+        request = self._rewriter.rewritten(exchange.request, self._last_id)
+        if isinstance(request, str):
+            self._report.left_out[request] = self._report.left_out.get(request, 0) + 1
+            return
+        try:
+            connection = self._connection(step.connection)
+            connection.send(request.frame)
+        except OSError as error:
+            self._differ(exchange, "answer", "an answer", f"none ({error})")
+            return
+        self._report.played += 1
+        if exchange.fate is Fate.ANSWERED:
+            self._sent[id(exchange)] = _Sent(request, connection, self._last_id)
+
+    def _connection(self, recorded: tuple[int, int]) -> TargetConnection:
+        if recorded not in self._connections:
+            self._connections[recorded] = TargetConnection(self._address, self._patience_s)
+        return self._connections[recorded]
+
+    def _receive(self, exchange: Exchange) -> None:
+        sent = self._sent.pop(id(exchange), None)
+        if sent is None:
+            return  # not sent, which was told
+        head = sent.request.head
+        recorded = read_response(exchange.answer, head)
+        if recorded is None:
+            self._skip_answer(sent)
+            return
+        try:
+            new = self._answer(sent, exchange, recorded)
+        except OSError as error:
+            self._differ(exchange, "answer", "an answer", f"none ({error})")
+            return
+        if new is None:
+            self._differ(exchange, "answer", "an answer", "bytes that are none")
+            return
+        self._report.compared += 1
+        if _not_ready(recorded) and not _not_ready(new):
+            return  # the recorded broker was not ready yet, and this one is
+        times_ms = (exchange.at_ns / 1e6, time.time() * 1000)
+        old, now = as_values(recorded, head.version), as_values(new, sent.request.version)
+        for difference in self._comparison.differences(old, now, times_ms, sent.request.scope):
+            self._report.differences += 1
+            self._tell(self._request_of(exchange), difference)
+
+    def _skip_answer(self, sent: _Sent) -> None:
+        """Wait for an answer that cannot be compared, since the recorded one was not kept."""
+        try:
+            sent.connection.receive(sent.correlation_id)
+        except OSError:
+            sent.connection.close()
+
+    def _answer(self, sent: _Sent, exchange: Exchange, recorded: Message) -> Message | None:
+        """Return the answer to a request; send it again while the broker is not ready for it."""
+        head = sent.request.head._replace(version=sent.request.version)
+        ends = time.monotonic() + RETRY_S
+        while True:
+            new = read_response([sent.connection.receive(sent.correlation_id)], head)
+            is_early = new is not None and _not_ready(new) and not _not_ready(recorded)
+            if not is_early or time.monotonic() > ends:
+                return new
+            time.sleep(RETRY_PAUSE_S)
+            again = self._rewriter.rewritten(exchange.request, sent.correlation_id)
+            assert isinstance(again, Rewritten), "it could be sent before"
+            sent.connection.send(again.frame)
+
+    def _differ(self, exchange: Exchange, path: str, recorded: str, now: str) -> None:
+        self._report.differences += 1
+        self._tell(self._request_of(exchange), Difference(path, recorded, now))
+
+    def _request_of(self, exchange: Exchange) -> RecordedRequest:
+        return RecordedRequest(exchange, -1, self._flight.names)
+
+
+def _not_ready(response: Message) -> bool:
+    """Return whether all that a response refuses is refused for an error that passes."""
+    errors = {refusal.error for refusal in refusals_of(response, {})}
+    return bool(errors) and errors <= NOT_READY

@@ -1,0 +1,82 @@
+"""The order of a replay: when each request is sent, and when its answer is waited for.
+
+Requests keep the order of their recorded beginnings, and each is sent only when all requests have been
+answered that were answered before it in the recording. What was on its way at the same time is so again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from kcompat.instrumentation.recording.decoding import read_head
+from kcompat.instrumentation.recording.exchange import Exchange, Fate
+from kcompat.protocol.api_keys import API_FACTS, ApiKey
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kcompat.instrumentation.recording.exchange import Event
+
+LOGINS: Final = frozenset({ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE})
+
+
+class Step(Struct, frozen=True):
+    """A moment of the replay: `exchange` is sent, or its answer is waited for."""
+
+    at_ns: int
+    """Time of the recording in nanoseconds since the epoch."""
+    exchange: Exchange
+    sends: bool
+    connection: tuple[int, int]
+    """The recorded connection: id of the broker and number."""
+
+
+class Script(Struct, frozen=True):
+    """The steps of a replay in order, and the requests that are left out."""
+
+    steps: Sequence[Step]
+    left_out: dict[str, int]
+    """Number of requests by the reason why they are not sent."""
+
+
+def script_of(seen: Iterable[tuple[int, Exchange | Event]]) -> Script:
+    """Return the script of a record. Left out are logins, whose secrets were not recorded, what brokers ask
+    each other, and what was not recorded as a whole.
+    """
+    steps: list[tuple[int, int, Step]] = []
+    left_out: dict[str, int] = {}
+    for order, (broker_id, exchange) in enumerate(seen):
+        if not isinstance(exchange, Exchange):
+            continue
+        reason = _reason_to_leave_out(exchange)
+        if reason is not None:
+            left_out[reason] = left_out.get(reason, 0) + 1
+            continue
+        connection = broker_id, exchange.mark
+        steps.append((exchange.at_ns, order, Step(exchange.at_ns, exchange, True, connection)))
+        if exchange.fate is Fate.ANSWERED:
+            end_ns = exchange.at_ns + exchange.duration_ns
+            steps.append((end_ns, order, Step(end_ns, exchange, False, connection)))
+    steps.sort(key=lambda each: each[:2])
+    return Script([step for *_, step in steps], left_out)
+
+
+def _reason_to_leave_out(exchange: Exchange) -> str | None:
+    head = read_head(exchange.request)
+    if head.key is None or not head.body_at:
+        return "no request, or a login token"
+    if head.key in LOGINS:
+        return "a login"
+    if API_FACTS[head.key].cluster_action or _is_follower(exchange.request, head.body_at):
+        return "between brokers"
+    if exchange.fate is Fate.CLOSED:
+        return "closed by the broker"
+    return None
+
+
+def _is_follower(request: bytes, body_at: int) -> bool:
+    """Return whether a request is the fetch of a follower, by the replica id at the beginning of its body."""
+    is_old_fetch = request[:2] == b"\0\x01" and request[2:4] < b"\0\x0f"
+    return is_old_fetch and request[body_at : body_at + 4] != b"\xff\xff\xff\xff"

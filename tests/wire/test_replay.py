@@ -1,0 +1,117 @@
+"""`kcompat replay` between brokers of ours; interop-tests/test_replay.py plays to a Kafka."""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat import Broker
+from kcompat.cli.main import main
+from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcompat.protocol.messages.join_group import JoinGroupRequest
+from kcompat.records.batch import build_batch, set_producer
+from kcompat.records.record import Record
+from support.eventually import eventually
+from support.ports import free_port
+from support.raw_client import RawClient
+from support.raw_requests import create_topic, describe_topic, fetch, find_coordinator, produce
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def connect(broker: Broker, client_id: str = "app") -> RawClient:
+    host, _, port = broker.bootstrap_servers.rpartition(":")
+    return RawClient((host, int(port)), client_id=client_id)
+
+
+def write(client: RawClient) -> None:
+    """Write as an idempotent producer."""
+    given = client.call(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 4)
+    batch = bytearray(build_batch([Record(0, 1000, b"k", b"v")], base_sequence=0))
+    set_producer(memoryview(batch), 0, given.producer_id, given.producer_epoch)
+    assert produce(client, "orders", batch, acks=-1).error_code == 0
+
+
+def join(client: RawClient) -> None:
+    """Join a group under the id that the broker gives."""
+    protocol = JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=b"\0\0")
+    request = JoinGroupRequest(
+        group_id="g", session_timeout_ms=30_000, rebalance_timeout_ms=1000, protocol_type="consumer",
+        protocols=[protocol],
+    )  # fmt: skip
+    request.member_id = client.call(request, 6).member_id
+    assert client.call(request, 6).error_code == 0
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The record of a producer, of a consumer whose fetch waits for what is written, and of a group."""
+    directory = tmp_path_factory.mktemp("record")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KCOMPAT_RECORD", str(directory))
+        with (
+            Broker(record_requests=True) as broker,
+            connect(broker) as client,
+            connect(broker, "reader") as reader,
+        ):
+            create_topic(client, "orders")
+            describe_topic(client, "orders")
+            write(client)
+            waiting = threading.Thread(target=lambda: fetch(reader, "orders", 1, max_wait_ms=20_000))
+            waiting.start()
+            eventually(lambda: any(each.is_waiting for each in broker.requests("reader")), "the fetch waits")
+            write(client)
+            waiting.join()
+            eventually(lambda: find_coordinator(client, "g") == 0, "there is a coordinator")
+            join(client)
+    return directory
+
+
+def shifted(broker: Broker) -> None:
+    """Hand out ids, so that those of the replay are others than those of the record."""
+    with connect(broker) as client:
+        for _ in range(3):
+            client.call(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 4)
+
+
+def test_another_broker_answers_the_same(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Broker() as broker:
+        shifted(broker)
+        assert main(["replay", str(record), broker.bootstrap_servers]) == 0
+    found = re.fullmatch(
+        r"(\d+) requests played, (\d+) answers compared, no difference\n", capsys.readouterr().out
+    )
+    assert found is not None
+    assert int(found[1]) == int(found[2]) >= 10
+
+
+def test_a_planted_difference_is_found(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Broker(config={"message.max.bytes": 60}) as broker:
+        assert main(["replay", str(record), broker.bootstrap_servers]) == 1
+    shown = capsys.readouterr().out
+    assert "app Produce v9 orders: ok" in shown
+    assert "responses[0].partition_responses[0].error_code: recorded NONE, now MESSAGE_TOO_LARGE" in shown
+    assert "responses[0].partitions[0].records (number of records): recorded 1, now 0" in shown
+
+
+def test_the_recorded_times_are_kept_or_scaled(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Broker() as broker:
+        assert main(["replay", "--speed", "2", str(record), broker.bootstrap_servers]) == 0
+    assert "no difference" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("speed", ["0", "-1", "fast", "inf"])
+def test_a_speed_is_a_number_above_zero(speed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["replay", "--speed", speed, "file", "localhost:1"])
+    assert f"{speed} is not a speed, which is a number above 0" in capsys.readouterr().err
+
+
+def test_a_broker_that_does_not_answer_is_named(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    port = free_port()
+    assert main(["replay", str(record), f"127.0.0.1:{port}"]) == 1
+    assert f"no Kafka answers at 127.0.0.1:{port}:" in capsys.readouterr().err
