@@ -17,11 +17,12 @@ from kcompat.cli.argument_types import (
     absolute_path,
     address,
     broker_count,
-    factor,
     host_name,
     path,
     port_number,
 )
+from kcompat.cli.directory_options import add_directories
+from kcompat.cli.record_commands import add_replay, add_trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,8 +77,8 @@ def build_parser() -> argparse.ArgumentParser:
     config.add_argument("--markdown", action="store_true", help="print the reference page")
     _add_log(commands)
     _add_compact(commands)
-    _add_trace(commands)
-    _add_replay(commands)
+    add_trace(commands)
+    add_replay(commands)
     _add_hand_over(commands)
     _add_take_over(commands)
     _add_container(commands)
@@ -110,51 +111,7 @@ def _add_compact(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "it does the work. Exit code 1: a partition could not be compacted.",
     )
     compact.add_argument("topics", nargs="+", metavar="TOPIC", help="a topic whose cleanup.policy is compact")
-    _add_directories(compact)
-
-
-def _add_trace(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    trace = commands.add_parser(
-        "trace",
-        help="show the requests of clients and their answers",
-        description="Print one line for each request that a running broker answers, until Ctrl-C, or for "
-        "each one in the files of a flight record. Without FILE the broker is found by its data directory; "
-        "of several brokers below it, all are shown.",
-    )
-    trace.add_argument(
-        "files",
-        nargs="*",
-        type=path,
-        metavar="FILE",
-        help="a file of a flight record, or a directory of some",
-    )
-    trace.add_argument("--client", metavar="ID", help="only requests with this client id")
-    trace.add_argument("--api", metavar="NAME", help="only requests of this API, such as Produce")
-    trace.add_argument("--topic", metavar="NAME", help="only requests that name this topic")
-    trace.add_argument("--errors", action="store_true", help="only requests that failed")
-    trace.add_argument(
-        "--deep", action="store_true", help="all fields of requests and answers, and the records in them"
-    )
-    _add_directories(trace)
-
-
-def _add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    replay = commands.add_parser(
-        "replay",
-        help="play recorded requests to a broker and compare its answers",
-        description="Send the requests of a flight record to any Kafka, in their order and over as many "
-        "connections, and print where its answers differ from the recorded ones. Exit code 1: some differ.",
-    )
-    replay.add_argument(
-        "files", nargs="+", type=path, metavar="FILE", help="a flight record: a file, or a directory of some"
-    )
-    replay.add_argument("address", type=address, metavar="HOST:PORT", help="a listener without TLS and login")
-    replay.add_argument(
-        "--speed",
-        type=factor,
-        metavar="N",
-        help="1 keeps the recorded times, 2 is twice as fast (default: as fast as the order allows)",
-    )
+    add_directories(compact)
 
 
 def _add_hand_over(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -171,7 +128,7 @@ def _add_hand_over(commands: argparse._SubParsersAction[argparse.ArgumentParser]
         metavar="HOST:PORT[/CHROOT]",
         help="where Kafka will find it, as in its zookeeper.connect",
     )
-    _add_directories(hand_over)
+    add_directories(hand_over)
 
 
 def _add_take_over(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -188,24 +145,7 @@ def _add_take_over(commands: argparse._SubParsersAction[argparse.ArgumentParser]
         metavar="HOST:PORT[/CHROOT]",
         help="where it is kept, as in the broker's zookeeper.connect",
     )
-    _add_directories(take_over)
-
-
-def _add_directories(command: argparse.ArgumentParser) -> None:
-    """Add the options for data directories, for commands that do not start a broker."""
-    command.set_defaults(host=None, port=None)
-    command.add_argument(
-        "--data-dir",
-        type=absolute_path,
-        metavar="DIR",
-        help="where the broker stores (default: ./kcompat-data)",
-    )
-    command.add_argument(
-        "--properties", type=path, metavar="server.properties", help="the broker's properties file"
-    )
-    command.add_argument(
-        "--override", action="append", default=[], metavar="KEY=VALUE", help="set one key; may be repeated"
-    )
+    add_directories(take_over)
 
 
 def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -149,3 +149,23 @@ def test_a_cluster_says_which_broker_was_asked_also_after_a_restart() -> None:
         with RawClient(address(cluster.brokers[1].bootstrap_servers), client_id="again") as client:
             client.call(MetadataRequest(), 12)
         assert [cluster.requests(name)[0].broker_id for name in ("to-1", "again")] == [1, 1]
+
+
+def test_a_reset_ends_connections_and_each_request_is_recorded_once_afterwards() -> None:
+    with Broker(record_requests=True) as broker:
+        with RawClient(address(broker.bootstrap_servers), client_id="before") as client:
+            create_topic(client, "gone")
+            broker.reset()
+        with RawClient(address(broker.bootstrap_servers), client_id="after") as client:
+            create_topic(client, "here")
+            named = MetadataRequest.MetadataRequestTopic(name="here")
+            topic_id = bytes(client.call(MetadataRequest(topics=[named]), 12).topics[0].topic_id)
+            by_id = MetadataRequest.MetadataRequestTopic(topic_id=topic_id, name=None)
+            client.call(MetadataRequest(topics=[by_id]), 12)
+        assert [each.api for each in broker.requests("before")] == ["CreateTopics"]
+        told = broker.requests("after")
+        assert [(each.api, each.topics) for each in told] == [
+            ("CreateTopics", ["here"]), ("Metadata", ["here"]), ("Metadata", ["here"]),
+        ]  # fmt: skip
+        ends = [each.text for each in broker.connection_events() if each.what == "closed"]
+        assert "stopped" in ends
