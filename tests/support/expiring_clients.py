@@ -64,10 +64,12 @@ def initialized(client: RawClient, transactional_id: str, timeout_ms: int) -> tu
 class Transaction:
     """An open transaction with one record."""
 
-    def __init__(self, broker: Broker, client: RawClient, name: str) -> None:
+    def __init__(
+        self, broker: Broker, client: RawClient, name: str, timeout_ms: int = TIMEOUT_S * 1000
+    ) -> None:
         self._client = client
         self.name = name
-        self.producer = initialized(client, name, TIMEOUT_S * 1000)
+        self.producer = initialized(client, name, timeout_ms)
         topics = [AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name, [0])]
         added = client.call(
             AddPartitionsToTxnRequest(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import pairwise
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,6 +31,7 @@ from support.raw_requests import (
     create_topic,
     describe_topic,
     earliest_offset,
+    fetch,
     find_coordinator,
     produce,
 )
@@ -81,6 +84,20 @@ def test_without_a_manual_clock_the_error_says_what_to_do() -> None:
         broker.advance(days=1)
 
 
+def test_a_reset_keeps_the_time_and_what_follows_expires() -> None:
+    with Broker(clock="manual", config=FEW) as broker:
+        broker.add("t", "old")
+        broker.advance(days=6)
+        before = broker.now_ms
+        broker.reset()
+        assert broker.now_ms >= before
+        broker.add("t", "new")
+        broker.advance(days=6)
+        assert [record.value for record in broker.records("t")] == [b"new"]
+        broker.advance(days=2)
+        assert broker.records("t") == []
+
+
 # --- expire
 
 
@@ -98,13 +115,31 @@ def test_expire_looks_at_one_topic_or_at_all() -> None:
             broker.expire("d")
 
 
-def test_expire_aborts_transactions_and_forgets_offsets_without_moving_the_time() -> None:
-    soon = {"offsets.retention.check.interval.ms": 3_600_000, "transactional.id.expiration.ms": 1}
-    with Broker(config={**FEW, **soon}) as broker, client_of(broker) as client:
-        initialized(client, "id", 1)
-        broker.expire()
-        (row,) = client.call(DescribeTransactionsRequest(["id"]), 0).transaction_states
-        assert row.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+def test_expire_aborts_transactions_without_moving_the_time() -> None:
+    with Broker(config=FEW) as broker, client_of(broker) as client:
+        create_topic(client, "t")
+        transaction = Transaction(broker, client, "t", timeout_ms=1)
+
+        def is_over() -> bool:
+            broker.expire()
+            return transaction.state() != "Ongoing"
+
+        eventually(is_over)
+        assert transaction.state() == "CompleteAbort"
+        assert fetch(client, "t", 0).last_stable_offset == 2, "the markers are written"
+
+
+def test_expire_forgets_transactional_ids_without_moving_the_time() -> None:
+    with Broker(config={**FEW, "transactional.id.expiration.ms": 1}) as broker, client_of(broker) as client:
+        initialized(client, "id", 1000)
+        request = DescribeTransactionsRequest(["id"])
+
+        def is_forgotten() -> bool:
+            broker.expire()
+            error = client.call(request, 0).transaction_states[0].error_code
+            return bool(error == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+
+        eventually(is_forgotten)
 
 
 # --- one advance or many
@@ -133,14 +168,29 @@ def state_after(*steps: timedelta) -> object:
         )
 
 
+def cut(days: float, seed: int) -> list[timedelta]:
+    """Cut a time into a dozen pieces, of seconds to days."""
+    chance = Random(seed)
+    at_s = sorted(min(10 ** chance.uniform(1, 6), days * 86_400) for _ in range(12))
+    ends = [timedelta(), *(timedelta(seconds=each) for each in at_s), timedelta(days=days)]
+    return [after - before for before, after in pairwise(ends)]
+
+
+THOROUGH = pytest.mark.thorough("the same with other times")
+
+
 @pytest.mark.parametrize(
-    "days", [2, *(pytest.param(days, marks=pytest.mark.thorough("3 s each")) for days in (7.0005, 9))]
+    ("days", "seed"),
+    [
+        (2, 1),
+        pytest.param(7.0005, 2, marks=THOROUGH),
+        pytest.param(7.0005, 3, marks=THOROUGH),
+        pytest.param(9, 4, marks=THOROUGH),
+        pytest.param(9, 5, marks=THOROUGH),
+    ],
 )
-def test_one_advance_leaves_what_many_small_ones_leave(days: float) -> None:
-    whole = timedelta(days=days)
-    many = [timedelta(seconds=20)] * 10 + [timedelta(hours=5)] * int(days * 4)
-    many.append(whole - sum(many, timedelta()))
-    assert state_after(whole) == state_after(*many)
+def test_one_advance_leaves_what_many_small_ones_leave(days: float, seed: int) -> None:
+    assert state_after(timedelta(days=days)) == state_after(*cut(days, seed))
 
 
 # --- several brokers
