@@ -8,6 +8,7 @@ import struct
 from typing import TYPE_CHECKING, Any, Final
 
 from kcompat.net.answers import CLOSE, Waiting
+from kcompat.net.out_queue import is_lazy
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
 from kcompat.protocol.compiling import compile_framer, read_request_header
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kcompat.net.answers import Answer, Piece, Settled
+
+    Readable = bytes | bytearray | memoryview
 
 logger = logging.getLogger(__name__)
 
@@ -127,14 +130,11 @@ def when_settled(answer: Answer, change: Callable[[Settled], Answer]) -> Answer:
     return Waiting(changed, answer.mode, answer.interrupt, holds=answer.holds)
 
 
-def _bytes_of(piece: Any) -> Any:
-    """Return the bytes of a piece of an answer: its own, or those of its file, or those made while sending.
-
-    The second and third kind are a `FileSlice` and a `LazyPiece`.
-    """
+def _bytes_of(piece: Piece) -> Readable:
+    """Return the bytes of a piece of an answer: its own, those of its file, or those made while sending."""
     if isinstance(piece, (bytes, bytearray, memoryview)):
         return piece
-    if hasattr(piece, "next_piece"):
+    if is_lazy(piece):
         made = bytearray()
         while len(made) < len(piece):
             made += piece.next_piece()

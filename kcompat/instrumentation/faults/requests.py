@@ -43,9 +43,7 @@ class RequestFaults:
 
     def seed(self, seed: int) -> None:
         """Let faults with a rate that are added from now on strike as they did after this seed before."""
-        if isinstance(seed, bool) or not isinstance(seed, int):
-            raise UsageError(f"seed={seed!r} is not a seed: use an integer")
-        self.current_seed = seed
+        self.current_seed = _checked(seed)
         """Seed that repeats the rates of this broker's faults."""
         self._added = 0
 
@@ -62,7 +60,7 @@ class RequestFaults:
         selecting = {name: arguments.pop(name, None) for name in _SELECTING}
         times, rate, seed = (arguments.pop(name, None) for name in _DECIDING)
         if chance is None:
-            seed = f"{self.current_seed} {self._added}" if seed is None else seed
+            seed = f"{self.current_seed} {self._added}" if seed is None else _checked(seed)
             chance = Chance(times, 1.0 if rate is None else rate, seed)
         fault = KINDS[kind](Selection(api, **selecting), chance, self._surroundings, **arguments)
         self._faults = [*self, fault]
@@ -112,6 +110,13 @@ def add_to_all(nodes: Sequence[BrokerNode], kind: str, api: str | None, **argume
         chance = faults[0].chance if faults else None
         faults.append(request_faults(node).add(kind, api, chance=chance, **arguments))
     return FaultOfBrokers(faults)
+
+
+def _checked(seed: int) -> int:
+    """Return a seed that was given by a test. Raises UsageError for what is none."""
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise UsageError(f"seed={seed!r} is not a seed: use an integer")
+    return seed
 
 
 _FAULTS: Final[WeakKeyDictionary[BrokerNode, RequestFaults]] = WeakKeyDictionary()

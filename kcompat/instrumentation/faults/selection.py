@@ -42,6 +42,9 @@ class Selection:
         self.topic = topic
         self.partition = partition
         self.client_id = client_id
+        _insist_on_text(topic=topic, client_id=client_id)
+        if partition is not None and (isinstance(partition, bool) or not isinstance(partition, int)):
+            raise UsageError(f"partition={partition!r} is not the number of a partition: use 0 or more")
         if partition is not None and topic is None:
             raise UsageError(
                 f"partition={partition} is of no topic: name the topic as well, as in topic='orders'"
@@ -138,6 +141,12 @@ class Chance:
             return False
         self.struck += 1
         return True
+
+
+def _insist_on_text(**values: object) -> None:
+    for name, value in values.items():
+        if value is not None and (not isinstance(value, str) or not value):
+            raise UsageError(f"{name}={value!r} is not a name: use a text, or None for every one")
 
 
 def api_key(name: str) -> ApiKey:

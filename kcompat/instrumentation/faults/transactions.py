@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from kcompat.errors import UsageError
+from kcompat.instrumentation.asking import kept
 from kcompat.protocol.errors import ErrorCode
 from kcompat.transaction.base import write
 from kcompat.transaction.markers import Marker
@@ -16,14 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.node.broker import BrokerNode
-    from kcompat.promise import Promise
     from kcompat.replication.partition import Partition
     from kcompat.topics import TopicPartition
     from kcompat.transaction.base import TransactionTransition
     from kcompat.transaction.coordinator import TransactionCoordinator
     from kcompat.transaction.transaction import Transaction
-
-T = TypeVar("T")
 
 RETRY_S: Final = 0.02
 """Seconds between attempts while the markers of a transaction are being written."""
@@ -39,7 +37,7 @@ async def fence_producer(nodes: Sequence[BrokerNode], transactional_id: str) -> 
     coordinator, transaction = _find(nodes, transactional_id)
     request = InitRequest(transactional_id, transaction.timeout_ms)
     while True:
-        answer = await _outcome(coordinator.initialize(request))
+        answer = await kept(coordinator.initialize(request))
         if answer.error == ErrorCode.NONE:
             return answer.producer
         if answer.error != ErrorCode.CONCURRENT_TRANSACTIONS:
@@ -113,7 +111,7 @@ async def hang_transaction(nodes: Sequence[BrokerNode], transactional_id: str) -
         return ErrorCode.NONE
 
     partition = coordinator.partition_of(transactional_id)
-    error = await _outcome(coordinator.runtime.run(partition, decide, lambda error: error))
+    error = await kept(coordinator.runtime.run(partition, decide, lambda error: error))
     if error:
         raise UsageError(
             f"no transaction of {transactional_id!r} is open: begin one, and send a record first"
@@ -138,16 +136,3 @@ def _led(node: BrokerNode, partition: TopicPartition) -> Partition | None:
     """Return a partition if the broker leads it."""
     found = node.parts.storage.replicas.get(*partition)
     return found if found is not None and found.role.leader == node.parts.cluster.broker_id else None
-
-
-async def _outcome(promise: Promise[T]) -> T:
-    """Return the value of a promise once it is there."""
-    arrived: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def note(_: Any) -> None:
-        if not arrived.done():
-            arrived.set_result(None)
-
-    promise.then(note, note)
-    await arrived
-    return promise.value

@@ -181,6 +181,8 @@ def test_other_brokers_are_left_alone_unless_their_client_id_is_named(server: St
         ("Heartbeat", {"topic": "t"}, "Heartbeat requests name no topics: leave out topic='t'"),
         ("Metadata", {"topic": "t", "partition": 0}, "Metadata requests name no partitions"),
         ("Produce", {"partition": 0}, "partition=0 is of no topic"),
+        ("Produce", {"topic": "t", "partition": "0"}, "partition='0' is not the number of a partition"),
+        ("Produce", {"topic": ["t"]}, "topic=['t'] is not a name"),
         (
             "DescribeLogDirs",
             {"topic": "t"},

@@ -178,6 +178,8 @@ def test_frames_that_are_no_requests_pass_through(server: StruckServer, faults: 
         ({"rate": 1.5}, "rate=1.5 is not a probability"),
         ({"ms": -1}, "ms=-1 is not a time"),
         ({"ms": "5"}, "ms='5' is not a time"),
+        ({"seed": "a"}, "seed='a' is not a seed"),
+        ({"client_id": 7}, "client_id=7 is not a name"),
     ],
 )
 def test_numbers_that_cannot_be_are_refused(
