@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import javaproperties
 import pytest
 
+from kcompat.instrumentation.recording.flight_file import flight_files
 from kcompat.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from kcompat.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
@@ -122,7 +123,8 @@ def test_marked_secrets_are_seen_nowhere(tmp_path: Path) -> None:
     scram = f"SCRAM-SHA-256=[name=bob,password={MARK}-8]"
     override = f"password.encoder.old.secret={MARK}-9"
     data = ["--data-dir", str(tmp_path / "data"), "--log-level", "TRACE"]
-    words = ["server.properties", *data, "--add-scram", scram, "--override", override]
+    record = ["--record", str(tmp_path / "record")]
+    words = ["server.properties", *data, *record, "--add-scram", scram, "--override", override]
     with running(*words, cwd=tmp_path) as (pid, output):
         seen = what_others_see(pid)
         token = log_in(port + 1, "alice", f"{MARK}-1")
@@ -135,10 +137,18 @@ def test_marked_secrets_are_seen_nowhere(tmp_path: Path) -> None:
     seen += output.read_text()
     dump = [sys.executable, "-m", "kcompat", "log", "dump", "--deep", str(tmp_path / "data")]
     seen += subprocess.run(dump, capture_output=True, text=True, check=False, timeout=limit_s(60)).stdout
+    seen += "".join(file.read_bytes().decode("latin-1") for file in flight_files(tmp_path / "record"))
+    assert "kcompat flight record" in seen
     assert "login refused" in seen
     assert "password.encoder.secret" in seen
     assert len(token) == 64
-    for secret in (token.hex(), b64encode(token).decode(), repr(token), *STORE.key.splitlines()[1:-1]):
+    for secret in (
+        token.decode("latin-1"),
+        token.hex(),
+        b64encode(token).decode(),
+        repr(token),
+        *STORE.key.splitlines()[1:-1],
+    ):
         assert secret not in seen
     assert MARK not in seen.replace(f"{MARK}-typed-as-user", ""), seen[seen.index(MARK) - 200 :][:400]
 
