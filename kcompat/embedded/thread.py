@@ -39,8 +39,14 @@ class LoopThread:
         `timeout_s` the coroutine is cancelled, and TimeoutError raised.
 
         Raises:
-            UsageError: the thread has ended, or this process is a forked child, which has no such thread.
+            UsageError: the thread has ended, or this process is a forked child, which has no such thread; or
+                the caller is a function that the thread itself calls.
         """
+        if threading.current_thread() is self._thread:  # it would wait for itself
+            work.close()
+            raise UsageError(
+                "a function that a broker calls cannot call the broker: let it return, and call then"
+            )
         if not self.is_here:
             work.close()
             raise UsageError(
