@@ -23,7 +23,7 @@ from kcompat.cli.own_process import (
 from kcompat.cli.process_title import hide, hide_settings
 from kcompat.config.broker import BrokerConfig, as_log_dirs
 from kcompat.config.errors import ConfigError
-from kcompat.config.first_topics import check_first_topics, parse_first_topic
+from kcompat.config.first_topics import check_first_topics, parse_first_topic, topics_of_variables
 from kcompat.config.known import NEWER_KEYS, meant_key
 from kcompat.config.properties import load_static, parse_overrides
 from kcompat.config.providers import has_variable, resolve_variables
@@ -93,7 +93,7 @@ def _run(options: argparse.Namespace) -> int:
             config = development.secured(config)
             users += development.scram_users()
         log_oddities(config)
-        topics = list(map(parse_first_topic, options.topics))
+        topics = [parse_first_topic(text) for text in options.topics] or topics_of_variables(os.environ)
         check_first_topics(topics, config, options.brokers)
 
         def started(addresses: str) -> None:

@@ -152,6 +152,16 @@ def test_the_command_refuses_what_cannot_be_a_topic(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(("arguments", "name"), [((), "variable"), (("--topic", "option:0"), "option")])
+def test_topics_of_the_command_line_count_before_those_of_a_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], name: str
+) -> None:
+    monkeypatch.setenv("KCOMPAT_TOPICS", "variable:0")
+    with started(*LOCAL, *arguments, cwd=tmp_path) as process:
+        _, err = process.communicate(timeout=limit_s(60))
+    assert err == f"kcompat: partitions=0 of topic {name!r} cannot be: use a number, 1 or more\n"
+
+
 @pytest.mark.thorough("the same with kcompat.Broker")
 @pytest.mark.parametrize("mode", [("--brokers", "2"), ("--brokers", "2", "--processes")], ids=len)
 def test_the_command_refuses_a_topic_with_other_partitions(tmp_path: Path, mode: tuple[str, ...]) -> None:
