@@ -233,7 +233,7 @@ def test_the_report_says_what_was_not_read(stories: Mapping[str, str]) -> None:
     story = stories["test_reader_that_begins_at_the_end"]
     assert "Groups: test_reader_that_begins_at_the_end-" in story
     assert re.search(
-        r"reader joined(?: again)?: generation \d Produced in this test and not read: test_reader_\S+-0: "
-        r"1 record from offset 0, clients read from offset 1 on Last requests to ",
+        r"reader joined(?: again)?: generation \d .* was given: test_reader_\S+-0 Produced in this "
+        r"test and not read: test_reader_\S+-0: 1 record from offset 0, clients wait at offset 1 Last ",
         story,
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.testing.story.evidence import client_of, counted
-from kcompat.testing.story.memberships import assignment, groups_of_test, is_older
+from kcompat.testing.story.memberships import groups_of_test, is_older, listed, shares
 from kcompat.testing.story.traffic import started_at_the_end
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _TLS_ADVICE: Final = (
     " Take the client's settings from the fixture kafka_client_config, or from broker.client_config()."
 )
+_OWN_GROUPS: Final = "Close every consumer at the end of its test, use a group of its own for each test"
 _MISSING: Final = "UNKNOWN_TOPIC_OR_PARTITION"
 _TOO_LARGE: Final = frozenset({"MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"})
 _USUAL: Final = frozenset(
@@ -47,8 +48,9 @@ def causes(evidence: Evidence) -> list[str]:
 def _closed_connections(evidence: Evidence) -> Iterator[str]:
     for complaint in evidence.complaints:
         reason = complaint.text.removeprefix("connection closed: ")
+        what = "A client at" if reason == complaint.text else "The broker closed a connection from"
         advice = _TLS_ADVICE if "TLS" in reason else ""
-        yield f"The broker closed a connection from {complaint.peer}: {reason}.{advice}"
+        yield f"{what} {complaint.peer}: {reason}.{advice}"
     for asked in evidence.requests:
         if asked.failed and not asked.errors:
             what = asked.api or "bytes that are no request"
@@ -119,39 +121,34 @@ def _held_groups(evidence: Evidence) -> Iterator[str]:
 
 def _unfinished_rebalance(evidence: Evidence, group: Group, waiting: set[str]) -> Iterator[str]:
     names = [
-        f"{member.client_id}{_before(evidence, group, member.id)}"
+        f"{member.client_id}{_before(is_older(evidence, group.id, member.id))}"
         for member in group.members
         if member.client_id not in waiting
     ]
-    holders = ", ".join(names) or "a member"
-    yield (
-        f"{', '.join(sorted(waiting))} waits for partitions, because {holders} is still a member of group "
-        f"{group.id} and does not join again: close every consumer at the end of its test, or give each test "
-        f"a group of its own."
-    )
+    if names:
+        yield (
+            f"{', '.join(sorted(waiting))} waits for partitions, because {', '.join(names)} is still a "
+            f"member of group {group.id} and does not join again. {_OWN_GROUPS}."
+        )
 
 
 def _without_partitions(evidence: Evidence, group: Group) -> Iterator[str]:
-    idle = [member for member in group.members if not member.assignment and not member.tasks]
-    busy = [member for member in group.members if member.assignment or member.tasks]
+    members = shares(evidence, group)
+    idle = [each for each in members if not each.places]
+    busy = [each for each in members if each.places]
     if not idle or not busy:
         return
-    held = ", ".join(
-        f"{assignment(member)} by {member.client_id}{_before(evidence, group, member.id)}"
-        for member in busy[:3]
-    )
-    subject = ", ".join(sorted({member.client_id for member in idle}))
-    total = len({place for member in busy for place in assignment(member).split(", ")})
+    held = ", ".join(f"{listed(each.places)} by {each.client}{_before(each.is_older)}" for each in busy[:3])
+    total = len({place for each in busy for place in each.places})
     yield (
-        f"{subject} has no partition in group {group.id}, which has {counted(len(group.members), 'member')} "
-        f"for {counted(total, 'partition')}: {held}. Close every consumer at the end of its test, give each "
-        f"test a group of its own, or give the topic more partitions."
+        f"{', '.join(sorted({each.client for each in idle}))} has no partition in group {group.id}, which "
+        f"has {counted(len(members), 'member')} for {counted(total, 'partition')}: {held}. "
+        f"{_OWN_GROUPS}, or give the topic more partitions."
     )
 
 
-def _before(evidence: Evidence, group: Group, member_id: str) -> str:
-    member = next(each for each in group.members if each.id == member_id)
-    return " (since before this test)" if is_older(evidence, group, member) else ""
+def _before(is_older: bool) -> str:
+    return " (since before this test)" if is_older else ""
 
 
 def _read_from_the_end(evidence: Evidence) -> Iterator[str]:
@@ -166,6 +163,30 @@ def _read_from_the_end(evidence: Evidence) -> Iterator[str]:
             )
 
 
+def _open_transactions(evidence: Evidence) -> Iterator[str]:
+    """Yield the transactions of the test that did not end, and those that were aborted."""
+    states: dict[str, tuple[RecordedRequest, str]] = {}
+    for asked, request, _ in evidence.answered("Produce", "EndTxn"):
+        name = request.get("transactional_id")
+        if name and not asked.failed:
+            is_end = asked.api == "EndTxn"
+            states[name] = (
+                asked,
+                "open" if not is_end else "committed" if request["committed"] else "aborted",
+            )
+    for name, (asked, state) in states.items():
+        if state == "open":
+            yield (
+                f"{client_of(asked)} has not ended its transaction {name}: consumers with read_committed, "
+                f"which is the default of librdkafka, wait for its end."
+            )
+        elif state == "aborted":
+            yield (
+                f"{client_of(asked)} aborted the last transaction of {name}: consumers with read_committed "
+                f"skip its records."
+            )
+
+
 def _last_refusals(evidence: Evidence) -> Iterator[str]:
     """Yield the refusals after which the same request never succeeded."""
     refused: dict[tuple[object, ...], tuple[RecordedRequest, Refusal]] = {}
@@ -177,7 +198,10 @@ def _last_refusals(evidence: Evidence) -> Iterator[str]:
         elif not asked.failed and not asked.is_waiting:
             refused.pop(key, None)
     for asked, first in refused.values():
-        yield f"{asked.api} of {client_of(asked)} was refused: {explained(first)}"
+        who = client_of(asked)
+        if "AUTHORIZATION" in first.error:
+            who = f"{who}, which is {asked.principal},"
+        yield f"{asked.api} of {who} was refused: {explained(first)}"
 
 
 def explained(refused: Refusal) -> str:
@@ -195,5 +219,6 @@ _RULES: Final[tuple[Callable[[Evidence], Iterator[str]], ...]] = (
     _too_large,
     _held_groups,
     _read_from_the_end,
+    _open_transactions,
     _last_refusals,
 )

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, structs
 
+from kcompat.group.mixed.embedded import read_message
+from kcompat.protocol.messages.consumer_protocol import ConsumerProtocolAssignment
 from kcompat.testing.story.evidence import client_of, clock, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kcompat.instrumentation.groups import Group, GroupMember
     from kcompat.instrumentation.recording.entry import RecordedRequest
     from kcompat.testing.story.evidence import Evidence
 
-MOST_MOVES: Final = 6
+MOST_MOVES: Final = 8
 MOST_MEMBERS: Final = 6
+MOST_PLACES: Final = 5
 _HEARTBEATS: Final = frozenset({"ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"})
 
 
 class Move(Struct, frozen=True):
-    """A change of a group's membership that a request shows."""
+    """A change of a group that a request shows: of its members, or of the partitions of one of them."""
 
     time: float
     client: str
@@ -29,9 +33,20 @@ class Move(Struct, frozen=True):
     what: str
     """The change as a verb, such as `joined` or `left`."""
     why: str = ""
+    places: tuple[str, ...] | None = None
+    """The partitions that the member was given, if it was given any or none."""
 
     def __str__(self) -> str:
         return f"{clock(self.time)} {self.client} {self.what}{self.why and ': '}{self.why}"
+
+
+class Share(Struct, frozen=True):
+    """The partitions of one member of a group."""
+
+    client: str
+    places: tuple[str, ...]
+    is_older: bool
+    """Whether the member joined before the test began."""
 
 
 def groups_of_test(evidence: Evidence) -> list[Group]:
@@ -40,44 +55,79 @@ def groups_of_test(evidence: Evidence) -> list[Group]:
     """
     named = dict.fromkeys(asked.group for asked in evidence.requests if asked.group)
     there = [evidence.groups[name] for name in named if name in evidence.groups]
-    return [group for group in there if moves(evidence.requests, group.id)] or there
+    return [group for group in there if moves(evidence, group.id)] or there
 
 
 def lines_of(evidence: Evidence, group: Group) -> Iterator[str]:
     """Yield the lines about a group: its state, its members, and the last moves."""
     yield f"{group.id}: a {group.kind} group, {group.state}, {counted(len(group.members), 'member')}"
     for member in group.members[:MOST_MEMBERS]:
-        yield f"  {_name(member)} has {assignment(member)}{_since(evidence, group, member)}"
+        since = "; it joined before this test" if is_older(evidence, group.id, member.id) else ""
+        yield f"  {_name(member)} has {listed(places_of(member))}{since}"
     if len(group.members) > MOST_MEMBERS:
         yield f"  and {counted(len(group.members) - MOST_MEMBERS, 'more member')}"
-    happened = moves(evidence.requests, group.id)
-    happened += [*ended(evidence, group)]
-    happened.sort(key=lambda move: move.time)
+    happened = sorted(
+        [*moves(evidence, group.id), *ended(evidence, group)],
+        key=lambda move: move.time,
+    )
     for move in happened[-MOST_MOVES:]:
         yield f"  {move}"
 
 
-def assignment(member: GroupMember) -> str:
-    """Return the partitions or tasks of a member as text."""
-    places = [f"{topic}-{index}" for topic, indexes in member.assignment.items() for index in indexes]
-    places += [f"task {task}" for task in member.tasks.get("active", ())] if not places else []
-    return ", ".join(places[:5]) + (f" and {len(places) - 5} more" if len(places) > 5 else "") or "nothing"
+def places_of(member: GroupMember) -> tuple[str, ...]:
+    """Return the partitions of a member, or its tasks in a streams group, as texts."""
+    tasks = [f"task {task}" for task in member.tasks.get("active", ())]
+    return tuple(tasks) or _texts(member.assignment)
 
 
-def is_older(evidence: Evidence, group: Group, member: GroupMember) -> bool:
+def listed(places: Sequence[str]) -> str:
+    """Return places as one text of bounded length."""
+    more = len(places) - MOST_PLACES
+    return ", ".join(places[:MOST_PLACES]) + (f" and {more} more" if more > 0 else "") or "nothing"
+
+
+def shares(evidence: Evidence, group: Group) -> list[Share]:
+    """Return what each member had before the first one left in the test."""
+    given: dict[str, Move] = {}
+    present = {member.id: member for member in group.members}
+    for move in moves(evidence, group.id):
+        if move.what == "left":
+            break
+        if move.places is not None:
+            given[move.member] = move
+    found = [
+        Share(move.client, move.places or (), is_older(evidence, group.id, member))
+        for member, move in given.items()
+    ]
+    return found + [
+        Share(member.client_id, places_of(member), is_older(evidence, group.id, member.id))
+        for member in present.values()
+        if member.id not in given
+    ]
+
+
+def is_older(evidence: Evidence, group: str, member: str) -> bool:
     """Return whether a member joined before the test began: an earlier request names it, or none of the test
     shows how it joined.
     """
-    if any(asked.group == group.id and member.id in _members(asked) for asked in evidence.earlier):
+    if any(asked.group == group and member in _members(asked) for asked in evidence.earlier):
         return True
-    return all(move.member != member.id for move in moves(evidence.requests, group.id))
+    return all(move.member != member for move in moves(evidence, group))
 
 
-def moves(requests: Sequence[RecordedRequest], group: str) -> list[Move]:
-    """Return the changes of a group's membership that requests show, in order."""
+def moves(evidence: Evidence, group: str, *, earlier: bool = False) -> list[Move]:
+    """Return the changes of a group that the requests of the test show, in order; with `earlier` also those
+    of the requests before.
+    """
     found: list[Move] = []
     joined: set[str] = set()
-    for move in (move for asked in requests if asked.group == group for move in _moves(asked)):
+    given: dict[str, tuple[str, ...]] = {}
+    requests = [*evidence.earlier, *evidence.requests] if earlier else evidence.requests
+    for move in (move for asked in requests if asked.group == group for move in _moves(evidence, asked)):
+        if move.places is not None:
+            if given.get(move.member) == move.places:
+                continue
+            given[move.member] = move.places
         is_again = move.what == "joined" and move.member in joined
         found.append(structs.replace(move, what="joined again") if is_again else move)
         if move.what == "joined":
@@ -90,7 +140,7 @@ def moves(requests: Sequence[RecordedRequest], group: str) -> list[Move]:
 def ended(evidence: Evidence, group: Group) -> Iterator[Move]:
     """Yield the end of each member that did not leave, and is none any more."""
     everything = [*evidence.earlier, *evidence.requests]
-    happened = moves(everything, group.id)
+    happened = moves(evidence, group.id, earlier=True)
     gone = {move.member for move in happened if move.what == "left"}
     gone |= {member.id for member in group.members}
     last = {move.member: move for move in happened if "joined" in move.what and move.member not in gone}
@@ -107,38 +157,43 @@ def ended(evidence: Evidence, group: Group) -> Iterator[Move]:
         )
 
 
-def _moves(asked: RecordedRequest) -> Iterator[Move]:
+def _moves(evidence: Evidence, asked: RecordedRequest) -> Iterator[Move]:
     request, response = asked.request, asked.response
     if not request:
         return
-    client = client_of(asked)
+    move = partial(Move, asked.time, client_of(asked))
     if asked.api == "JoinGroup":
         why = request.get("reason") or ""
         if asked.is_waiting:
-            yield Move(asked.time, client, request["member_id"], "waits to join", why)
+            yield move(request["member_id"], "waits to join", why)
         elif response and not response["error_code"]:
-            yield Move(
-                asked.time,
-                client,
-                response["member_id"],
-                "joined",
-                f"generation {response['generation_id']}{why and ', because '}{why}",
-            )
+            why = f"generation {response['generation_id']}{why and ', because '}{why}"
+            yield move(response["member_id"], "joined", why)
     elif asked.api == "LeaveGroup":
         for each in request.get("members") or [{"member_id": request.get("member_id", "")}]:
-            yield Move(asked.time, client, each["member_id"], "left", each.get("reason") or "")
-    elif asked.api in _HEARTBEATS and response and not response["error_code"]:
-        yield from _moves_of_heartbeat(asked, request, response)
+            yield move(each["member_id"], "left", each.get("reason") or "")
+    elif response and not response.get("error_code", -1):
+        if asked.api == "SyncGroup":
+            assignment = read_message(ConsumerProtocolAssignment, response["assignment"])
+            rows = assignment.assigned_partitions if assignment else []
+            places = _texts({row.topic: row.partitions for row in rows})
+            yield move(request["member_id"], "was given", listed(places), places)
+        elif asked.api in _HEARTBEATS:
+            yield from _moves_of_heartbeat(evidence, move, request, response)
 
 
 def _moves_of_heartbeat(
-    asked: RecordedRequest, request: dict[str, Any], response: dict[str, Any]
+    evidence: Evidence, move: Callable[..., Move], request: dict[str, Any], response: dict[str, Any]
 ) -> Iterator[Move]:
     member = response.get("member_id") or request["member_id"]
     if request["member_epoch"] == 0:
-        yield Move(asked.time, client_of(asked), member, "joined", f"epoch {response['member_epoch']}")
+        yield move(member, "joined", f"epoch {response['member_epoch']}")
     elif request["member_epoch"] < 0:
-        yield Move(asked.time, client_of(asked), member, "left")
+        yield move(member, "left")
+    if response.get("assignment"):
+        rows = response["assignment"]["topic_partitions"]
+        places = _texts({evidence.topic_of(row): row["partitions"] for row in rows})
+        yield move(member, "was given", listed(places), places)
 
 
 def _members(asked: RecordedRequest) -> tuple[str | None, str | None]:
@@ -146,10 +201,10 @@ def _members(asked: RecordedRequest) -> tuple[str | None, str | None]:
     return (asked.request or {}).get("member_id"), (asked.response or {}).get("member_id")
 
 
+def _texts(partitions: Mapping[str, Sequence[int]]) -> tuple[str, ...]:
+    return tuple(f"{topic}-{index}" for topic, indexes in partitions.items() for index in indexes)
+
+
 def _name(member: GroupMember) -> str:
     instance = f" ({member.instance_id})" if member.instance_id else ""
     return f"{member.client_id or member.id}{instance}"
-
-
-def _since(evidence: Evidence, group: Group, member: GroupMember) -> str:
-    return "; it joined before this test" if is_older(evidence, group, member) else ""

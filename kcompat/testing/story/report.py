@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from kcompat.instrumentation.recording.entry import RecordedRequest
     from kcompat.testing.story.evidence import Evidence
 
-MOST_CAUSES: Final = 5
-MOST_GROUP_LINES: Final = 10
-MOST_PLACES: Final = 5
-MOST_REQUESTS: Final = 15
+MOST_CAUSES: Final = 4
+MOST_CAUSE_LINES: Final = 9
+MOST_GROUP_LINES: Final = 12
+MOST_PLACES: Final = 4
+MOST_REQUESTS: Final = 12
 _WIDTH: Final = 110
 _ROUTINE: Final = frozenset({"ApiVersions", "FindCoordinator", "Heartbeat", "SaslHandshake"})
 """APIs whose successful requests tell little."""
@@ -30,7 +31,7 @@ _ROUTINE_ERRORS: Final = frozenset({"MEMBER_ID_REQUIRED"})
 def tell(evidence: Evidence) -> str:
     """Return the story that the evidence tells, in some 40 lines at most; empty if no client came."""
     parts = [
-        ("What may be wrong:", _bounded(list(_wrapped(causes(evidence)[:MOST_CAUSES])), 3 * MOST_CAUSES)),
+        ("What may be wrong:", _bounded(list(_wrapped(causes(evidence)[:MOST_CAUSES])), MOST_CAUSE_LINES)),
         ("Groups:", _bounded(_group_lines(evidence), MOST_GROUP_LINES)),
         ("Produced in this test and not read:", _bounded(list(_unread(evidence)), MOST_PLACES)),
         (f"Last requests to {evidence.address}:", _request_lines(evidence)),
@@ -66,7 +67,7 @@ def _unread(evidence: Evidence) -> Iterator[str]:
         if end == NOT_KNOWN or (place in read and read[place].covers(written.first, end)):
             continue
         what = f"{place[0]}-{place[1]}: {counted(written.count, 'record')} from offset {written.first}"
-        yield f"{what}, {f'clients read {read[place]}' if place in read else 'no client read from it'}"
+        yield f"{what}, {read.get(place, 'no client read from it')}"
 
 
 class _Row:

@@ -34,8 +34,8 @@ class Read(Struct):
 
     def __str__(self) -> str:
         if self.begin == self.end:
-            return f"from offset {self.begin} on"
-        return f"offsets {self.begin} to {self.end - 1}"
+            return f"clients wait at offset {self.end}"
+        return f"clients read offsets {self.begin} to {self.end - 1}"
 
 
 def produced(evidence: Evidence) -> dict[Place, Written]:

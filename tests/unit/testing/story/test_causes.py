@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kcompat.instrumentation.groups import Group, GroupMember
 from kcompat.instrumentation.recording.entry import ConnectionEvent
 from kcompat.instrumentation.recording.exchange import Event
 from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.consumer_protocol import ConsumerProtocolAssignment
+from kcompat.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kcompat.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from kcompat.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kcompat.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kcompat.testing.story.causes import causes
 from kcompat.testing.story.evidence import Evidence
 from support.recorded_requests import recorded, topic
+
+if TYPE_CHECKING:
+    from kcompat.instrumentation.recording.entry import RecordedRequest
 
 END = -1
 BEGIN = -2
 
 
-def metadata(name: str, error: ErrorCode, *, may_create: bool = True, client: str = "orders") -> object:
+def metadata(
+    name: str, error: ErrorCode, *, may_create: bool = True, client: str = "orders"
+) -> RecordedRequest:
     wanted = [MetadataRequest.MetadataRequestTopic(name=name)]
     row = MetadataResponse.MetadataResponseTopic(name=name, error_code=error)
     return recorded(
@@ -32,11 +43,11 @@ def metadata(name: str, error: ErrorCode, *, may_create: bool = True, client: st
     )
 
 
-def evidence(*requests: object, **rest: object) -> Evidence:
+def evidence(*requests: RecordedRequest, **rest: object) -> Evidence:
     return Evidence("localhost:9092", list(requests), **rest)  # type: ignore[arg-type]
 
 
-def list_offsets(timestamp: int, offset: int) -> object:
+def list_offsets(timestamp: int, offset: int) -> RecordedRequest:
     asked = ListOffsetsRequest.ListOffsetsPartition(timestamp=timestamp)
     row = ListOffsetsResponse.ListOffsetsPartitionResponse(offset=offset)
     return recorded(
@@ -48,7 +59,7 @@ def list_offsets(timestamp: int, offset: int) -> object:
     )
 
 
-def fetch(offset: int) -> object:
+def fetch(offset: int) -> RecordedRequest:
     partition = FetchRequest.FetchPartition(fetch_offset=offset)
     return recorded(
         FetchRequest(topics=[FetchRequest.FetchTopic(topic="t", partitions=[partition])]),
@@ -110,12 +121,12 @@ def test_a_batch_that_is_too_large() -> None:
     )
 
 
-def join(client: str, member: str, *, is_waiting: bool = False, group: str = "g") -> object:
+def join(client: str, member: str, *, is_waiting: bool = False, group: str = "g") -> RecordedRequest:
     response = None if is_waiting else JoinGroupResponse(member_id=member, generation_id=1)
     return recorded(JoinGroupRequest(group_id=group, member_id=member), response, client_id=client, version=4)
 
 
-def heartbeat(client: str, member: str) -> object:
+def heartbeat(client: str, member: str) -> RecordedRequest:
     return recorded(
         HeartbeatRequest(group_id="g", member_id=member), HeartbeatResponse(), client_id=client, version=3
     )
@@ -140,7 +151,7 @@ def test_a_member_that_does_not_join_again_keeps_the_others_waiting() -> None:
     assert more == []
     assert sentence.startswith(
         "new waits for partitions, because old (since before this test) is still a member of group g and "
-        "does not join again: close every consumer at the end of its test"
+        "does not join again. Close every consumer at the end of its test"
     )
 
 
@@ -175,15 +186,50 @@ def test_other_questions_about_offsets_are_no_mistake() -> None:
     assert causes(evidence(list_offsets(END, 0), fetch(0), topics=topics)) == []
 
 
-def init(error: ErrorCode) -> object:
+def init(error: ErrorCode) -> RecordedRequest:
     return recorded(InitProducerIdRequest(transactional_id="tx"), InitProducerIdResponse(error_code=error))
+
+
+def test_a_transaction_that_does_not_end_or_is_aborted() -> None:
+    produce = recorded(ProduceRequest(transactional_id="tx"), ProduceResponse(), client_id="shop", version=3)
+
+    def end(committed: bool) -> RecordedRequest:
+        return recorded(
+            EndTxnRequest(transactional_id="tx", committed=committed), EndTxnResponse(), client_id="shop"
+        )
+
+    [sentence] = causes(evidence(end(committed=True), produce))
+    assert sentence.startswith("shop has not ended its transaction tx: consumers with read_committed")
+    [sentence] = causes(evidence(produce, end(committed=False)))
+    assert sentence.startswith("shop aborted the last transaction of tx: consumers with read_committed")
+    assert causes(evidence(produce, end(committed=True))) == []
+
+
+def test_a_member_that_left_before_the_test_failed_is_told_what_it_missed() -> None:
+    def sync(client: str, *partitions: int) -> RecordedRequest:
+        rows = [ConsumerProtocolAssignment.TopicPartition(topic="t", partitions=list(partitions))]
+        assigned = ConsumerProtocolAssignment(assigned_partitions=rows)
+        response = SyncGroupResponse(assignment=b"\0\0" + b"".join(map(bytes, assigned.encode(0))))
+        return recorded(
+            SyncGroupRequest(group_id="g", member_id=f"{client}-id"), response, client_id=client, version=3
+        )
+
+    left = [LeaveGroupRequest.MemberIdentity(member_id="a-id")]
+    requests = [join("a", "a-id"), join("b", "b-id"), sync("a", 0), sync("b")]
+    leave = recorded(
+        LeaveGroupRequest(group_id="g", members=left), LeaveGroupResponse(), client_id="a", version=5
+    )
+    [sentence] = causes(evidence(*requests, leave, sync("b", 0), groups={"g": group("Empty")}))
+    assert sentence.startswith(
+        "b has no partition in group g, which has 2 members for 1 partition: t-0 by a."
+    )
 
 
 def test_a_refusal_counts_until_the_same_request_succeeds() -> None:
     refused = init(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     [sentence] = causes(evidence(init(ErrorCode.NONE), refused))
     assert sentence.startswith(
-        "InitProducerId of client was refused: TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "
+        "InitProducerId of client, which is User:ANONYMOUS, was refused: TRANSACTIONAL_ID"
     )
     assert causes(evidence(refused, init(ErrorCode.NONE))) == []
     assert causes(evidence(init(ErrorCode.NOT_COORDINATOR))) == []

@@ -58,7 +58,7 @@ def test_the_story_is_bounded_and_shows_failures_and_new_clients_first() -> None
     assert all(f"new{number} " in text for number in range(10))
     assert "old29" in text
     assert "old1 " not in text
-    assert lines[-1] == "  and 26 other requests"
+    assert lines[-1] == "  and 29 other requests"
 
 
 def test_the_moves_of_a_group_are_told_in_order() -> None:
@@ -83,6 +83,7 @@ def test_the_moves_of_a_group_are_told_in_order() -> None:
         "Groups:",
         "  g: a classic group, Stable, 1 member",
         "    b has t-0, t-1",
+        f"    {clock(1)} a joined: generation 1",
         f"    {clock(2)} lost joined: generation 2",
         f"    {clock(3)} b joined: generation 2",
         f"    {clock(3)} a joined again: generation 2, because a new member",
