@@ -72,6 +72,7 @@ class Snapshots:
         """Take a running broker."""
         self._node = node
         self._alone = asyncio.Lock()
+        self._is_running = True
         # The files of an earlier run's snapshots are removed under their names, whenever that is.
         self._run = f"{node.parts.environment.random.getrandbits(64):016x}"
         self._numbers = itertools.count(1)
@@ -86,10 +87,11 @@ class Snapshots:
 
     def close(self) -> None:
         """Remove the files of all snapshots, which cannot be restored any more."""
+        self._is_running = False
         self._remove_directories()
 
     def take(self) -> Snapshot:
-        """Return the state of the broker now. Clients notice nothing; files of records are copied or linked.
+        """Return the state of the broker now. Clients notice nothing; the files of records are copied.
 
         Raises:
             UsageError: the broker is in a state that cannot be restored.
@@ -125,11 +127,15 @@ class Snapshots:
         if any(one.image.is_lost for one in snapshot.logs.values()):
             raise UsageError(f"the files of the snapshot are gone: they were removed from {DIRECTORY}")
         async with self._alone:
+            if not self._is_running:
+                raise UsageError("the broker is stopped: start it again before it goes back")
+            self._is_running = False
             try:
                 with _no_collection():
                     await self._node.restart(lambda: self._put_back(snapshot))
             except Exception as error:
                 raise SnapshotError(f"the broker could not go back, and is stopped: {error}") from error
+            self._is_running = True
             self._node.parts.coordinators.services.producer_ids.resume(snapshot.producer_ids)
 
     async def _put_back(self, snapshot: Snapshot) -> ProcessSession:
@@ -141,10 +147,11 @@ class Snapshots:
 
     @property
     def _session(self) -> ProcessSession:
-        session = self._node.parts.session
-        if not isinstance(session, ProcessSession):
-            raise UsageError("the metadata of this broker is in a ZooKeeper, which other brokers may use")
-        return session
+        parts = self._node.parts
+        if not parts.services.cluster.keeps_metadata:
+            raise UsageError("other brokers may use the metadata of this broker, so it cannot go back alone")
+        assert isinstance(parts.session, ProcessSession), "metadata of its own is in its process"
+        return parts.session
 
     def _insist_on_no_records(self) -> None:
         if any(log.log_end_offset for log in self._node.parts.storage.logs):

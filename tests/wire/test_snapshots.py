@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import shutil
 import weakref
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from kcompat import Broker, allow
+from kcompat import Broker, Cluster, allow
 from kcompat.errors import SnapshotError, UsageError
-from kcompat.instrumentation.snapshots import DIRECTORY, Snapshot
+from kcompat.instrumentation.snapshots import DIRECTORY, Snapshot, Snapshots
 from kcompat.protocol.messages.create_acls import CreateAclsRequest
 from support.eventually import eventually
 from support.log_harness import make_batch
@@ -232,6 +233,8 @@ def test_a_broker_that_cannot_go_back_is_stopped_and_says_so(broker: Broker) -> 
     with pytest.raises(SnapshotError, match=r"the broker could not go back, and is stopped: .*orders-0"):
         broker.restore(mark)
     assert not thread.is_here
+    with pytest.raises(UsageError, match="the broker is stopped"):
+        asyncio.run(broker._snapshots.reset())
     with pytest.raises(UsageError, match="the broker is not started"):
         broker.snapshot()
     with broker, client_of(broker) as client:
@@ -341,3 +344,16 @@ def test_nothing_of_the_time_before_is_kept_in_memory(broker: Broker) -> None:
 
     eventually(are_gone, "the abandoned parts are collected")
     assert log() is not None, "the log directories stay"
+
+
+def test_a_broker_that_shares_its_metadata_cannot_go_back() -> None:
+    with Cluster(1) as cluster:
+
+        async def go_back() -> None:
+            snapshots = Snapshots(cluster.nodes.running[0])
+            with pytest.raises(UsageError, match="other brokers may use the metadata"):
+                snapshots.take()
+            await snapshots.reset()
+
+        with pytest.raises(UsageError, match="other brokers may use the metadata"):
+            cluster.thread.call(go_back())
