@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from math import inf
 from typing import TYPE_CHECKING, Final, Literal
 
 from kcompat.errors import RequestError, UsageError
@@ -52,12 +53,13 @@ async def read_topic(
     *,
     start: int = 0,
     limit: int | None = None,
+    max_bytes: float = inf,
 ) -> list[Record]:
     """Return the records that the topic has now, by partition and offset; those of all partitions, or of one.
 
     Records below the offset `start` of each partition are left out, and so are control records, and with
     the isolation `read_committed` the records of transactions that were aborted or are still open. `limit` is
-    the largest number of records.
+    the largest number of records, and no more are read after `max_bytes` bytes of keys and values.
 
     Raises:
         UsageError: the topic or the partition does not exist, an argument is not possible, or there is no
@@ -70,16 +72,24 @@ async def read_topic(
         check_whole_number("limit", limit)
     indexes = partitions_of(brokers, topic, partition)
     found: list[Record] = []
+    size = 0
     cursors = [Cursor(topic, index, isolation, start) for index in indexes]
     for cursor, end in [(cursor, cursor.end(brokers)) for cursor in cursors]:
-        while cursor.position < end and (limit is None or len(found) < limit):
-            found += [record for record in cursor.read(brokers) if record.offset < end]
+        while cursor.position < end and size < max_bytes and (limit is None or len(found) < limit):
+            read = [record for record in cursor.read(brokers) if record.offset < end]
+            found += read
+            size += sum(map(size_of, read))
             if limit is None and len(found) > MOST_RECORDS:
                 raise UsageError(
                     f"{topic!r} has more than {MOST_RECORDS:,} records: name a partition, a start or a limit"
                 )
             await asyncio.sleep(0)  # let the broker serve its clients
     return found if limit is None else found[:limit]
+
+
+def size_of(record: Record) -> int:
+    """Return the bytes of the key and the value of a record."""
+    return len(record.key or b"") + len(record.value or b"")
 
 
 def check_isolation(isolation: str) -> None:

@@ -7,6 +7,8 @@ import json
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from support.eventually import limit_s
+
 
 class ControlClient:
     """Requests to the control port at one URL, each on a connection of its own."""
@@ -49,7 +51,7 @@ class ControlClient:
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> tuple[int, http.client.HTTPMessage, bytes]:
         """Return status, headers and body of the answer to any request."""
-        connection = http.client.HTTPConnection(self._address, timeout=60)
+        connection = http.client.HTTPConnection(self._address, timeout=limit_s(60))
         try:
             connection.request(method, path, body, headers or {})
             answer = connection.getresponse()

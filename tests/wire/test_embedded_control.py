@@ -50,6 +50,17 @@ def test_python_and_http_see_the_same_broker(broker: Broker, control: ControlCli
     assert broker.requests() == []
 
 
+def test_an_answer_with_large_records_ends_before_the_last(control: ControlClient) -> None:
+    configs = {"max.message.bytes": "20000000"}
+    control.post("/topics", name="large", configs=configs)
+    for _ in range(3):
+        control.post("/topics/large/records", records=[{"value": "x" * 9_000_000}])
+    first = control.get("/topics/large/records")
+    assert ([each["offset"] for each in first["records"]], first["more"]) == ([0, 1], True)
+    rest = control.get("/topics/large/records", start=2)
+    assert ([each["offset"] for each in rest["records"]], rest["more"]) == ([2], False)
+
+
 def test_the_port_is_closed_at_the_stop_and_open_after_the_next_start() -> None:
     broker = Broker(control_port=0)
     with pytest.raises(UsageError, match="not started"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta, Struct
 
@@ -10,11 +10,14 @@ from kcompat.instrumentation.adding import add_records
 from kcompat.instrumentation.control.data import Data, bytes_of, shown
 from kcompat.instrumentation.control.topics import insist_on_topic
 from kcompat.instrumentation.new_records import AddedRecord, NewRecord, prepared
-from kcompat.instrumentation.reading import Isolation, read_topic
+from kcompat.instrumentation.reading import Isolation, read_topic, size_of
 
 if TYPE_CHECKING:
     from kcompat.instrumentation.control.control import Control
     from kcompat.instrumentation.records import Record
+
+MAX_BYTES: Final = 16 * 1024 * 1024
+"""Bytes of keys and values after which no more records are listed."""
 
 Index = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Offset = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -87,6 +90,9 @@ class TopicRecords(Struct):
     """Records of a topic, by partition and offset."""
 
     records: list[TopicRecord]
+    more: Annotated[
+        bool, Meta(description="Whether there may be more, since the limit or 16 MB are reached.")
+    ]
 
 
 async def add_to_topic(control: Control, new: RecordsToAdd) -> AddedRecords:
@@ -110,8 +116,10 @@ async def list_records(control: Control, which: WhichRecords) -> TopicRecords:
         which.isolation,
         start=which.start,
         limit=which.limit,
+        max_bytes=MAX_BYTES,
     )
-    return TopicRecords([_shown(each) for each in found])
+    is_full = len(found) == which.limit or sum(map(size_of, found)) >= MAX_BYTES
+    return TopicRecords([_shown(each) for each in found], is_full)
 
 
 def _read(new: RecordToAdd) -> NewRecord:
