@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 HEAD: Final = 128
 """Bytes that are kept of a frame that is too large."""
+_ANSWERED: Final = Fate.ANSWERED
 _PRODUCE: Final = int(ApiKey.PRODUCE).to_bytes(2, "big")
 _WITH_RECORDS: Final = frozenset(int(key).to_bytes(2, "big") for key in (ApiKey.FETCH, ApiKey.SHARE_FETCH))
 
@@ -78,7 +79,35 @@ class Capture:
         is_plain = request[:4] in PLAIN_KINDS and connection.context is None
         if not is_plain:
             request = b"" if is_login_token(connection) else without_secrets(request)
-        exchange = Exchange(
+        try:
+            answer = serve(connection, frame)
+        except BaseException:
+            self._add(self._begun(connection, request, size, began, Fate.CLOSED))
+            raise
+        only = answer[0] if type(answer) is list and len(answer) == 1 else None
+        if is_plain and type(only) is bytes and len(only) <= self._whole:  # most answers
+            exchange = Exchange(
+                began + self._epoch_ns,
+                connection.peer_host,
+                connection.peer_port,
+                connection.listener_name,
+                connection.principal,
+                request,
+                size,
+                _ANSWERED,
+                (only,),
+                perf_counter_ns() - began,
+            )
+        else:
+            exchange = self._begun(connection, request, size, began)
+            self._follow(exchange, answer, began)
+        self._add(exchange)
+        return answer
+
+    def _begun(
+        self, connection: Connection, request: bytes, size: int, began: int, fate: Fate = Fate.WAITING
+    ) -> Exchange:
+        return Exchange(
             began + self._epoch_ns,
             connection.peer_host,
             connection.peer_port,
@@ -86,23 +115,8 @@ class Capture:
             connection.principal,
             request,
             size,
+            fate,
         )
-        try:
-            answer = serve(connection, frame)
-        except BaseException:
-            exchange.fate = Fate.CLOSED
-            self._add(exchange)
-            raise
-        exchange.principal = connection.principal
-        if is_plain and type(answer) is list and len(answer) == 1 and type(answer[0]) is bytes:
-            exchange.fate = Fate.ANSWERED
-            only = answer[0]
-            exchange.answer = (only,) if len(only) <= self._whole else self._cut(answer)
-            exchange.duration_ns = perf_counter_ns() - began
-        else:
-            self._follow(exchange, answer, began)
-        self._add(exchange)
-        return answer
 
     def _follow(self, exchange: Exchange, answer: Answer, began: int) -> None:
         """Record an answer of any kind: at once, or when it has come."""

@@ -57,11 +57,11 @@ class FlightRecord:
             self._file.close()
             self._file = None
 
-    def _write(self, entry: Entry) -> None:
+    def _write(self, *entries: Entry) -> None:
         if self._file is None:
             return
         try:
-            self._file.write(entry)
+            self._file.write(*entries)
         except OSError as error:
             self._fail(error)
             return

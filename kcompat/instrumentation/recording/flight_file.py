@@ -27,8 +27,8 @@ _LENGTH: Final = struct.Struct(">I")
 
 
 class FlightFile:
-    """A new file of a flight record. Each entry is written by a call of its own to the system, so that the
-    file has it whatever ends the process.
+    """A new file of a flight record. It is written without a buffer, so that it has an entry whatever ends
+    the process.
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,10 +38,13 @@ class FlightFile:
         self._encoder = msgspec.msgpack.Encoder()
         self.size = self._file.write(MAGIC)
 
-    def write(self, entry: Entry) -> None:
-        """Append an entry. Raises OSError."""
-        data = self._encoder.encode(entry)
-        self.size += self._file.write(_LENGTH.pack(len(data)) + data)
+    def write(self, *entries: Entry) -> None:
+        """Append entries. Raises OSError."""
+        parts: list[bytes] = []
+        for entry in entries:
+            data = self._encoder.encode(entry)
+            parts += (_LENGTH.pack(len(data)), data)
+        self.size += self._file.write(b"".join(parts))
 
     def close(self) -> None:
         """Close the file."""

@@ -17,7 +17,6 @@ from kcompat.protocol.uuids import uuid_to_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcompat.instrumentation.recording.exchange import Kept
     from kcompat.net.observer import ObservedConnection
     from kcompat.node.hooks import Hooks
 
@@ -102,12 +101,12 @@ Entry: TypeAlias = Began | Opened | Closed | Complained | Named | Asked | Answer
 
 
 class Journal:
-    """A `Sink` and `ConnectionObserver` that writes the entries of one broker by calling `write`.
+    """A `Sink` and `ConnectionObserver` that calls `write` with the next entries of one broker.
 
     `begin` has to be called first, and again at the beginning of each further file.
     """
 
-    def __init__(self, broker: Hooks, write: Callable[[Entry], object]) -> None:
+    def __init__(self, broker: Hooks, write: Callable[..., object]) -> None:
         self._broker = broker
         self._write = write
         self._record = time_ns()
@@ -131,22 +130,21 @@ class Journal:
             self._name_topics()
         key = exchange.host, exchange.port
         connection = self._connections.get(key) or self._open(*key, exchange.listener)
-        self._write(
-            Asked(
-                exchange.at_ns,
-                connection.connection,
-                exchange.mark,
-                str(exchange.principal),
-                exchange.request_size,
-                exchange.request,
-            )
+        asked = Asked(
+            exchange.at_ns,
+            connection.connection,
+            exchange.mark,
+            str(exchange.principal),
+            exchange.request_size,
+            exchange.request,
         )
-        if exchange.fate is not Fate.WAITING:
-            self.settle(exchange)
+        if exchange.fate is Fate.WAITING:
+            self._write(asked)
+        else:
+            self._write(asked, _answered(exchange))
 
     def settle(self, exchange: Exchange) -> None:
-        pieces: list[Kept] = list(exchange.answer)
-        self._write(Answered(exchange.mark, exchange.duration_ns, int(exchange.fate), pieces))
+        self._write(_answered(exchange))
 
     def opened(self, connection: ObservedConnection) -> None:
         self._open(connection.peer_host, connection.peer_port, connection.listener_name)
@@ -172,3 +170,7 @@ class Journal:
         self._names = names
         if new:
             self._write(Named(new))
+
+
+def _answered(exchange: Exchange) -> Answered:
+    return Answered(exchange.mark, exchange.duration_ns, int(exchange.fate), list(exchange.answer))

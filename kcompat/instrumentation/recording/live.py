@@ -63,13 +63,13 @@ class EntryQueue:
         self._skipped = 0
         self._filled = asyncio.Event()
 
-    def put(self, entry: Entry) -> None:
-        """Add an entry, or count it."""
-        size = _size(entry)
+    def put(self, *entries: Entry) -> None:
+        """Add entries, or count them."""
+        size = sum(map(_size, entries))
         if self._skipped or self._size + size > self._limit:
-            self._skipped += 1
+            self._skipped += len(entries)
         else:
-            self._entries.append(entry)
+            self._entries.extend(entries)
             self._size += size
         self._filled.set()
 

@@ -28,7 +28,7 @@ def broker() -> RecordedBroker:
 def entries(broker: RecordedBroker) -> list[Entry]:
     """The entries of the broker so far."""
     found: list[Entry] = []
-    journal = Journal(broker.hooks, found.append)
+    journal = Journal(broker.hooks, lambda *new: found.extend(new))
     journal.begin()
     broker.hooks.interception.add(Capture(journal, Keeping(8192)))
     broker.hooks.observers.append(journal)
