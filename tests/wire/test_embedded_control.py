@@ -61,6 +61,18 @@ def test_an_answer_with_large_records_ends_before_the_last(control: ControlClien
     assert ([each["offset"] for each in rest["records"]], rest["more"]) == ([2], False)
 
 
+def test_what_is_described_is_served_and_nothing_more(control: ControlClient) -> None:
+    """The answer to a method that a path does not have names those that it has."""
+    described = control.get("/openapi.json")["paths"]
+    served = {}
+    for path in described:
+        status, headers, _ = control.ask("OPTIONS", path)
+        assert status == 405, path
+        served[path] = set(headers["allow"].split(", ")) - {"HEAD"}
+    assert served == {path: {method.upper() for method in methods} for path, methods in described.items()}
+    assert sum(map(len, served.values())) == len(OPERATIONS)
+
+
 def test_the_port_is_closed_at_the_stop_and_open_after_the_next_start() -> None:
     broker = Broker(control_port=0)
     with pytest.raises(UsageError, match="not started"):
