@@ -146,6 +146,7 @@ def test_the_package_may_be_named_as_a_plugin(
     run_pytest().assert_outcomes(passed=1)
 
 
+@pytest.mark.thorough("tests/unit/testing/test_options.py")
 def test_options_of_the_command_line_win_over_the_ini_file(
     pytester: pytest.Pytester, run_pytest: Run
 ) -> None:
@@ -265,6 +266,12 @@ def test_own():
         speak_badly(broker)
         assert False
 
+@pytest.mark.asyncio
+async def test_async():
+    async with Broker() as broker:
+        speak_badly(broker)
+        assert False
+
 def test_silent(kafka_broker):
     assert False
 
@@ -292,13 +299,13 @@ def test_the_report_of_a_failed_test_says_what_its_clients_did(
 ) -> None:
     pytester.makepyfile(asking=ASKING, test_stories=STORIES)
     ran = run_pytest("--tb=short", "-v")
-    ran.assert_outcomes(passed=2, failed=4, errors=1, xfailed=1)
+    ran.assert_outcomes(passed=2, failed=5, errors=1, xfailed=1)
     reports = re.split(r"^_+ (?:ERROR at \w+ of )?(test_\w+) _+$", ran.stdout.str(), flags=re.MULTILINE)
     text = dict(zip(reports[1::2], reports[2::2], strict=True))
     refusal = (
         r"[\d:.]{12} stranger Metadata a/b: INVALID_TOPIC_EXCEPTION for a/b: The topic name is not allowed$"
     )
-    for name in ("test_shared", "test_own", "test_teardown"):
+    for name in ("test_shared", "test_own", "test_async", "test_teardown"):
         assert "- what your clients did -" in text[name]
         assert len(re.findall(refusal, text[name], re.MULTILINE)) == 1
         assert "Metadata of stranger was refused: INVALID_TOPIC_EXCEPTION for a/b: " in text[name]

@@ -1,0 +1,96 @@
+"""The brokers of a run of pytest: which ones a test may use, which are reset, and stories that go wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from kcompat.errors import UsageError
+from kcompat.testing.watch import Watch
+
+if TYPE_CHECKING:
+    from kcompat import Broker
+
+
+class Stub:
+    """A broker that runs until it is stopped."""
+
+    def __init__(self, fault: Exception | None = None) -> None:
+        self.is_running = True
+        self.resets = 0
+        self._fault = fault
+
+    @property
+    def bootstrap_servers(self) -> str:
+        if not self.is_running:
+            raise UsageError("the broker is not started")
+        return "localhost:1"
+
+    def reset(self) -> None:
+        self.resets += 1
+
+    def requests(self, since: float = 0.0) -> list[Any]:
+        if self._fault is not None:
+            raise self._fault
+        return []
+
+    def connection_events(self, since: float = 0.0) -> list[Any]:
+        return []
+
+    def topics(self) -> dict[str, Any]:
+        return {}
+
+    def groups(self) -> dict[str, Any]:
+        return {}
+
+    def __repr__(self) -> str:
+        return "<a broker>"
+
+
+def test_a_broker_to_which_no_client_came_is_named_if_the_test_uses_it() -> None:
+    watch, used, other = Watch(), Stub(), Stub()
+    watch.starting(used)
+    watch.starting(other)
+    assert watch.stories([]) == []
+    assert watch.stories([1, used]) == ["No client sent anything to <a broker> during this test."]
+
+
+def test_a_broker_that_has_stopped_is_forgotten_when_the_next_test_begins() -> None:
+    watch, broker = Watch(), Stub()
+    watch.starting(broker)
+    broker.is_running = False
+    assert watch.stories([broker]) != []
+    watch.test_begins(())
+    assert watch.stories([broker]) == []
+
+
+def test_brokers_are_reset_for_tests_that_use_their_fixtures() -> None:
+    watch, broker = Watch(), Stub()
+    watch.starting(broker)
+    watch.reset_before_tests("kafka_broker", cast("Broker", broker))
+    watch.test_begins(["other"])
+    assert broker.resets == 0
+    watch.test_begins(["kafka_broker", "other"])
+    assert broker.resets == 1
+    broker.is_running = False
+    watch.test_begins(["kafka_broker"])
+    assert broker.resets == 1
+
+
+def test_a_story_that_cannot_be_told_does_not_hide_the_failure() -> None:
+    watch = Watch()
+    watch.starting(Stub(ValueError("damaged")))
+    assert watch.stories([]) == ["The story of <a broker> cannot be told: ValueError('damaged')"]
+
+
+def test_a_forked_child_tells_no_story_of_the_broker_of_its_parent() -> None:
+    watch = Watch()
+    watch.starting(Stub(UsageError("brokers run in the process that started them")))
+    assert watch.stories([]) == []
+
+
+def test_the_story_of_a_broker_that_stops_by_a_failure_is_that_of_its_last_moment() -> None:
+    watch, broker = Watch(), Stub(ValueError("damaged"))
+    watch.starting(broker)
+    watch.failing(broker)
+    broker.is_running = False
+    assert len(watch.stories([])) == 1
