@@ -59,7 +59,9 @@ class Timing:
     def insist_on_manual(self) -> ManualTime:
         """Return the time that can be moved. Raises UsageError if the clock is the real one."""
         if self._manual is None:
-            raise UsageError("the time is that of the machine: make the broker with clock='manual'")
+            raise UsageError(
+                "the time is that of the machine: make it with clock='manual' to move the time ahead"
+            )
         return self._manual
 
 

@@ -41,6 +41,7 @@ def kafka_broker(
     tls: bool = False,
     users: Mapping[str, str] | None = None,
     acls: Sequence[Sequence[Acl]] | None = None,
+    clock: str = "real",
     reset: bool | None = None,
     scope: Scope = "session",
 ) -> Callable[..., object]:
@@ -70,6 +71,7 @@ def kafka_broker(
             tls=tls,
             users=users,
             acls=acls,
+            clock=clock,
         ) as started:
             if does_reset(request.config) if reset is None else reset:
                 request.config.stash[WATCH].reset_before_tests(str(request.fixturename), started)
@@ -83,6 +85,7 @@ def kafka_cluster(
     *,
     config: Settings | None = None,
     topics: Topics | None = None,
+    clock: str = "real",
     scope: Scope = "session",
 ) -> Callable[..., object]:
     """Return a fixture whose value is a running `kcompat.Cluster`, or the external one if there is one.
@@ -98,7 +101,8 @@ def kafka_cluster(
             return
         from kcompat import Cluster
 
-        with Cluster(brokers, config={**kafka_config, **(config or {})}, topics=topics) as started:
+        settings = {**kafka_config, **(config or {})}
+        with Cluster(brokers, config=settings, topics=topics, clock=clock) as started:
             yield started
 
     return cluster

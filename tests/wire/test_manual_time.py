@@ -80,7 +80,7 @@ def test_without_a_manual_clock_the_error_says_what_to_do() -> None:
     broker = Broker()
     with pytest.raises(UsageError, match="not started"):
         broker.advance(days=1)
-    with broker, pytest.raises(UsageError, match="make the broker with clock='manual'"):
+    with broker, pytest.raises(UsageError, match="make it with clock='manual'"):
         broker.advance(days=1)
 
 
