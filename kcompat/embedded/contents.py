@@ -48,7 +48,8 @@ class Contents(ABC):
 
         Raises:
             UsageError: an argument is not possible, or the topic does not exist and is not created.
-            RequestError: a broker refuses the record, for instance as it is larger than `max.message.bytes`.
+            RequestError: a broker refuses the record, for instance as it is larger than `max.message.bytes`,
+                or is killed before it confirms it; or the partition has no leader, and none is elected.
             TimeoutError: the in-sync replicas do not have the record after 30 seconds.
         """
         from kcompat.instrumentation.new_records import NewRecord

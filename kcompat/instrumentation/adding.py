@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
@@ -55,7 +55,7 @@ async def add_records(brokers: Brokers, topic: str, records: Sequence[PreparedRe
     await _ensure_topic(brokers, topic)
     added: dict[int, AddedRecord] = {}
     for index, places in _choose(brokers, topic, records).items():
-        _, partition = brokers.leader_of(topic, index)
+        _, partition = await brokers.elected(topic, index)
         now_ms = brokers.now_ms
         async for batch in _batches(partition, [(place, records[place]) for place in places], now_ms):
             base_offset, append_time = await _produce(brokers, partition, batch)
@@ -157,14 +157,13 @@ def _time(record: PreparedRecord, now_ms: int) -> int:
 async def _produce(brokers: Brokers, partition: Partition, batch: _Batch) -> tuple[int, int]:
     """Append a batch with `acks=all`; return its base offset, and the time that the broker set or -1."""
     topic, index = partition.topic, partition.index
-    parts, _ = brokers.leader_of(topic, index)
     data = ProduceRequest.PartitionProduceData(index, batch.records)
     request = ProduceRequest(
         acks=ACKS_ALL,
         timeout_ms=int(TIMEOUT_S * 1000),
         topic_data=[ProduceRequest.TopicProduceData(topic, partition_data=[data])],
     )
-    response = await ask(parts, request, _PRODUCE_VERSION)
+    response = await _answer_of_leader(brokers, partition, request)
     row = response.responses[0].partition_responses[0]
     error = error_of(row.error_code)
     match error:
@@ -182,6 +181,29 @@ async def _produce(brokers: Brokers, partition: Partition, batch: _Batch) -> tup
             details = [each.batch_index_error_message for each in row.record_errors]
             reason = next(filter(None, details), None) or row.error_message or error.message
     raise RequestError(error.name, f"partition {index} of {topic!r} refuses the record: {reason}")
+
+
+async def _answer_of_leader(brokers: Brokers, partition: Partition, request: ProduceRequest) -> Any:
+    """Return the response of a partition's leader. Raises RequestError if it was killed before."""
+    topic, index = partition.topic, partition.index
+    leader, _ = brokers.leader_of(topic, index)
+    answer = asyncio.ensure_future(ask(leader, request, _PRODUCE_VERSION))
+    await asyncio.sleep(0)
+    if not answer.done():  # it waits for followers
+        gone = asyncio.ensure_future(brokers.until(lambda: leader not in brokers.parts, topic))
+        try:
+            await asyncio.wait((answer, gone), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+            if not answer.done():
+                answer.cancel()
+    if answer.cancelled() or not answer.done():
+        raise RequestError(
+            ErrorCode.NETWORK_EXCEPTION.name,
+            f"the leader of partition {index} of {topic!r} was killed before it confirmed the record, "
+            "which may be lost or not",
+        )
+    return answer.result()
 
 
 @asynccontextmanager

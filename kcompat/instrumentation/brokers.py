@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kcompat.replication.partition import Partition
     from kcompat.replication.purgatory import Delayed
 
+ELECTION_TIMEOUT_S: Final = 30.0
+"""Longest time in seconds to wait for the election of a leader."""
 _MOST_LISTED: Final = 10
 """Number of topics that an error names."""
 
@@ -86,6 +88,28 @@ class Brokers:
                 f"partition {index} of {topic!r} has no leader: start one of its brokers ({replicas})",
             )
         return found
+
+    async def elected(self, topic: str, index: int) -> tuple[Parts, Partition]:
+        """Return what `leader_of` returns, after an election that is under way: none of the running brokers
+        leads the partition yet, and one of them can be elected.
+
+        Raises:
+            RequestError: there is no leader, and no broker that could be elected, or none is for 30 seconds.
+        """
+
+        def is_settled() -> bool:
+            return self.home_of(topic, index) is not None or not self._can_be_elected(topic, index)
+
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ELECTION_TIMEOUT_S):
+                await self.until(is_settled, topic)
+        return self.leader_of(topic, index)
+
+    def _can_be_elected(self, topic: str, index: int) -> bool:
+        """Return whether a running broker is in the ISR."""
+        info = self.image.partition(topic, index)
+        running = {parts.config.current.broker_id for parts in self.parts}
+        return info is not None and not running.isdisjoint(info.isr)
 
     async def until(self, condition: Callable[[], bool], topic: str) -> None:
         """Wait until a condition is true. It is checked after each change of the metadata, and each change of

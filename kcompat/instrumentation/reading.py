@@ -72,6 +72,8 @@ async def read_topic(
         check_whole_number("limit", limit)
     indexes = partitions_of(brokers, topic, partition)
     found: list[Record] = []
+    for index in indexes:
+        await brokers.elected(topic, index)
     size = 0
     cursors = [Cursor(topic, index, isolation, start) for index in indexes]
     for cursor, end in [(cursor, cursor.end(brokers)) for cursor in cursors]:

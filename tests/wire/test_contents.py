@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -271,6 +272,37 @@ def test_a_cluster_without_one_of_its_brokers() -> None:
         assert sorted(each.text or "" for each in cluster.records("orders")) == [*"012345", "after"]
         leaders = {each.leader for each in cluster.topics()["orders"].partitions}
         assert leaders <= {0, 1, 2} - {lost}
+
+
+def test_a_cluster_whose_leader_was_killed_just_now() -> None:
+    """Both calls wait for the election, as clients do."""
+    with Cluster(3, config={"default.replication.factor": 3, "min.insync.replicas": 1}) as cluster:
+        cluster.add("orders", "before")
+        for value in ("first", "second"):
+            cluster.wait_until_in_sync(limit_s(30))
+            lost = cluster.leader_of("orders", 0)
+            cluster.brokers[lost].kill()
+            if value == "first":
+                cluster.add("orders", value)
+                cluster.brokers[lost].start()
+        assert [each.text for each in cluster.records("orders")] == ["before", "first"]
+
+
+def test_a_leader_that_is_killed_before_its_followers_have_the_record() -> None:
+    with Cluster(3, config={"default.replication.factor": 3, "min.insync.replicas": 1}) as cluster:
+        cluster.add("orders", "before")
+        cluster.wait_until_in_sync(limit_s(30))
+        leader = cluster.brokers[cluster.leader_of("orders", 0)]
+        with ExitStack() as faults:
+            for follower in (each.id for each in cluster.brokers if each is not leader):
+                client_id = f"broker-{follower}-fetcher-0"
+                faults.enter_context(leader.faults.drop("Fetch", served=False, client_id=client_id))
+            killing = threading.Timer(0.1, leader.kill)
+            killing.start()
+            with pytest.raises(RequestError, match=r"^NETWORK_EXCEPTION: .* may be lost or not$"):
+                cluster.add("orders", "unconfirmed")
+            killing.join()
+        assert cluster.records("orders")[0].text == "before"
 
 
 def test_a_partition_whose_brokers_are_gone() -> None:
