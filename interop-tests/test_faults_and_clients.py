@@ -19,6 +19,8 @@ from support.eventually import Patience
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kcompat.embedded.fault import Fault
+
 SETTINGS = {
     "group.initial.rebalance.delay.ms": 0,
     "offsets.topic.num.partitions": 1,
@@ -96,6 +98,27 @@ def test_a_coordinator_that_moves_is_looked_up_again(faulty: Broker, family: str
     with faulty.faults.fail("FindCoordinator", "COORDINATOR_NOT_AVAILABLE", times=2) as fault:
         assert FAMILIES[family].commit_fenced(faulty.bootstrap_servers, name, lambda: None) == "committed"
     assert fault.struck == 2
+
+
+@slower
+def test_a_commit_is_refused_or_repeated(faulty: Broker, family: str, name: str) -> None:
+    """A member that its group does not know must not commit; a coordinator that loads is asked again."""
+    FAMILIES[family].send(faulty.bootstrap_servers, name, idempotent=False)
+    commit = FAMILIES[family].commit
+    refused = commit(
+        faulty.bootstrap_servers,
+        name,
+        lambda: faulty.faults.fail("OffsetCommit", "UNKNOWN_MEMBER_ID", topic=name),
+    )
+    assert refused in ("CommitFailedError", "UNKNOWN_MEMBER_ID")
+    faults = []
+
+    def load() -> Fault:
+        faults.append(faulty.faults.fail("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS", topic=name, times=2))
+        return faults[0]
+
+    assert commit(faulty.bootstrap_servers, name, load) == "committed"
+    assert faults[0].struck == 2
 
 
 def test_a_throttled_client_is_told_for_how_long(faulty: Broker, name: str) -> None:

@@ -13,6 +13,7 @@ from support.eventually import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
 TIMEOUT_S: Final = 30
 
@@ -31,6 +32,10 @@ class Family(Protocol):
     @staticmethod
     def commit_fenced(bootstrap: str, name: str, fence: Callable[[], object]) -> str:
         """Return the name of the error of a commit whose producer was fenced after it had written."""
+
+    @staticmethod
+    def commit(bootstrap: str, name: str, trouble: Callable[[], AbstractContextManager[object]]) -> str:
+        """Join a group with the topic's name, commit an offset in trouble; return the name of the error."""
 
 
 class KafkaPython:
@@ -71,6 +76,25 @@ class KafkaPython:
             return type(error).__name__
         finally:
             producer.close(timeout=0)
+        return "committed"
+
+    @staticmethod
+    def commit(bootstrap: str, name: str, trouble: Callable[[], AbstractContextManager[object]]) -> str:
+        consumer = kafka.KafkaConsumer(
+            name, bootstrap_servers=bootstrap, group_id=name, enable_auto_commit=False
+        )
+        patience = Patience(TIMEOUT_S)
+        while not consumer.assignment():
+            assert patience.lasts, "nothing was assigned"
+            consumer.poll(100)
+        offsets = {kafka.TopicPartition(name, 0): kafka.OffsetAndMetadata(0, "", -1)}
+        try:
+            with trouble():
+                consumer.commit(offsets)
+        except kafka.errors.KafkaError as error:
+            return type(error).__name__
+        finally:
+            consumer.close()
         return "committed"
 
 
@@ -123,6 +147,23 @@ class Confluent:
             return str(error.args[0].name())
         return "committed"
 
+    @staticmethod
+    def commit(bootstrap: str, name: str, trouble: Callable[[], AbstractContextManager[object]]) -> str:
+        consumer = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "group.id": name})
+        consumer.subscribe([name])
+        patience = Patience(TIMEOUT_S)
+        while not consumer.assignment():
+            assert patience.lasts, "nothing was assigned"
+            consumer.poll(0.1)
+        try:
+            with trouble():
+                consumer.commit(offsets=[confluent_kafka.TopicPartition(name, 0, 0)], asynchronous=False)
+        except confluent_kafka.KafkaException as error:
+            return str(error.args[0].name())
+        finally:
+            consumer.close()
+        return "committed"
+
 
 class AioKafka:
     @staticmethod
@@ -168,6 +209,28 @@ class AioKafka:
                 return type(error).__name__
             finally:
                 await producer.stop()
+            return "committed"
+
+        return asyncio.run(commit())
+
+    @staticmethod
+    def commit(bootstrap: str, name: str, trouble: Callable[[], AbstractContextManager[object]]) -> str:
+        async def commit() -> str:
+            consumer = aiokafka.AIOKafkaConsumer(
+                name, bootstrap_servers=bootstrap, group_id=name, enable_auto_commit=False
+            )
+            await consumer.start()
+            patience = Patience(TIMEOUT_S)
+            while not consumer.assignment():
+                assert patience.lasts, "nothing was assigned"
+                await consumer.getmany(timeout_ms=100)
+            try:
+                with trouble():
+                    await consumer.commit({aiokafka.TopicPartition(name, 0): 0})
+            except aiokafka.errors.KafkaError as error:
+                return type(error).__name__
+            finally:
+                await consumer.stop()
             return "committed"
 
         return asyncio.run(commit())
