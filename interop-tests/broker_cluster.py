@@ -163,7 +163,12 @@ class BrokerCluster:
         self._undo.close()
 
     def create_topic(
-        self, name: str, partitions: int, replication_factor: int = 3, placed: Sequence[Sequence[int]] = ()
+        self,
+        name: str,
+        partitions: int,
+        replication_factor: int = 3,
+        placed: Sequence[Sequence[int]] = (),
+        configs: Mapping[str, str] | None = None,
     ) -> None:
         """Create a topic, on the replicas that `placed` names if it does, and wait until it is whole."""
         topic = CreateTopicsRequest.CreatableTopic(
@@ -174,6 +179,7 @@ class BrokerCluster:
                 CreateTopicsRequest.CreatableReplicaAssignment(index, list(replicas))
                 for index, replicas in enumerate(placed)
             ],
+            configs=[CreateTopicsRequest.CreatableTopicConfig(*each) for each in (configs or {}).items()],
         )
         request = CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
         with self._controller() as client:

@@ -207,6 +207,15 @@ def features_elsewhere(stage: Stage, version: int) -> None:
             play.call(FEATURES, version, feature_updates=updates, timeout_ms=TIMEOUT_MS)
 
 
+@scene(ApiKey.DESCRIBE_CONFIGS)
+def configs_are_described_by_every_broker(stage: Stage, version: int) -> None:
+    """A broker without a replica of the topic has not been told its configs."""
+    topic = stage.topic([FIRST], configs={"cleanup.policy": "compact"})
+    asked = {"resource_type": 2, "resource_name": topic, "configuration_keys": ["cleanup.policy"]}
+    for broker_id in (FIRST, SECOND, THIRD):
+        stage.brokers[broker_id].call(ApiKey.DESCRIBE_CONFIGS, version, resources=[asked])
+
+
 @scene(ApiKey.DESCRIBE_PRODUCERS)
 def producers_are_shown_by_every_replica(stage: Stage, version: int) -> None:
     topic = stage.topic([FIRST, SECOND])

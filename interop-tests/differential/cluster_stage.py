@@ -16,7 +16,7 @@ from differential.play import Play
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from broker_cluster import BrokerCluster
     from differential.play import Step
@@ -58,10 +58,10 @@ class Stage:
         self.elsewhere = self.brokers[min(self.brokers.keys() - {controller_id})]
         """A broker that is not the controller."""
 
-    def topic(self, *placed: list[int]) -> str:
+    def topic(self, *placed: list[int], configs: Mapping[str, str] | None = None) -> str:
         """A new topic, whose partitions have these replicas."""
         name = f"{self._prefix}-{next(self._numbers)}"
-        self._cluster.create_topic(name, 0, placed=placed)
+        self._cluster.create_topic(name, 0, placed=placed, configs=configs)
         for index, replicas in enumerate(placed):
             self.settle(name, index, replicas)
         return name
