@@ -43,13 +43,14 @@ with KafkaProducer(bootstrap_servers=os.environ["BOOTSTRAP_SERVERS"]) as produce
 """
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The variables of a new environment of Python, in which pip finds the packages of this one alone."""
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
-    packages = next((tmp_path / "venv").glob("lib/python*/site-packages"))
+    place = tmp_path_factory.mktemp("venv")
+    subprocess.run([sys.executable, "-m", "venv", place], check=True)
+    packages = next(place.glob("lib/python*/site-packages"))
     (packages / "others.pth").write_text(f"{REPOSITORY}\n{sysconfig.get_path('purelib')}\n")
-    python = tmp_path / "venv" / "bin" / "python"
+    python = place / "bin" / "python"
     for name in ("kcompat", "pytest"):
         (python.parent / name).write_text(f'#!/bin/sh\nexec {python} -W ignore -m {name} "$@"\n')
         (python.parent / name).chmod(0o755)
@@ -89,6 +90,8 @@ def test_the_steps_of_a_workflow(workflow: Any, tmp_path: Path, environment: dic
                 group, said = run_step(script, project, environment | variables)
                 groups.append(group)
                 assert "does not provide the extra" not in said
+        for kept in (each["with"]["path"] for each in job["steps"] if "upload" in each.get("uses", "")):
+            assert any((project / kept).iterdir())
     finally:
         for group in groups:
             with suppress(ProcessLookupError):

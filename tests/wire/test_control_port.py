@@ -77,21 +77,6 @@ def test_a_port_in_use_is_refused_before_anything_is_stored(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_brokers_in_processes_of_their_own_have_none(tmp_path: Path) -> None:
-    options = ("--port", "0", "--brokers", "2", "--processes", "--control-port", "0")
-    with started(*options, cwd=tmp_path) as process:
-        out, err = process.communicate(timeout=limit_s(20))
-    assert (process.returncode, out) == (1, "")
-    assert err == "kcompat: --control-port is for brokers in one process: leave out --processes\n"
-
-
-def test_a_manual_clock_needs_a_control_port(tmp_path: Path) -> None:
-    with started("--port", "0", "--clock", "manual", cwd=tmp_path) as process:
-        out, err = process.communicate(timeout=limit_s(20))
-    assert (process.returncode, out) == (1, "")
-    assert err == "kcompat: --clock manual needs --control-port, by which the time is moved ahead\n"
-
-
 def test_a_variable_opens_it_in_a_container(tmp_path: Path) -> None:
     port = free_port()
     variables = {
@@ -114,21 +99,3 @@ def test_a_variable_opens_it_in_a_container(tmp_path: Path) -> None:
             assert status == 200
         finally:
             broker.terminate()
-
-
-OTHERS = pytest.mark.thorough("one of them is enough for the sentence")
-
-
-@pytest.mark.parametrize(
-    "port", ["http", *(pytest.param(each, marks=OTHERS) for each in ("0", "65536", "-1"))]
-)
-def test_a_variable_that_is_no_port_is_refused(port: str, tmp_path: Path) -> None:
-    settings = [f"KAFKA_LOG_DIRS={tmp_path / 'data'}", f"KCOMPAT_CONTROL_PORT={port}"]
-    ended = subprocess.run(
-        [sys.executable, "-m", "kcompat", "container", "run", *settings],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert ended.returncode == 1
-    assert ended.stderr.splitlines()[-1] == (
-        f"kcompat: KCOMPAT_CONTROL_PORT={port} is not a port: use a number from 1 to 65535"
-    )
