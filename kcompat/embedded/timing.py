@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Sequence
 
+    from kcompat.clock import Clock
     from kcompat.embedded.thread import LoopThread
     from kcompat.instrumentation.manual_time import ManualTime
     from kcompat.node.broker import BrokerNode
@@ -23,6 +24,9 @@ LONGEST = timedelta(days=36525)
 
 class Timing:
     """The choice of a clock, and what follows from it for a loop and an environment."""
+
+    clock: Clock
+    """The clock of the environment that was made last."""
 
     def __init__(self, clock: str) -> None:
         """Take the name of a clock, `real` or `manual`. Raises UsageError."""
@@ -44,12 +48,13 @@ class Timing:
         from kcompat.node.environment import real_environment
 
         environment = real_environment()
-        if not self._is_manual:
-            return environment
-        from kcompat.instrumentation.manual_time import ManualTime
+        if self._is_manual:
+            from kcompat.instrumentation.manual_time import ManualTime
 
-        self._manual = ManualTime(environment)
-        return self._manual.environment
+            self._manual = ManualTime(environment)
+            environment = self._manual.environment
+        self.clock = environment.clock
+        return environment
 
     @property
     def manual_time(self) -> ManualTime | None:
@@ -84,7 +89,7 @@ class Timed(ABC):
         if they are not started.
         """
         thread, _ = self._running()
-        return thread.do(lambda: self._running_nodes()[0].parts.environment.clock.now_ms())
+        return thread.do(self._timing.clock.now_ms)
 
     def advance(
         self,
