@@ -17,6 +17,8 @@ from kcompat import Broker, Cluster, allow
 from kcompat.errors import SnapshotError, UsageError
 from kcompat.instrumentation.snapshots import DIRECTORY, Snapshot, Snapshots
 from kcompat.protocol.messages.create_acls import CreateAclsRequest
+from kcompat.protocol.messages.heartbeat import HeartbeatRequest
+from kcompat.protocol.messages.join_group import JoinGroupRequest
 from support.eventually import eventually
 from support.log_harness import make_batch
 from support.raw_client import RawClient
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from kcompat.embedded.thread import LoopThread
     from kcompat.node.broker import BrokerNode
 
-NO_SUCH_TOPIC, TOPIC_AUTHORIZATION_FAILED = 3, 29
+NO_SUCH_TOPIC, UNKNOWN_MEMBER_ID, TOPIC_AUTHORIZATION_FAILED = 3, 25, 29
 
 
 @pytest.fixture
@@ -148,6 +150,26 @@ def test_connections_are_closed_and_waiting_requests_are_not_answered(broker: Br
             waiting.receive(type(fetch_request("orders")), 11)
         with pytest.raises(ConnectionError):
             describe_topic(idle, "orders")
+
+
+def test_a_group_does_not_know_the_member_of_the_last_test(broker: Broker) -> None:
+    joining = JoinGroupRequest(
+        group_id="billing",
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequest.JoinGroupRequestProtocol("range", b"")],
+    )
+    with client_of(broker) as client:
+        assert find_coordinator(client, "billing") == 0
+        joined = client.call(joining, 2)
+        assert joined.error_code == 0
+    broker.reset()
+    beating = HeartbeatRequest("billing", joined.generation_id, joined.member_id)
+    with client_of(broker) as client:
+        assert find_coordinator(client, "billing") == 0
+        assert client.call(beating, 2).error_code == UNKNOWN_MEMBER_ID
+        assert client.call(joining, 2).generation_id == 1
 
 
 def test_ids_of_topics_cluster_and_directory_stay(broker: Broker) -> None:
