@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     wanted = Wanted.of(options.client, options.api, options.topic, errors_only=options.errors)
-    printer = _Printer(wanted, deep=options.deep)
+    printer = _Printer(wanted, deep=options.deep, live=not options.files)
     if options.files:
         _print_files(options.files, printer)
         return 0
@@ -51,9 +51,10 @@ def _run(options: argparse.Namespace) -> int:
 class _Printer:
     """Output of the command: the lines of the requests and events that are wanted."""
 
-    def __init__(self, wanted: Wanted, *, deep: bool) -> None:
+    def __init__(self, wanted: Wanted, *, deep: bool, live: bool) -> None:
         self._wanted = wanted
         self._deep = deep
+        self._live = live
         self.shows_broker = False
         """Whether lines begin with the id of the broker."""
 
@@ -62,14 +63,14 @@ class _Printer:
         broker = f"broker {broker_id} " if self.shows_broker else ""
         if not isinstance(seen, Exchange):
             if self._wanted.everything or (self._wanted.errors_only and seen.what == "complaint"):
-                print(f"{broker}{ConnectionEvent(seen, broker_id)!r}", flush=True)
+                print(f"{broker}{ConnectionEvent(seen, broker_id)!r}", flush=self._live)
             return
         request = RecordedRequest(seen, broker_id, names)
         if self._wanted.includes(request):
-            print(f"{broker}{request!r}", flush=True)
+            print(f"{broker}{request!r}", flush=self._live)
             if self._deep:
                 for line in shown_fields(request):
-                    print(f"    {line}", flush=True)
+                    print(f"    {line}", flush=self._live)
 
 
 def _print_files(paths: Sequence[Path], printer: _Printer) -> None:

@@ -98,6 +98,14 @@ def test_a_planted_difference_is_found(record: Path, capsys: pytest.CaptureFixtu
     assert "responses[0].partitions[0].records (number of records): recorded 1, now 0" in shown
 
 
+def test_after_a_lost_connection_the_replay_goes_on(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Broker(config={"socket.request.max.bytes": 100}) as broker:
+        assert main(["replay", str(record), broker.bootstrap_servers]) == 1
+    shown = capsys.readouterr().out
+    assert re.search(r"Produce v9 orders: .*\n    answer: recorded 'an answer', now 'none \(", shown)
+    assert not re.search(r"(Metadata|JoinGroup|FindCoordinator) v.*\n    answer: ", shown)
+
+
 def test_the_recorded_times_are_kept_or_scaled(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Broker() as broker:
         assert main(["replay", "--speed", "2", str(record), broker.bootstrap_servers]) == 0

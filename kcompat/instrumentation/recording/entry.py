@@ -10,12 +10,15 @@ from kcompat.instrumentation.recording.decoding import as_values, read_head, rea
 from kcompat.instrumentation.recording.exchange import Fate
 from kcompat.instrumentation.recording.outcome import groups_of, refusals_of, topics_of
 from kcompat.protocol.api_keys import ApiKey
+from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from kcompat.instrumentation.recording.exchange import Event, Exchange
     from kcompat.instrumentation.recording.outcome import Names, Refusal
     from kcompat.protocol.message import Message
 
+ID_REQUIRED: Final = ErrorCode.MEMBER_ID_REQUIRED.name
+"""Error by which a broker gives a new member its id (KIP-394)."""
 MOST_SHOWN: Final = 3
 """Most topics and errors that one line names."""
 _WORDS: Final = {
@@ -129,8 +132,11 @@ class RecordedRequest:
 
     @property
     def failed(self) -> bool:
-        """Whether the answer has an error, or the broker closed the connection instead of answering."""
-        return self._exchange.fate is Fate.CLOSED or bool(self.errors)
+        """Whether the answer has an error, or the broker closed the connection instead of answering. The
+        request for an id that begins each membership of a group does not count.
+        """
+        is_closed = self._exchange.fate is Fate.CLOSED
+        return is_closed or any(error.error != ID_REQUIRED for error in self.errors)
 
     @property
     def outcome(self) -> str:

@@ -61,6 +61,7 @@ class Report(Struct):
 class _Sent(Struct):
     request: Rewritten
     connection: TargetConnection
+    recorded_connection: tuple[int, int]
     correlation_id: int
 
 
@@ -123,16 +124,23 @@ class Player:
             connection = self._connection(step.connection)
             connection.send(request.frame)
         except OSError as error:
+            self._lose(step.connection)
             self._differ(exchange, "answer", "an answer", f"none ({error})")
             return
         self._report.played += 1
         if exchange.fate is Fate.ANSWERED:
-            self._sent[id(exchange)] = _Sent(request, connection, self._last_id)
+            self._sent[id(exchange)] = _Sent(request, connection, step.connection, self._last_id)
 
     def _connection(self, recorded: tuple[int, int]) -> TargetConnection:
         if recorded not in self._connections:
             self._connections[recorded] = TargetConnection(self._address, self._patience_s)
         return self._connections[recorded]
+
+    def _lose(self, recorded: tuple[int, int]) -> None:
+        """Close a connection that failed; the next request opens it again."""
+        connection = self._connections.pop(recorded, None)
+        if connection is not None:
+            connection.close()
 
     def _receive(self, exchange: Exchange) -> None:
         sent = self._sent.pop(id(exchange), None)
@@ -146,6 +154,7 @@ class Player:
         try:
             new = self._answer(sent, exchange, recorded)
         except OSError as error:
+            self._lose(sent.recorded_connection)
             self._differ(exchange, "answer", "an answer", f"none ({error})")
             return
         if new is None:
@@ -165,7 +174,7 @@ class Player:
         try:
             sent.connection.receive(sent.correlation_id)
         except OSError:
-            sent.connection.close()
+            self._lose(sent.recorded_connection)
 
     def _answer(self, sent: _Sent, exchange: Exchange, recorded: Message) -> Message | None:
         """Return the answer to a request; send it again while the broker is not ready for it."""

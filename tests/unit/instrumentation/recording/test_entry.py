@@ -7,6 +7,7 @@ import pytest
 from kcompat.instrumentation.recording.entry import RecordedRequest, api_name, api_named
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kcompat.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.records.batch import build_batch
@@ -35,6 +36,14 @@ def test_a_group_is_named() -> None:
     request = RecordedRequest(exchange, 0, {})
     assert (request.group, request.outcome, request.failed) == ("g", "ok", False)
     assert "Heartbeat v4 group g: ok in" in repr(request)
+
+
+def test_the_id_of_a_new_member_is_no_failure() -> None:
+    exchange = exchange_of(
+        frame_of(JoinGroupRequest(group_id="g"), 6), answer_of(JoinGroupResponse(error_code=79), 6)
+    )
+    request = RecordedRequest(exchange, 0, {})
+    assert (request.outcome, request.failed) == ("MEMBER_ID_REQUIRED", False)
 
 
 def test_many_topics_are_counted() -> None:
