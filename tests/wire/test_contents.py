@@ -178,6 +178,22 @@ def test_messages_of_old_formats_in_a_directory_that_was_taken_over(tmp_path: Pa
         assert [each.text for each in broker.records("orders", start=3)] == ["w1", "w2", "new"]
 
 
+def test_records_that_compaction_left(broker: Broker, client: RawClient, topic: str) -> None:
+    """Offsets are missing within batches, between them, and at the end of segments."""
+    assert create_topic(client, topic, 1, {"cleanup.policy": "compact", "segment.bytes": "14000"}) == 0
+    for n in range(30):
+        broker.add_all(topic, [(f"k{(n * n + m) % 23}", "x" * 100) for m in range(n % 12 + 1)])
+    before = broker.records(topic)
+    (compacted,) = broker.compact(topic)
+    assert compacted.bytes_after < compacted.bytes_before
+    seen = [(each.offset, each.key) for each in read_all(client, topic)]
+    assert [(each.offset, each.key) for each in broker.records(topic)] == seen
+    assert 23 <= len(seen) < len(before)
+    for start in range(before[-1].offset + 2):
+        expected = [offset for offset, _ in seen if offset >= start]
+        assert [each.offset for each in broker.records(topic, start=start)] == expected
+
+
 def test_a_damaged_log_is_reported() -> None:
     with TemporaryDirectory() as directory, Broker(data_dir=directory) as broker:
         broker.add_all("orders", ["a", "b"])
