@@ -64,6 +64,9 @@ def _missing_topics(evidence: Evidence) -> Iterator[str]:
             topic = refused.topic
             if refused.error == _MISSING and topic and topic not in evidence.topics:
                 wanted.setdefault(topic, []).append(asked)
+        if asked.api == "Metadata" and not asked.failed:  # of brokers that have stopped, no topics are known
+            for topic in asked.topics:
+                wanted.pop(topic, None)
     for topic, requests in wanted.items():
         may_create = any(
             asked.api == "Metadata" and (asked.request or {}).get("allow_auto_topic_creation", True)

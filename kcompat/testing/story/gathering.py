@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def evidence_of(brokers: Broker | Cluster, since: float) -> Evidence:
     """Return what brokers know of their clients since a time in seconds since the epoch."""
-    everything = brokers.requests()
+    everything = [each for each in brokers.requests() if not _is_of_peer(brokers, each.client_id)]
     events = brokers.connection_events(since)
     try:
         address, topics, groups = brokers.bootstrap_servers, brokers.topics(), brokers.groups()
@@ -26,4 +26,12 @@ def evidence_of(brokers: Broker | Cluster, since: float) -> Evidence:
         [each for each in events if each.what == "complaint"],
         topics,
         groups,
+    )
+
+
+def _is_of_peer(brokers: Broker | Cluster, client_id: str | None) -> bool:
+    """Return whether a client id is that of another broker of a cluster."""
+    ids = [broker.id for broker in getattr(brokers, "brokers", ())]
+    return client_id is not None and any(
+        client_id == str(each) or client_id.startswith(f"broker-{each}-fetcher-") for each in ids
     )

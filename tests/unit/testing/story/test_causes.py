@@ -101,6 +101,7 @@ def test_a_topic_that_no_client_wanted_to_be_created() -> None:
 def test_a_topic_that_came_later_is_not_missing() -> None:
     asked = metadata("t", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     assert causes(evidence(asked, topics={"t": topic("t", 0)})) == []
+    assert causes(evidence(asked, metadata("t", ErrorCode.NONE))) == []
 
 
 def test_a_batch_that_is_too_large() -> None:
