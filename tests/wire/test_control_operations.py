@@ -74,6 +74,26 @@ def test_records_come_back_as_they_were_added(control: ControlClient) -> None:
     assert control.get("/topics/kept/records", limit=1) == {"records": found[:1], "more": True}
 
 
+def test_expected_records_are_awaited(control: ControlClient) -> None:
+    control.post("/topics/expected/records", records=[{"value": "before"}])
+    path = f"/expectations/{control.post('/expectations', topic='expected', count=1)['id']}/await"
+    control.post("/topics/expected/records", records=[{"value": "after"}])
+    assert [each["value"] for each in control.post(path)["records"]] == ["after"]
+    assert control.refusal("POST", path)[0] == 404
+
+
+def test_records_that_were_not_expected_are_shown(control: ControlClient) -> None:
+    path = f"/expectations/{control.post('/expectations', topic='other', count=2, timeout_s=0)['id']}/await"
+    control.post("/topics/other/records", records=[{"value": "only"}])
+    status, sentence = control.refusal("POST", path)
+    first, second = sentence.splitlines()
+    assert (status, first) == (417, "expected 2 records in 'other' within 0 s, but 1 came:")
+    assert "only" in second
+    assert control.refusal("POST", "/expectations", {"topic": "other"}) == (
+        400, "the number of records is missing: give count or at_least",
+    )  # fmt: skip
+
+
 def test_requests_about_a_topic_that_does_not_exist(control: ControlClient) -> None:
     for path in ("/topics/absent", "/topics/absent/records"):
         assert control.refusal("GET", path) == (404, "there is no topic 'absent': create it first")

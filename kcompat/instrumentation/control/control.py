@@ -12,6 +12,7 @@ from kcompat.node.broker import BrokerNode
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
 
+    from kcompat.instrumentation.expectations import Expectation
     from kcompat.instrumentation.manual_time import ManualTime
     from kcompat.instrumentation.recording.recorder import Recorder
     from kcompat.instrumentation.snapshots import Snapshot, Snapshots
@@ -59,6 +60,8 @@ class Control:
         """The faults that were not deleted, by id; each of them on one broker or several."""
         self.kept_snapshots: dict[str, Snapshot] = {}
         """The snapshots that were not deleted, by id."""
+        self.expectations: dict[str, Expectation] = {}
+        """The expectations that were not awaited, by id."""
 
     @property
     def nodes(self) -> Sequence[BrokerNode]:
@@ -101,4 +104,10 @@ class Control:
         """Keep a snapshot, and return its id."""
         number = str(next(self._numbers))
         self.kept_snapshots[number] = snapshot
+        return number
+
+    def keep_expectation(self, expectation: Expectation) -> str:
+        """Keep an expectation until it is awaited, and return its id."""
+        number = str(next(self._numbers))
+        self.expectations[number] = expectation
         return number

@@ -119,7 +119,7 @@ async def list_records(control: Control, which: WhichRecords) -> TopicRecords:
         max_bytes=MAX_BYTES,
     )
     is_full = len(found) == which.limit or sum(map(size_of, found)) >= MAX_BYTES
-    return TopicRecords([_shown(each) for each in found], is_full)
+    return TopicRecords([listed(each) for each in found], is_full)
 
 
 def _read(new: RecordToAdd) -> NewRecord:
@@ -127,7 +127,8 @@ def _read(new: RecordToAdd) -> NewRecord:
     return NewRecord(bytes_of(new.value), bytes_of(new.key), headers, new.partition, new.timestamp)
 
 
-def _shown(record: Record) -> TopicRecord:
+def listed(record: Record) -> TopicRecord:
+    """Return a record in the form of JSON."""
     return TopicRecord(
         record.partition,
         record.offset,
