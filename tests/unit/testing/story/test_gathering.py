@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from kcompat.errors import UsageError
+from kcompat.instrumentation.recording.entry import ConnectionEvent
+from kcompat.instrumentation.recording.exchange import Event
 from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcompat.testing.story.gathering import evidence_of
 from support.recorded_requests import recorded
@@ -14,11 +15,17 @@ if TYPE_CHECKING:
     from kcompat import Cluster
 
 
+class Member(NamedTuple):
+    """A broker of a cluster."""
+
+    id: int
+
+
 class Stub:
     """Two brokers with these requests."""
 
     def __init__(self, *requests: Any, is_running: bool = True) -> None:
-        self.brokers = [SimpleNamespace(id=0), SimpleNamespace(id=1)]
+        self.brokers = [Member(0), Member(1)]
         self._requests = list(requests)
         self._is_running = is_running
 
@@ -32,10 +39,8 @@ class Stub:
         return self._requests
 
     def connection_events(self, since: float) -> list[Any]:
-        events = [
-            SimpleNamespace(time=time, what=what) for time in (1, 9) for what in ("opened", "complaint")
-        ]
-        return [event for event in events if event.time >= since]
+        events = [Event(at * 10**9, what, "localhost") for at in (1, 9) for what in ("opened", "complaint")]
+        return [ConnectionEvent(event, 0) for event in events if event.at_ns >= since * 1e9]
 
     def topics(self) -> dict[str, Any]:
         return {"t": "a topic"}
