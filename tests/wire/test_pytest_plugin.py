@@ -197,6 +197,7 @@ def test_the_tests_may_use_a_broker_that_runs_already(pytester: pytest.Pytester,
     )
 
 
+@pytest.mark.thorough("interop-tests/test_failing_tests.py, whose workers have brokers of their own")
 def test_each_worker_of_xdist_has_its_own_broker(pytester: pytest.Pytester, run_pytest: Run) -> None:
     pytester.makepyfile(
         """
