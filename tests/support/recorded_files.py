@@ -128,6 +128,12 @@ class RecordingFiles(Files):
         super().rename(source, target)
         self._did(disk.Rename(self._below(source), self._below(target)))
 
+    def copy(self, source: str, target: str) -> None:
+        super().copy(source, target)
+        path = Path(target)
+        self._create(path.stat().st_ino, self._below(target))
+        self._did(disk.Write(self._next, 0, path.read_bytes()))
+
     def remove(self, paths: Iterable[str]) -> None:
         for path in paths:
             if os.path.lexists(path):
