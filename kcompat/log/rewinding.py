@@ -41,7 +41,7 @@ def rewind(
     unchanged = {
         key: log
         for key, one in marked.items()
-        if (log := logs.get(*key)) is not None and log.is_made and one.image.shows(log)
+        if (log := logs.get(*key)) is not None and one.image.shows(log)
     }
     for directory in logs.directories:
         directory.offline = None
@@ -54,6 +54,7 @@ def rewind(
     for key, one in marked.items():
         directory = _directory(logs, one.image)
         if key in unchanged:
+            unchanged[key].make()  # the manager knows only of this object that it is still to be made
             logs.put(directory, successor_of(unchanged[key]))
         elif one.image.is_empty:
             logs.futures.prefer(*key, directory.path)

@@ -143,3 +143,18 @@ def test_copies_are_removed_with_the_image(manager: LogManager, tmp_path: Path) 
     assert not marked[KEY].image.is_lost
     marked.clear()
     assert not (tmp_path / "image").exists()
+
+
+def test_a_log_without_a_directory_gets_one_and_is_kept(manager: LogManager, tmp_path: Path) -> None:
+    manager.create(*KEY, ID, CONFIG)
+    marked = mark(manager, tmp_path / "image")
+    segments = log_of(manager, *KEY).local.segments
+    for _ in range(2):
+        rewind(manager, marked, CONFIG, 0)
+        log = log_of(manager, *KEY)
+        assert log.is_made
+        assert log.local.segments is segments
+    names = [
+        path.name for path in [*(tmp_path / "a").iterdir(), *(tmp_path / "b").iterdir()] if path.is_dir()
+    ]
+    assert names == ["t-0"]
