@@ -131,9 +131,6 @@ SEEDS: dict[str, Callable[[Play], None]] = {
     )
 }  # fmt: skip
 
-ATTEMPTS = 3
-"""Times that answers must differ: some about share groups differ between two fresh brokers, too."""
-
 Seeding = tuple[str, int]
 """Name of a seed and a number, which its names have."""
 
@@ -238,13 +235,11 @@ class Resets(RuleBasedStateMachine):
     def compare(self, scenario: str) -> None:
         """Fail if the broker is not a fresh one with the same seed data. It is that again afterwards."""
         mark = self.used.snapshot()
-        for _ in range(ATTEMPTS):
-            found = self.differences_from_a_fresh_one(scenario)
-            self.used.restore(mark)
-            if not found:
-                self.is_disturbed = False
-                return
-        pytest.fail("\n".join(["The answers differ:", *found]), pytrace=False)
+        found = self.differences_from_a_fresh_one(scenario)
+        if found:
+            pytest.fail("\n".join(["The answers differ:", *found]), pytrace=False)
+        self.used.restore(mark)
+        self.is_disturbed = False
 
     def differences_from_a_fresh_one(self, name: str) -> list[str]:
         with Broker(config=CONFIG) as fresh:

@@ -119,7 +119,7 @@ def completed(transition: GroupTransition, group_id: str, topics: Mapping[bytes,
     if not isinstance(group, Refusal):
         image = transition.shard.image()
         there = {topic_id: row for topic_id, row in topics.items() if image.topic_by_id(topic_id) is not None}
-        state = group.initialization.without_initializing(topics).with_completed(there)
+        state = group.initialization.with_completed(there).without_initializing(topics)
         RECORDS.write_initialization(transition, group_id, state)
 
 

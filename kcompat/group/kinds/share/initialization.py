@@ -44,10 +44,16 @@ class Initialization(Struct, frozen=True):
         return replace(self, initializing=initializing, deleting=self.deleting - initializing.keys())
 
     def with_completed(self, topics: Mapping[bytes, TopicPartitions]) -> Initialization:
-        """Return the initialization with these share partitions as initialized, except those that are being
-        deleted.
+        """Return the initialization with these share partitions as initialized, if they are initializing.
+
+        Others are left out: two heartbeats may request the same initialization, and the state may have been
+        deleted since the first one completed.
         """
-        begun = {topic_id: row for topic_id, row in topics.items() if topic_id not in self.deleting}
+        begun = {
+            topic_id: TopicPartitions(name, partitions & self.initializing[topic_id].partitions)
+            for topic_id, (name, partitions) in topics.items()
+            if topic_id in self.initializing
+        }
         return replace(self.without_initializing(topics), initialized=union(self.initialized, begun))
 
     def without_initializing(self, topics: Mapping[bytes, TopicPartitions]) -> Initialization:
