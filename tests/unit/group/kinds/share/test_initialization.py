@@ -20,7 +20,7 @@ def test_partitions_that_were_not_begun_stay_out() -> None:
 
 
 def test_a_completion_after_a_deletion_is_late() -> None:
-    """The same initialization was requested twice, and its topic deleted when the first one was complete."""
+    """A second request for an initialization completes when its topic has been deleted."""
     state = Initialization().with_begun(BEGUN).with_completed(BEGUN)
     state = state.with_deleting([ONE]).with_deleted([ONE])
     assert state.with_completed(BEGUN) == Initialization(initialized={TWO: BEGUN[TWO]})
