@@ -105,7 +105,7 @@ def broker() -> Iterator[Broker]:
         (lambda broker: broker.client_config("alice"), "give the broker users or tls=True"),
         (lambda broker: broker.ca_file, "make it with tls=True"),
         (lambda broker: broker.requests(), "start the broker with record_requests=True"),
-        (lambda broker: broker.advance(days=1), "make the broker with clock='manual'"),
+        (lambda broker: broker.advance(days=1), "make it with clock='manual'"),
         (lambda broker: broker.restore(None), "use what snapshot() has returned"),
         (lambda broker: broker.faults.fail("Prodduce", "NONE"), "did you mean 'Produce'?"),
         (lambda broker: broker.add("t", b""), "create the topic first"),
