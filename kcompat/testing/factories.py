@@ -22,6 +22,7 @@ from kcompat.testing.watch import WATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from kcompat import Broker, Cluster
     from kcompat.embedded.first_topics import Topics
@@ -64,7 +65,7 @@ def kafka_broker(
         chosen = port
         if chosen is None and request.fixturename == "kafka_broker":
             chosen = port_of(request.config, os.environ.get("PYTEST_XDIST_WORKER", ""))
-        with Broker(
+        made = Broker(
             config={**kafka_config, **(config or {})},
             topics=topics,
             port=chosen or 0,
@@ -72,9 +73,9 @@ def kafka_broker(
             users=users,
             acls=acls,
             clock=clock,
-        ) as started:
-            if does_reset(request.config) if reset is None else reset:
-                request.config.stash[WATCH].reset_before_tests(str(request.fixturename), started)
+        )
+        resets = does_reset(request.config) if reset is None else reset
+        with made as started, _sharing(request, started, does_reset=resets):
             yield started
 
     return broker
@@ -102,7 +103,8 @@ def kafka_cluster(
         from kcompat import Cluster
 
         settings = {**kafka_config, **(config or {})}
-        with Cluster(brokers, config=settings, topics=topics, clock=clock) as started:
+        made = Cluster(brokers, config=settings, topics=topics, clock=clock)
+        with made as started, _sharing(request, started, does_reset=False):
             yield started
 
     return cluster
@@ -123,9 +125,18 @@ def kafka_client_config(
         from kcompat.testing.client_config import ClientConfig, library_of
 
         found = library or library_of(getattr(request, "module", None))
-        return ClientConfig(request.getfixturevalue(broker), found)
+        value = request.getfixturevalue(broker)
+        request.config.stash[WATCH].shared.prepare([broker])  # a test need not name the broker's fixture
+        return ClientConfig(value, found)
 
     return client_config
+
+
+def _sharing(
+    request: pytest.FixtureRequest, brokers: Broker | Cluster, *, does_reset: bool
+) -> AbstractContextManager[None]:
+    shared = request.config.stash[WATCH].shared
+    return shared.sharing(str(request.fixturename), brokers, does_reset=does_reset)
 
 
 def _external(config: pytest.Config) -> ExternalBroker | None:

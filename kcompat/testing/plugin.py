@@ -58,8 +58,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Reset the brokers of a test that are to be reset, and begin its story."""
+    """Prepare the brokers of a test, and begin its story."""
     item.config.stash[WATCH].test_begins(getattr(item, "fixturenames", ()))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """End the faults that a test left in brokers of fixtures, before its clients are closed."""
+    item.config.stash[WATCH].shared.clean(item.nodeid)
 
 
 @pytest.hookimpl(wrapper=True)

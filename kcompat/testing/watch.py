@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import pytest
 
 from kcompat.errors import UsageError
+from kcompat.testing.sharing import SharedBrokers, is_running
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from kcompat import Broker, Cluster
-
-    Brokers: TypeAlias = Broker | Cluster
+    from kcompat.testing.sharing import Brokers
 
 TITLE: Final = "what your clients did"
 """Title of the section of a report."""
@@ -25,7 +24,8 @@ class Watch:
 
     def __init__(self) -> None:
         self._brokers: list[Brokers] = []
-        self._resets: dict[str, Broker] = {}
+        self.shared = SharedBrokers()
+        """The brokers of fixtures."""
         self._stories: dict[int, str] = {}
         self._began = 0.0
 
@@ -38,21 +38,13 @@ class Watch:
         """Write down the story of brokers that stop because a test has failed."""
         self._stories[id(brokers)] = self._story_of(cast("Brokers", brokers))
 
-    def reset_before_tests(self, fixture: str, broker: Broker) -> None:
-        """Reset a broker before each test that uses its fixture."""
-        self._resets[fixture] = broker
-
     def test_begins(self, fixtures: Collection[str]) -> None:
-        """Begin a new story, forget the brokers that have stopped, and reset those that the fixtures of the
-        test ask for.
+        """Begin a new story, forget the brokers that have stopped, and prepare those of the fixtures of the
+        test.
         """
-        if self._brokers:
-            self._stories.clear()
-            self._brokers = [each for each in self._brokers if _is_running(each)]
-            self._resets = {name: each for name, each in self._resets.items() if _is_running(each)}
-        for name, broker in self._resets.items():
-            if name in fixtures:
-                broker.reset()
+        self._stories.clear()
+        self._brokers = [each for each in self._brokers if is_running(each)]
+        self.shared.prepare(fixtures)
         self._began = time.time()
 
     def stories(self, used: Iterable[object]) -> list[str]:
@@ -78,13 +70,6 @@ class Watch:
             return ""
         except Exception as error:  # the report of the test is worth more than its story
             return f"The story of {brokers!r} cannot be told: {error!r}"
-
-
-def _is_running(brokers: Brokers) -> bool:
-    try:
-        return bool(brokers.bootstrap_servers)
-    except UsageError:
-        return False
 
 
 WATCH: Final = pytest.StashKey[Watch]()

@@ -116,7 +116,7 @@ def test_loading_the_plugin_imports_no_part_of_a_broker(pytester: pytest.Pyteste
         def test_modules(pytestconfig):
             assert pytestconfig.pluginmanager.has_plugin("kcompat")
             loaded = {name for name in sys.modules if name.partition(".")[0] == "kcompat"}
-            own = {"factories", "options", "plain_imports", "plugin", "topic_names", "watch"}
+            own = {"factories", "options", "plain_imports", "plugin", "sharing", "topic_names", "watch"}
             named = {"kcompat", "kcompat.testing", "kcompat.embedded", "kcompat.embedded.observers"}
             assert loaded == named | {"kcompat.errors"} | {f"kcompat.testing.{name}" for name in own}
         """
@@ -241,6 +241,48 @@ def test_brokers_are_reset_before_each_test_if_they_are_to_be(
     pytester.makeini("[pytest]\nkcompat_reset = true\n")
     pytester.makepyfile(asking=ASKING, test_resets=RESETS)
     run_pytest().assert_outcomes(passed=4)
+
+
+LEFT_BEHIND = """
+from asking import address_of, brokers_of, partitions
+from kcompat.protocol.messages.metadata import MetadataRequest
+from support.raw_client import RawClient
+
+def test_forgets_a_fault(kafka_broker):
+    kafka_broker.faults.fail("Metadata", "REBALANCE_IN_PROGRESS")
+    kafka_broker.faults.drop("Produce", times=1)
+
+def test_forgets_a_failed_disk(kafka_broker, kafka_topic):
+    assert partitions(kafka_broker, kafka_topic) == 1
+    kafka_broker.disk.fail()
+
+def test_forgets_to_start(kafka_broker, kafka_topic):
+    kafka_broker.add(kafka_topic, ["order"])
+    kafka_broker.stop()
+
+def test_uses_the_settings_alone(kafka_client_config):
+    assert kafka_client_config["bootstrap.servers"]
+
+def test_finds_the_broker(kafka_broker, kafka_topic):
+    assert kafka_broker.topics() == {}
+    assert partitions(kafka_broker, kafka_topic) == 1
+    assert repr(kafka_broker.faults).endswith(": none>")
+
+def test_kills_a_member(kafka_cluster):
+    kafka_cluster.brokers[1].kill()
+    kafka_cluster.faults.fail("Metadata", "REBALANCE_IN_PROGRESS")
+
+def test_finds_all_members(kafka_cluster):
+    assert brokers_of(kafka_cluster) == 3
+"""
+
+
+def test_what_a_test_leaves_behind_does_not_disturb_the_next_one(
+    pytester: pytest.Pytester, run_pytest: Run
+) -> None:
+    pytester.makeini("[pytest]\nkcompat_reset = true\n")
+    pytester.makepyfile(asking=ASKING, test_left=LEFT_BEHIND)
+    run_pytest().assert_outcomes(passed=7)
 
 
 STORIES = """

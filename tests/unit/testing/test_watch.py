@@ -1,14 +1,11 @@
-"""The brokers of a run of pytest: which ones a test may use, which are reset, and stories that go wrong."""
+"""The brokers of a run of pytest: which ones a test may use, and stories that go wrong."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from kcompat.errors import UsageError
 from kcompat.testing.watch import Watch
-
-if TYPE_CHECKING:
-    from kcompat import Broker
 
 
 class Stub:
@@ -16,7 +13,6 @@ class Stub:
 
     def __init__(self, fault: Exception | None = None) -> None:
         self.is_running = True
-        self.resets = 0
         self._fault = fault
 
     @property
@@ -24,9 +20,6 @@ class Stub:
         if not self.is_running:
             raise UsageError("the broker is not started")
         return "localhost:1"
-
-    def reset(self) -> None:
-        self.resets += 1
 
     def requests(self, since: float = 0.0) -> list[Any]:
         if self._fault is not None:
@@ -61,19 +54,6 @@ def test_a_broker_that_has_stopped_is_forgotten_when_the_next_test_begins() -> N
     assert watch.stories([broker]) != []
     watch.test_begins(())
     assert watch.stories([broker]) == []
-
-
-def test_brokers_are_reset_for_tests_that_use_their_fixtures() -> None:
-    watch, broker = Watch(), Stub()
-    watch.starting(broker)
-    watch.reset_before_tests("kafka_broker", cast("Broker", broker))
-    watch.test_begins(["other"])
-    assert broker.resets == 0
-    watch.test_begins(["kafka_broker", "other"])
-    assert broker.resets == 1
-    broker.is_running = False
-    watch.test_begins(["kafka_broker"])
-    assert broker.resets == 1
 
 
 def test_a_story_that_cannot_be_told_does_not_hide_the_failure() -> None:

@@ -1,0 +1,115 @@
+"""Brokers of fixtures that several tests use, and what makes each test independent of the others."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, TypeAlias
+
+from kcompat.errors import KcompatError, SnapshotError, StartError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from kcompat import Broker, Cluster
+
+    Brokers: TypeAlias = Broker | Cluster
+
+
+def is_running(brokers: Brokers) -> bool:
+    """Return whether brokers are started."""
+    try:
+        return brokers.bootstrap_servers is not None
+    except UsageError:
+        return False
+
+
+class _Shared:
+    """The brokers of one fixture."""
+
+    def __init__(self, fixture: str, brokers: Brokers, *, does_reset: bool) -> None:
+        self._fixture = fixture
+        self.brokers = brokers
+        self._does_reset = does_reset
+        self._stopped_by = ""
+        """The test that left the brokers stopped."""
+        self.is_ready = True
+        """Whether the brokers are as the present test is to find them: at first they have just started."""
+
+    def prepare(self) -> None:
+        """Start the brokers that do not run, and reset them if that is wanted."""
+        self.is_ready = True
+        if not is_running(self.brokers):
+            self._start()
+            return
+        _start_members(self.brokers)
+        if self._does_reset:
+            self._reset()
+
+    def clean(self, test: str) -> None:
+        """End all faults behind a test."""
+        self.is_ready = False
+        if not is_running(self.brokers):
+            self._stopped_by = self._stopped_by or test
+            return
+        for each in (self.brokers, *getattr(self.brokers, "brokers", ())):
+            with suppress(UsageError):  # a broker of a cluster that does not run
+                each.faults.clear()
+            if hasattr(each, "disk"):
+                with suppress(UsageError):
+                    each.disk.clear()
+
+    def _reset(self) -> None:
+        try:
+            self.brokers.reset()  # type: ignore[union-attr]  # a cluster is never reset
+        except SnapshotError:  # the broker is stopped then
+            self._start()
+
+    def _start(self) -> None:
+        test, self._stopped_by = self._stopped_by, ""
+        try:
+            self.brokers.start()
+        except KcompatError as error:
+            self._stopped_by = test
+            reason = f"was left stopped by {test}" if test else "has stopped"
+            raise StartError(f"{self._fixture} {reason}, and cannot start again: {error}") from error
+
+
+def _start_members(brokers: Brokers) -> None:
+    """Start the brokers of a cluster that an earlier test stopped, and reconnect those that it isolated."""
+    members = getattr(brokers, "brokers", ())
+    if members:
+        brokers.heal()  # type: ignore[union-attr]  # a single broker has no members
+    for member in members:
+        if not member.is_running:
+            member.start()
+
+
+class SharedBrokers:
+    """The brokers of fixtures, each by the name of its fixture."""
+
+    def __init__(self) -> None:
+        self._shared: dict[str, _Shared] = {}
+
+    @contextmanager
+    def sharing(self, fixture: str, brokers: Brokers, *, does_reset: bool) -> Iterator[None]:
+        """Prepare brokers that have just started for each further test, until the end of the block."""
+        shared = _Shared(fixture, brokers, does_reset=does_reset)
+        self._shared[fixture] = shared
+        try:
+            yield
+        finally:
+            if self._shared.get(fixture) is shared:
+                del self._shared[fixture]
+
+    def prepare(self, fixtures: Collection[str]) -> None:
+        """Prepare the brokers of these fixtures for the present test, unless they are prepared: they run, and
+        are reset if that is wanted. Raises StartError.
+        """
+        for fixture, shared in list(self._shared.items()):
+            if fixture in fixtures and not shared.is_ready:
+                shared.prepare()
+
+    def clean(self, test: str) -> None:
+        """End all faults behind a test, also those that the test forgot."""
+        for shared in self._shared.values():
+            shared.clean(test)
