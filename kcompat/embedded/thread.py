@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
-from concurrent.futures import Future
-from typing import TYPE_CHECKING, TypeVar
+from concurrent.futures import CancelledError, Future
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from kcompat.errors import UsageError
 
@@ -17,6 +18,9 @@ T = TypeVar("T")
 TIDY_TIMEOUT_S = 20.0
 JOIN_TIMEOUT_S = 30.0
 
+_STOPPED: Final = "the broker was stopped meanwhile: end its calls and `with` blocks before its stop"
+_IN_CHILD: Final = "brokers run in the process that started them: this one, a child of it, has none"
+
 
 class LoopThread:
     """Thread with an event loop that runs from the constructor until `close`."""
@@ -25,6 +29,7 @@ class LoopThread:
         """Start the thread; `loop_factory` makes the event loop, if it is not asyncio's own."""
         self._started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
         self._calls: set[asyncio.Task[object]] = set()
+        self._process = os.getpid()
         self._thread = threading.Thread(target=self._run, args=(loop_factory,), name="kcompat", daemon=True)
         self._thread.start()
         self._loop, self._closing = self._started.result()
@@ -39,8 +44,8 @@ class LoopThread:
         `timeout_s` the coroutine is cancelled, and TimeoutError raised.
 
         Raises:
-            UsageError: the thread has ended, or this process is a forked child, which has no such thread; or
-                the caller is a function that the thread itself calls.
+            UsageError: the thread ends or has ended, or this process is a forked child, which has no such
+                thread; or the caller is a function that the thread itself calls.
         """
         if threading.current_thread() is self._thread:  # it would wait for itself
             work.close()
@@ -49,12 +54,12 @@ class LoopThread:
             )
         if not self.is_here:
             work.close()
-            raise UsageError(
-                "brokers run in the process that started them: this one, a child of it, has none"
-            )
+            raise UsageError(_STOPPED if os.getpid() == self._process else _IN_CHILD)
         future = asyncio.run_coroutine_threadsafe(self._tracked(work), self._loop)
         try:
             return future.result(timeout_s)
+        except CancelledError as error:  # the thread has ended before the work
+            raise UsageError(_STOPPED) from error
         except BaseException:
             future.cancel()  # nothing happens where it is done
             raise

@@ -108,6 +108,12 @@ def broker() -> Iterator[Broker]:
         (lambda broker: broker.advance(days=1), "make it with clock='manual'"),
         (lambda broker: broker.restore(None), "use what snapshot() has returned"),
         (lambda broker: broker.faults.fail("Prodduce", "NONE"), "did you mean 'Produce'?"),
+        (lambda broker: broker.faults.fail("Produce", "NONE"), "'NONE' is not an error: use the name of one"),
+        (lambda broker: broker.faults.fail("Produce", "NON"), "use Kafka's name, such as"),
+        (
+            lambda broker: broker.faults.fail("Produce", "NOT_LEADER_FOR_PARTITION"),
+            "is an older name of an error: use 'NOT_LEADER_OR_FOLLOWER'",
+        ),
         (lambda broker: broker.add("t", b""), "create the topic first"),
         (lambda broker: broker.records("t"), "there is no topic 't'"),
     ],
@@ -122,3 +128,23 @@ async def test_a_second_start_on_an_event_loop(broker: Broker) -> None:
             pass
     names = [frame.name for frame in traceback.extract_tb(raised.value.__traceback__)]
     assert names[1:] == ["kcompat_async"]
+
+
+def stop(broker: Broker) -> None:
+    broker.stop()
+
+
+def start_again(broker: Broker) -> None:
+    broker.stop()
+    broker.start()
+
+
+@pytest.mark.parametrize("end", [stop, start_again])
+def test_a_stop_within_a_block_that_expects_records(end: Callable[[Broker], None]) -> None:
+    with Broker() as broker:
+        expecting = broker.expects("orders", 1)
+        expecting.__enter__()
+        end(broker)
+        insist_on_one_sentence(
+            lambda: expecting.__exit__(None, None, None), "the broker was stopped meanwhile: end its calls"
+        )

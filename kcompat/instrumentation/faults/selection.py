@@ -23,6 +23,22 @@ APIS: Final = {api.key.name.title().replace("_", ""): api for api in SERVED}
 """The APIs that a broker serves, by Kafka's name, such as `Produce`."""
 
 
+_RENAMED: Final = {
+    "CONSUMER_COORDINATOR_NOT_AVAILABLE": "COORDINATOR_NOT_AVAILABLE",
+    "GROUP_COORDINATOR_NOT_AVAILABLE": "COORDINATOR_NOT_AVAILABLE",
+    "GROUP_LOAD_IN_PROGRESS": "COORDINATOR_LOAD_IN_PROGRESS",
+    "INVALID_MESSAGE": "CORRUPT_MESSAGE",
+    "MESSAGE_SIZE_TOO_LARGE": "MESSAGE_TOO_LARGE",
+    "NOT_COORDINATOR_FOR_CONSUMER": "NOT_COORDINATOR",
+    "NOT_COORDINATOR_FOR_GROUP": "NOT_COORDINATOR",
+    "NOT_LEADER_FOR_PARTITION": "NOT_LEADER_OR_FOLLOWER",
+    "OFFSETS_LOAD_IN_PROGRESS": "COORDINATOR_LOAD_IN_PROGRESS",
+    "TOPIC_EXCEPTION": "INVALID_TOPIC_EXCEPTION",
+    "UNKNOWN": "UNKNOWN_SERVER_ERROR",
+}
+"""Names that errors had in older releases of Kafka, or have in librdkafka, and the present ones."""
+
+
 class Selection:
     """The requests that a fault is about."""
 
@@ -151,7 +167,7 @@ def _insist_on_text(**values: object) -> None:
 
 def api_key(name: str) -> ApiKey:
     """Return the key of an API by Kafka's name, such as `Produce`. Raises UsageError for an unknown name."""
-    found = APIS.get(name)
+    found = APIS.get(name) if isinstance(name, str) else None
     if found is None:
         raise UsageError(f"{name!r} is not an API that brokers serve: {_hint(name, APIS, 'Produce')}")
     return found.key
@@ -159,11 +175,14 @@ def api_key(name: str) -> ApiKey:
 
 def error_code(name: str) -> ErrorCode:
     """Return an error by Kafka's name. Raises UsageError for an unknown name, and for NONE."""
-    if name in ErrorCode.__members__ and name != "NONE":
+    known = [each for each in ErrorCode.__members__ if each != "NONE"]
+    if name in known:
         return ErrorCode[name]
-    raise UsageError(
-        f"{name!r} is not an error of Kafka: {_hint(name, ErrorCode.__members__, 'NOT_LEADER_OR_FOLLOWER')}"
-    )
+    if name == "NONE":
+        raise UsageError("'NONE' is not an error: use the name of one, such as 'REQUEST_TIMED_OUT'")
+    if isinstance(name, str) and name in _RENAMED:
+        raise UsageError(f"{name!r} is an older name of an error: use {_RENAMED[name]!r}")
+    raise UsageError(f"{name!r} is not an error of Kafka: {_hint(name, known, 'NOT_LEADER_OR_FOLLOWER')}")
 
 
 def served_versions(key: ApiKey) -> range:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from kcompat.embedded.thread import LoopThread
@@ -14,3 +17,16 @@ def test_a_function_that_the_thread_calls_is_told_that_it_would_wait_for_itself(
         assert thread.do(lambda: 1) == 1
     finally:
         thread.close()
+
+
+def test_a_call_that_the_end_of_the_thread_cuts_off_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcompat.embedded.thread.TIDY_TIMEOUT_S", 0)
+    thread = LoopThread()
+    with ThreadPoolExecutor(1) as callers:
+        waiting = callers.submit(thread.call, asyncio.sleep(3600))
+        thread.do(lambda: None)  # behind the call
+        thread.close()
+        with pytest.raises(UsageError, match="the broker was stopped meanwhile"):
+            waiting.result()
+    with pytest.raises(UsageError, match="the broker was stopped meanwhile"):
+        thread.do(lambda: None)
