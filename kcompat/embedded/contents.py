@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kcompat.embedded.expecting import Expecting
+    from kcompat.embedded.settings import Settings
     from kcompat.embedded.thread import LoopThread
     from kcompat.instrumentation.brokers import Brokers
     from kcompat.instrumentation.groups import Group
@@ -96,12 +97,49 @@ class Contents(ABC):
         thread, brokers = self._brokers()
         return thread.call(read_topic(brokers, topic, partition, isolation, start=start, limit=limit))
 
+    def create_topic(
+        self,
+        name: str,
+        partitions: int | None = None,
+        *,
+        replication_factor: int | None = None,
+        config: Settings | None = None,
+    ) -> Topic:
+        """Create a topic, and return its description once clients can use it.
+
+        `config` has Kafka's keys of topics, such as `{"cleanup.policy": "compact"}`. What is not given is as
+        in the configuration of the brokers: `num.partitions`, `default.replication.factor` and so on.
+
+        Raises:
+            UsageError: the name or a number is not possible, or the brokers are not started.
+            ConfigError: topics have no such key.
+            RequestError: the brokers refuse it, for instance since the topic exists.
+            TimeoutError: the partitions have no leaders after 30 seconds.
+        """
+        from kcompat.embedded.first_topics import read_topic
+        from kcompat.instrumentation.changing_topics import create_topic
+
+        thread, brokers = self._brokers()
+        return thread.call(create_topic(brokers, read_topic(name, partitions, replication_factor, config)))
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and its records, and return once it is gone.
+
+        Raises:
+            UsageError: there is no such topic, or the brokers are not started.
+            RequestError: the brokers refuse it, for instance as `delete.topic.enable` is false.
+        """
+        from kcompat.instrumentation.changing_topics import delete_topic
+
+        thread, brokers = self._brokers()
+        thread.call(delete_topic(brokers, name))
+
     def topics(self, *, internal: bool = False) -> dict[str, Topic]:
         """Return the topics by name; with `internal` also those in which Kafka keeps its own state."""
         from kcompat.instrumentation.topics import describe_topics
 
         thread, brokers = self._brokers()
-        return thread.do(lambda: describe_topics(brokers, internal=internal))
+        return thread.call(describe_topics(brokers, internal=internal))
 
     def groups(self) -> dict[str, Group]:
         """Return the groups of every kind by id: their members, committed offsets and lag."""

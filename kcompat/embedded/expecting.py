@@ -34,10 +34,10 @@ class Expecting:
         self._got: list[Record] = []
 
     def __enter__(self) -> list[Record]:
-        from kcompat.instrumentation.expectations import Expectation
+        from kcompat.instrumentation.expectations import begin
 
         self._got = []
-        self._expectation = self._thread.do(lambda: Expectation(self._brokers, self._wanted))
+        self._expectation = self._thread.call(begin(self._brokers, self._wanted))
         return self._got
 
     def __exit__(

@@ -35,6 +35,28 @@ def read_topics(topics: Topics | None, config: BrokerConfig, brokers: int) -> li
     return read
 
 
+def read_topic(
+    name: str, partitions: int | None, replication_factor: int | None, config: Settings | None
+) -> FirstTopic:
+    """Return one topic that the arguments specify; None stands for the brokers' default.
+
+    Raises:
+        UsageError, ConfigError: as for `read_topics`.
+    """
+    from kcompat.config.first_topics import NUMBERS, PARTITIONS, REPLICATION_FACTOR, first_topic
+
+    if config is not None and not isinstance(config, Mapping):
+        raise UsageError(
+            f"config={config!r} is no mapping: use Kafka's keys, as in {{'cleanup.policy': 'compact'}}"
+        )
+    numbers = {PARTITIONS: partitions, REPLICATION_FACTOR: replication_factor}
+    given = {key: value for key, value in numbers.items() if value is not None}
+    if twice := [key for key in NUMBERS if key in (config or {})]:
+        raise UsageError(f"{twice[0]} is no config of a topic: give it as the argument of its own")
+    ((_, texts),) = _texts({name: {**(config or {}), **given}})
+    return first_topic(name, texts)
+
+
 def _texts(topics: Topics) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the names of the topics, and their settings as texts."""
     from kcompat.embedded.settings import text_of

@@ -62,7 +62,7 @@ class Rewindable(ABC):
         """
         snapshots = self._of_this_run()
         thread, _ = self._running()
-        return thread.do(snapshots.take)
+        return thread.call(snapshots.take())
 
     def restore(self, mark: Snapshot) -> None:
         """Go back to a snapshot of this broker, as often as you like and in any order; clients see what

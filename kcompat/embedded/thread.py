@@ -25,8 +25,16 @@ _IN_CHILD: Final = "brokers run in the process that started them: this one, a ch
 class LoopThread:
     """Thread with an event loop that runs from the constructor until `close`."""
 
-    def __init__(self, loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None) -> None:
-        """Start the thread; `loop_factory` makes the event loop, if it is not asyncio's own."""
+    def __init__(
+        self,
+        loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
+        *,
+        tidy_timeout_s: float = TIDY_TIMEOUT_S,
+    ) -> None:
+        """Start the thread; `loop_factory` makes the event loop, if it is not asyncio's own. `close` waits
+        `tidy_timeout_s` at most for running calls.
+        """
+        self._tidy_timeout_s = tidy_timeout_s
         self._started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
         self._calls: set[asyncio.Task[object]] = set()
         self._process = os.getpid()
@@ -88,7 +96,7 @@ class LoopThread:
         self._started.set_result((asyncio.get_running_loop(), closing))
         await closing.wait()
         if self._calls:
-            await asyncio.wait(self._calls, timeout=TIDY_TIMEOUT_S)
+            await asyncio.wait(self._calls, timeout=self._tidy_timeout_s)
 
     async def _tracked(self, work: Coroutine[object, object, T]) -> T:
         task = asyncio.current_task()

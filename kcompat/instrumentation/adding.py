@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from kcompat.replication.partition import Partition
 
 TIMEOUT_S: Final = 30.0
-"""Longest time in seconds until a new topic has leaders, and until the in-sync replicas have a batch."""
+"""Longest time in seconds until the in-sync replicas have a batch."""
 
 _PRODUCE_VERSION: Final = 12  # the last one that names topics
 _METADATA_VERSION: Final = 12
@@ -52,7 +51,12 @@ async def add_records(brokers: Brokers, topic: str, records: Sequence[PreparedRe
         RequestError: a broker refuses a record or the creation of the topic, or a partition has no leader.
         TimeoutError: the in-sync replicas do not have the records after 30 seconds.
     """
-    await _ensure_topic(brokers, topic)
+    async with brokers.steady():
+        await _ensure_topic(brokers, topic)
+        return await _add(brokers, topic, records)
+
+
+async def _add(brokers: Brokers, topic: str, records: Sequence[PreparedRecord]) -> list[AddedRecord]:
     added: dict[int, AddedRecord] = {}
     for index, places in _choose(brokers, topic, records).items():
         _, partition = await brokers.elected(topic, index)
@@ -81,13 +85,7 @@ async def _ensure_topic(brokers: Brokers, topic: str) -> None:
         )
     if error not in (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE):
         raise RequestError(error.name, f"the topic {topic!r} cannot be created: {error.message}")
-
-    def is_led() -> bool:
-        image = brokers.image.topics.get(topic)
-        return image is not None and all(brokers.home_of(topic, index) for index in image.partitions)
-
-    async with _limited(f"the new topic {topic!r} has no leaders"):
-        await brokers.until(is_led, topic)
+    await brokers.until_led(topic)
 
 
 def _choose(brokers: Brokers, topic: str, records: Sequence[PreparedRecord]) -> dict[int, list[int]]:
@@ -204,13 +202,3 @@ async def _answer_of_leader(brokers: Brokers, partition: Partition, request: Pro
             "which may be lost or not",
         )
     return answer.result()
-
-
-@asynccontextmanager
-async def _limited(complaint: str) -> AsyncIterator[None]:
-    """Raise TimeoutError with a sentence if the `async with` block takes more than `TIMEOUT_S`."""
-    try:
-        async with asyncio.timeout(TIMEOUT_S):
-            yield
-    except TimeoutError as error:
-        raise TimeoutError(f"{complaint} within {TIMEOUT_S:.0f} s") from error

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from kcompat.errors import RequestError, UsageError
+from kcompat.instrumentation.turns import turns
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 
     from kcompat.cluster.image import ClusterImage, TopicImage
     from kcompat.node.broker import BrokerNode
@@ -41,6 +42,16 @@ class Brokers:
         if not found:
             raise UsageError("no broker of the cluster is running: start one first")
         return found
+
+    @asynccontextmanager
+    async def steady(self) -> AsyncIterator[None]:
+        """Wait for a reset or restore under way, and hold off others within the block, which must not be
+        nested.
+        """
+        async with AsyncExitStack() as undo:
+            for node in self._nodes():
+                await undo.enter_async_context(turns(node).shared())
+            yield
 
     @property
     def image(self) -> ClusterImage:
@@ -104,6 +115,23 @@ class Brokers:
             async with asyncio.timeout(ELECTION_TIMEOUT_S):
                 await self.until(is_settled, topic)
         return self.leader_of(topic, index)
+
+    async def until_led(self, topic: str) -> None:
+        """Wait until a topic that is being created exists and all its partitions have leaders. Raises
+        TimeoutError after 30 seconds.
+        """
+
+        def is_led() -> bool:
+            image = self.image.topics.get(topic)
+            return image is not None and all(self.home_of(topic, index) for index in image.partitions)
+
+        try:
+            async with asyncio.timeout(ELECTION_TIMEOUT_S):
+                await self.until(is_led, topic)
+        except TimeoutError as error:
+            raise TimeoutError(
+                f"the new topic {topic!r} has no leaders within {ELECTION_TIMEOUT_S:.0f} s"
+            ) from error
 
     def _can_be_elected(self, topic: str, index: int) -> bool:
         """Return whether a running broker is in the ISR."""

@@ -52,6 +52,12 @@ class Wanted(Struct, frozen=True):
         return f"{quantity} in {self.topic!r}" + (" that pass `where`" if self.where else "")
 
 
+async def begin(brokers: Brokers, wanted: Wanted) -> Expectation:
+    """Return an expectation of records that come from now on."""
+    async with brokers.steady():
+        return Expectation(brokers, wanted)
+
+
 class Expectation:
     """The records that come into a topic from a moment on. All methods belong to the loop of the brokers."""
 

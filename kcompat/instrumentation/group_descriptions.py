@@ -44,12 +44,13 @@ async def describe_groups(brokers: Brokers) -> dict[str, Group]:
         TimeoutError: a broker has not loaded its groups within 30 seconds.
     """
     found: dict[str, Group] = {}
-    for parts in brokers.parts:
-        await _until_loaded(parts)
-        for row in (await ask(parts, ListGroupsRequest(), _LIST_VERSION)).groups:
-            if row.group_id not in found:  # a broker that is isolated may take itself for the coordinator
-                found[row.group_id] = await _group(brokers, parts, row.group_id, row.group_type.lower())
-                await asyncio.sleep(0)  # let the broker serve its clients
+    async with brokers.steady():
+        for parts in brokers.parts:
+            await _until_loaded(parts)
+            for row in (await ask(parts, ListGroupsRequest(), _LIST_VERSION)).groups:
+                if row.group_id not in found:  # a broker that is isolated may take itself for the coordinator
+                    found[row.group_id] = await _group(brokers, parts, row.group_id, row.group_type.lower())
+                    await asyncio.sleep(0)  # let the broker serve its clients
     return dict(sorted(found.items()))
 
 

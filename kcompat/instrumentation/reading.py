@@ -70,12 +70,20 @@ async def read_topic(
     check_whole_number("start", start)
     if limit is not None:
         check_whole_number("limit", limit)
-    indexes = partitions_of(brokers, topic, partition)
+    async with brokers.steady():
+        indexes = partitions_of(brokers, topic, partition)
+        for index in indexes:
+            await brokers.elected(topic, index)
+        cursors = [Cursor(topic, index, isolation, start) for index in indexes]
+        return await _read(brokers, cursors, limit, max_bytes)
+
+
+async def _read(
+    brokers: Brokers, cursors: Iterable[Cursor], limit: int | None, max_bytes: float
+) -> list[Record]:
+    """Return the records from the positions of the cursors up to the present ends."""
     found: list[Record] = []
-    for index in indexes:
-        await brokers.elected(topic, index)
     size = 0
-    cursors = [Cursor(topic, index, isolation, start) for index in indexes]
     for cursor, end in [(cursor, cursor.end(brokers)) for cursor in cursors]:
         while cursor.position < end and size < max_bytes and (limit is None or len(found) < limit):
             read = [record for record in cursor.read(brokers) if record.offset < end]
@@ -83,7 +91,8 @@ async def read_topic(
             size += sum(map(size_of, read))
             if limit is None and len(found) > MOST_RECORDS:
                 raise UsageError(
-                    f"{topic!r} has more than {MOST_RECORDS:,} records: name a partition, a start or a limit"
+                    f"{cursor.topic!r} has more than {MOST_RECORDS:,} records: "
+                    "name a partition, a start or a limit"
                 )
             await asyncio.sleep(0)  # let the broker serve its clients
     return found if limit is None else found[:limit]

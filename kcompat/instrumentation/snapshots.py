@@ -7,7 +7,6 @@ clients see a broker that was restarted.
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import itertools
 import shutil
@@ -19,6 +18,7 @@ from weakref import WeakValueDictionary
 from msgspec import Struct
 
 from kcompat.errors import SnapshotError, UsageError
+from kcompat.instrumentation.turns import turns
 from kcompat.log.images import LogImage
 from kcompat.log.rewinding import MarkedLog, rewind
 from kcompat.node.storage_parts import default_log_config
@@ -71,7 +71,7 @@ class Snapshots:
     def __init__(self, node: BrokerNode) -> None:
         """Take a running broker."""
         self._node = node
-        self._alone = asyncio.Lock()
+        self._turns = turns(node)
         self._is_running = True
         # The files of an earlier run's snapshots are removed under their names, whenever that is.
         self._run = f"{node.parts.environment.random.getrandbits(64):016x}"
@@ -90,17 +90,18 @@ class Snapshots:
         self._is_running = False
         self._remove_directories()
 
-    def take(self) -> Snapshot:
+    async def take(self) -> Snapshot:
         """Return the state of the broker now. Clients notice nothing; the files of records are copied.
 
         Raises:
             UsageError: the broker is in a state that cannot be restored.
             SnapshotError: the files cannot be copied.
         """
-        try:
-            return self._take()
-        except OSError as error:
-            raise SnapshotError(f"the snapshot cannot be stored: {error.strerror}") from error
+        async with self._turns.shared():
+            try:
+                return self._take()
+            except OSError as error:
+                raise SnapshotError(f"the snapshot cannot be stored: {error.strerror}") from error
 
     async def reset(self) -> None:
         """Go back to the state in which this object was made: all topics there were are empty.
@@ -126,7 +127,7 @@ class Snapshots:
             raise UsageError("the snapshot is of another broker, or of this one before it was stopped")
         if any(one.image.is_lost for one in snapshot.logs.values()):
             raise UsageError(f"the files of the snapshot are gone: they were removed from {DIRECTORY}")
-        async with self._alone:
+        async with self._turns.alone():
             if not self._is_running:
                 raise UsageError("the broker is stopped: start it again before it goes back")
             self._is_running = False

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from kcompat.api.config_resources import config_in_force
-from kcompat.config.describe import describe_topic
+from kcompat.config import describe
 from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.uuids import uuid_to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kcompat.cluster.image import PartitionInfo, TopicImage
-    from kcompat.config.broker import BrokerConfig
     from kcompat.instrumentation.brokers import Brokers
 
 UNKNOWN: Final = -1
@@ -67,27 +64,27 @@ class Topic(Struct, frozen=True):
         return f"<Topic {self.name}{overrides}{rows}>"
 
 
-def describe_topics(brokers: Brokers, *, internal: bool = False) -> dict[str, Topic]:
+async def describe_topics(brokers: Brokers, *, internal: bool = False) -> dict[str, Topic]:
     """Return the topics by name, in the order of their names; with `internal` also Kafka's own."""
-    image = brokers.image
+    async with brokers.steady():
+        return {
+            topic.name: describe_topic(brokers, topic)
+            for _, topic in sorted(brokers.image.topics.items())
+            if internal or not topic.is_internal
+        }
+
+
+def describe_topic(brokers: Brokers, topic: TopicImage) -> Topic:
+    """Return the description of one topic."""
+    overrides = brokers.image.configs("topics", topic.name)
     config = config_in_force(brokers.parts[0].services)
-    return {
-        name: _describe(brokers, topic, image.configs("topics", name), config)
-        for name, topic in sorted(image.topics.items())
-        if internal or not topic.is_internal
-    }
-
-
-def _describe(
-    brokers: Brokers, topic: TopicImage, overrides: Mapping[str, str], config: BrokerConfig
-) -> Topic:
     return Topic(
         topic.name,
         uuid_to_text(topic.topic_id),
         topic.is_internal,
         tuple(_partition(brokers, topic.name, index, info) for index, info in topic.partitions.items()),
         dict(overrides),
-        {entry.name: entry.value for entry in describe_topic(config, overrides)},
+        {entry.name: entry.value for entry in describe.describe_topic(config, overrides)},
     )
 
 

@@ -53,21 +53,22 @@ async def make_first_topics(parts: Parts, topics: Sequence[FirstTopic]) -> None:
             )
 
 
+def spec_of(topic: FirstTopic) -> TopicSpec:
+    """Return a topic in the form in which the controller creates it."""
+    return TopicSpec(
+        topic.name,
+        topic.partitions or USE_DEFAULT,
+        topic.replication_factor or USE_DEFAULT,
+        configs=list(topic.configs.items()),
+    )
+
+
 async def _made(parts: Parts, topics: Sequence[FirstTopic]) -> list[TopicResult]:
-    specs = [
-        TopicSpec(
-            topic.name,
-            topic.partitions or USE_DEFAULT,
-            topic.replication_factor or USE_DEFAULT,
-            configs=list(topic.configs.items()),
-        )
-        for topic in topics
-    ]
     answered: asyncio.Future[list[TopicResult]] = asyncio.get_running_loop().create_future()
 
     def answer(results: list[TopicResult]) -> None:
         if not answered.done():  # a start may be given up meanwhile
             answered.set_result(results)
 
-    parts.cluster.decisions.make_topics(specs).then(answer)
+    parts.cluster.decisions.make_topics([spec_of(topic) for topic in topics]).then(answer)
     return await answered

@@ -46,6 +46,8 @@ def test_topics_are_created_and_listed(control: ControlClient) -> None:
     assert created["overrides"] == {"cleanup.policy": "compact"}
     assert created in control.get("/topics")["topics"]
     assert control.get("/topics/made") == created
+    control.delete("/topics/made")
+    assert control.refusal("DELETE", "/topics/made")[0] == 404
 
 
 def test_a_topic_that_cannot_be_created_is_refused(control: ControlClient) -> None:

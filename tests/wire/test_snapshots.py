@@ -351,6 +351,22 @@ def test_a_reset_during_a_restore_waits_for_it(broker: Broker) -> None:
         assert create_topic(client, "orders") == 0
 
 
+def test_calls_during_a_reset_wait_for_it(broker: Broker) -> None:
+    def use(number: int) -> None:
+        for _ in range(20):
+            broker.add(f"orders-{number}", "text")
+            broker.topics()
+            broker.groups()
+            broker.snapshot()
+
+    with ThreadPoolExecutor(4) as threads:
+        calls = [threads.submit(use, number) for number in range(4)]
+        while not all(call.done() for call in calls):
+            broker.reset()
+        for call in calls:
+            call.result()
+
+
 def test_nothing_of_the_time_before_is_kept_in_memory(broker: Broker) -> None:
     with client_of(broker) as client:
         create_topic(client, "orders")
@@ -374,7 +390,7 @@ def test_a_broker_that_shares_its_metadata_cannot_go_back() -> None:
         async def go_back() -> None:
             snapshots = Snapshots(cluster.nodes.running[0])
             with pytest.raises(UsageError, match="other brokers may use the metadata"):
-                snapshots.take()
+                await snapshots.take()
             await snapshots.reset()
 
         with pytest.raises(UsageError, match="other brokers may use the metadata"):

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from kcompat.errors import UsageError
 from kcompat.instrumentation.control.problems import ProblemError
 from kcompat.instrumentation.control.records import TopicRecords, listed
-from kcompat.instrumentation.expectations import Expectation, Wanted
+from kcompat.instrumentation.expectations import Wanted, begin
 from kcompat.instrumentation.reading import Isolation  # noqa: TC001 - a field's type, read at run time
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ async def expect_records(control: Control, expected: ExpectedRecords) -> KeptExp
     wanted = Wanted(
         expected.topic, expected.count, expected.at_least, expected.timeout_s, None, expected.isolation
     )
-    return KeptExpectation(control.keep_expectation(Expectation(control.brokers, wanted)))
+    return KeptExpectation(control.keep_expectation(await begin(control.brokers, wanted)))
 
 
 async def await_records(control: Control, which: WhichExpectation) -> TopicRecords:

@@ -29,6 +29,7 @@ OPERATIONS: Final = (
     Operation("GET", "/topics", topics.list_topics, topics.WhichTopics, topics.Topics),
     Operation("POST", "/topics", topics.create_topic, topics.NewTopic, Topic, _CREATED),
     Operation("GET", "/topics/{topic}", topics.get_topic, topics.WhichTopic, Topic),
+    Operation("DELETE", "/topics/{topic}", topics.delete_topic, topics.WhichTopic, None, _NO_CONTENT),
     Operation(
         "GET", "/topics/{topic}/records", records.list_records, records.WhichRecords, records.TopicRecords
     ),

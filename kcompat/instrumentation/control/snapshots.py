@@ -37,7 +37,7 @@ async def reset(control: Control, _: Nothing) -> None:
 
 async def take_snapshot(control: Control, _: Nothing) -> KeptSnapshot:
     """Keep the state of the broker now: records, offsets, groups, transactions, topics, configs and users."""
-    return KeptSnapshot(control.keep(control.snapshots.take()))
+    return KeptSnapshot(control.keep(await control.snapshots.take()))
 
 
 async def restore_snapshot(control: Control, which: WhichSnapshot) -> None:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from kcompat.controller.values import USE_DEFAULT, TopicSpec
-from kcompat.errors import RequestError
-from kcompat.instrumentation.asking import kept
+from kcompat.config.first_topics import FirstTopic
+from kcompat.instrumentation import changing_topics
 from kcompat.instrumentation.control.problems import ProblemError
-from kcompat.instrumentation.topics import Topic, describe_topics
-from kcompat.protocol.errors import ErrorCode
+from kcompat.instrumentation.topics import Topic, describe_topic, describe_topics
 
 if TYPE_CHECKING:
     from kcompat.instrumentation.control.control import Control
@@ -53,29 +51,25 @@ class Topics(Struct):
 
 async def list_topics(control: Control, which: WhichTopics) -> Topics:
     """List the topics with their partitions, offsets and configs."""
-    return Topics(list(describe_topics(control.brokers, internal=which.internal).values()))
+    return Topics(list((await describe_topics(control.brokers, internal=which.internal)).values()))
 
 
 async def get_topic(control: Control, which: WhichTopic) -> Topic:
     """Return one topic with its partitions, offsets and configs."""
     insist_on_topic(control, which.topic)
-    return describe_topics(control.brokers, internal=True)[which.topic]
+    return describe_topic(control.brokers, control.brokers.topic(which.topic))
 
 
 async def create_topic(control: Control, new: NewTopic) -> Topic:
     """Create a topic; clients can use it when the answer has come."""
-    brokers = control.brokers
-    spec = TopicSpec(
-        new.name,
-        new.partitions or USE_DEFAULT,
-        new.replication_factor or USE_DEFAULT,
-        configs=list(new.configs.items()),
-    )
-    (made,) = await kept(brokers.parts[0].cluster.decisions.make_topics([spec]))
-    if made.error is not ErrorCode.NONE:
-        raise RequestError(made.error.name, made.message or made.error.message)
-    await brokers.until(lambda: new.name in brokers.image.topics, new.name)
-    return describe_topics(brokers, internal=True)[new.name]
+    topic = FirstTopic(new.name, new.partitions, new.replication_factor, new.configs)
+    return await changing_topics.create_topic(control.brokers, topic)
+
+
+async def delete_topic(control: Control, which: WhichTopic) -> None:
+    """Delete a topic and its records."""
+    insist_on_topic(control, which.topic)
+    await changing_topics.delete_topic(control.brokers, which.topic)
 
 
 def insist_on_topic(control: Control, name: str) -> None:

@@ -19,9 +19,8 @@ def test_a_function_that_the_thread_calls_is_told_that_it_would_wait_for_itself(
         thread.close()
 
 
-def test_a_call_that_the_end_of_the_thread_cuts_off_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kcompat.embedded.thread.TIDY_TIMEOUT_S", 0)
-    thread = LoopThread()
+def test_a_call_that_the_end_of_the_thread_cuts_off_is_told_so() -> None:
+    thread = LoopThread(tidy_timeout_s=0)
     with ThreadPoolExecutor(1) as callers:
         waiting = callers.submit(thread.call, asyncio.sleep(3600))
         thread.do(lambda: None)  # behind the call
