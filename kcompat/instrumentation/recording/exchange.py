@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
 Kept: TypeAlias = "bytes | int"
 """A part of an answer: its bytes, or the number of bytes that were not kept."""
+
+
+KIND_BYTES: Final = 4
+"""Bytes of a request that hold its API key and version."""
 
 
 class Fate(IntEnum):
@@ -46,6 +50,11 @@ class Exchange(Struct, gc=False):
     duration_ns: int = 0
     mark: int = 0
     """A number for the sink's own use."""
+
+    def release(self) -> None:
+        """Drop the bytes of the request, except those that say its kind, and of the answer."""
+        self.request = self.request[:KIND_BYTES]
+        self.answer = ()
 
 
 class Event(Struct, frozen=True, gc=False):

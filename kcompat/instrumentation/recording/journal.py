@@ -140,6 +140,7 @@ class Journal:
         )
         if exchange.fate is Fate.WAITING:
             self._write(asked)
+            exchange.release()  # its bytes are written, and the answer may take long
         else:
             self._write(asked, _answered(exchange))
 

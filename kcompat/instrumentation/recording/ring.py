@@ -40,7 +40,8 @@ class Ring:
 
     def settle(self, exchange: Exchange) -> None:
         if exchange.mark == DROPPED:
-            return  # dropped before its answer came
+            exchange.release()
+            return
         cost = sum(len(kept) for kept in exchange.answer if isinstance(kept, bytes))
         exchange.mark += cost
         self.held += cost
@@ -65,3 +66,4 @@ class Ring:
             else:
                 self.held -= oldest.mark
                 oldest.mark = DROPPED
+                oldest.release()  # a waiting request stays in memory until its answer comes

@@ -7,11 +7,11 @@ import pytest
 from kcompat.instrumentation.recording.assembling import Assembler
 from kcompat.instrumentation.recording.capture import Capture, Keeping
 from kcompat.instrumentation.recording.exchange import Event, Exchange, Fate
-from kcompat.instrumentation.recording.journal import Entry, Journal, Named, Opened, Skipped
+from kcompat.instrumentation.recording.journal import Asked, Entry, Journal, Named, Opened, Skipped
 from kcompat.net.answers import Answer, Mode, Waiting
 from kcompat.promise import Promise
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from support.recorded import answer_of, frame_of
+from support.recorded import answer_of, exchange_of, frame_of
 from support.recorded_broker import RecordedBroker
 
 FRAME = frame_of(HeartbeatRequest(group_id="g"), 4)
@@ -73,6 +73,14 @@ def test_a_waiting_request_is_pending_until_its_answer_comes(
     state, seen = assembled(entries)
     assert state.pending == {}
     assert isinstance(seen[-1], Exchange)
+
+
+def test_a_waiting_request_keeps_no_bytes_once_they_are_written(broker: RecordedBroker) -> None:
+    written: list[Entry] = []
+    exchange = exchange_of(FRAME, Waiting(Promise(), Mode.BLOCKING))
+    Journal(broker.hooks, lambda *new: written.extend(new)).add(exchange)
+    (asked,) = (each for each in written if isinstance(each, Asked))
+    assert (asked.frame, exchange.request) == (FRAME, FRAME[:4])
 
 
 def test_connections_of_the_same_port_are_told_apart(broker: RecordedBroker, entries: list[Entry]) -> None:

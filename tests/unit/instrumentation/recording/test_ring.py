@@ -76,3 +76,16 @@ def test_a_full_ring_takes_less_than_a_megabyte() -> None:
         tracemalloc.stop()
     assert len(ring.entries()) < 2000
     assert used <= RING_BYTES < 1 << 20
+
+
+def test_a_waiting_request_that_was_dropped_keeps_no_bytes() -> None:
+    ring = Ring(limit=3000)
+    waiting = exchange(0, bytes(2000))
+    waiting.answer = ()
+    ring.add(waiting)
+    ring.add(exchange(1, bytes(2000)))
+    assert waiting not in ring.entries()
+    assert (waiting.request, waiting.request_size) == (bytes(4), 2000)
+    waiting.answer = (bytes(1000),)
+    ring.settle(waiting)
+    assert waiting.answer == ()
