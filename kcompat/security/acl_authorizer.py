@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from kcompat.printable import printable
 from kcompat.security.acls import SUPER_USER, AclTable
 from kcompat.security.authorizer import AUDIT_LOGGER, Purpose
 from kcompat.security.operations import camel_case
@@ -145,16 +146,9 @@ def _audit(
     clients choose the names of resources.
     """
     principal, host, operation, resource = question
-    line = (
+    return printable(
         f"Principal = {principal} is {'Allowed' if decision.is_allowed else 'Denied'} "
         f"operation = {operation.name} from host = {host} "
         f"on resource = {camel_case(resource.type)}:LITERAL:{resource.name} "
         f"for request = {camel_case(request)} with resourceRefCount = 1 based on rule {decision.rule}"
     )
-    return line if line.isprintable() else "".join(map(_printable, line))
-
-
-def _printable(character: str) -> str:
-    if character.isprintable():
-        return character
-    return character.encode("unicode_escape").decode()

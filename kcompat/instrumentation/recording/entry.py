@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kcompat.instrumentation.recording.decoding import as_values, read_head, read_request, read_response
 from kcompat.instrumentation.recording.exchange import Fate
 from kcompat.instrumentation.recording.outcome import groups_of, refusals_of, topics_of
+from kcompat.printable import printable
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode
 
@@ -176,7 +177,7 @@ class RecordedRequest:
             _few(self.topics),
             f"group {self.group}" if self.group else "",
         ]
-        return " ".join(part for part in parts if part) + f": {self.outcome}{duration}"
+        return printable(" ".join(part for part in parts if part) + f": {self.outcome}{duration}")
 
 
 class ConnectionEvent:
@@ -200,7 +201,7 @@ class ConnectionEvent:
     def __repr__(self) -> str:
         """Return one line: time, address, and what happened."""
         about = f": {self.text}" if self.text else ""
-        return f"{clock_text(int(self.time * 1e9))} {self.peer} {self.what}{about}"
+        return printable(f"{clock_text(int(self.time * 1e9))} {self.peer} {self.what}{about}")
 
 
 def _few(texts: list[str]) -> str:

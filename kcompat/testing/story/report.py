@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
+from kcompat.printable import printable
 from kcompat.testing.story.causes import causes, explained
 from kcompat.testing.story.evidence import NOT_KNOWN, clock, counted
 from kcompat.testing.story.memberships import groups_of_test, lines_of
@@ -40,7 +41,7 @@ def tell(evidence: Evidence) -> str:
 
 
 def _indented(lines: Sequence[str]) -> Iterator[str]:
-    return (f"  {line}" for line in lines)
+    return (f"  {printable(line)}" for line in lines)  # the names are those that clients choose
 
 
 def _bounded(lines: Sequence[str], most: int) -> list[str]:
@@ -52,7 +53,7 @@ def _bounded(lines: Sequence[str], most: int) -> list[str]:
 def _wrapped(sentences: Sequence[str]) -> Iterator[str]:
     for sentence in sentences:
         yield from textwrap.wrap(
-            sentence, _WIDTH, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
+            printable(sentence), _WIDTH, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
         )
 
 
@@ -117,7 +118,7 @@ def _request_lines(evidence: Evidence) -> list[str]:
     by_weight = sorted(rows.values(), key=lambda row: _weight(row, known))
     shown = sorted(by_weight[:MOST_REQUESTS], key=lambda row: row.number)
     left_out = sum(row.count for row in by_weight[MOST_REQUESTS:])
-    lines = [textwrap.shorten(str(row), 2 * _WIDTH, placeholder=" ...") for row in shown]
+    lines = [textwrap.shorten(printable(str(row)), 2 * _WIDTH, placeholder=" ...") for row in shown]
     return [*lines, f"and {counted(left_out, 'other request')}"] if left_out else lines
 
 

@@ -91,3 +91,14 @@ def test_the_moves_of_a_group_are_told_in_order() -> None:
         f"    {clock(5)} lost was heard of last: it did not leave, and its session has ended",
         f"    {clock(6)} b joined again: generation 3",
     ]
+
+
+def test_names_that_clients_choose_cannot_end_a_line_or_control_a_terminal() -> None:
+    evil = "x\x1b[2J\nGroups:"
+    group = Group(evil, "classic", "Stable", "consumer", "range", -1, [GroupMember("m", evil, "/h")], [])
+    request = JoinGroupRequest(group_id=evil, member_id="")
+    joined = recorded(request, JoinGroupResponse(error_code=25), 1, evil, 3)
+    lines = told(joined, groups={evil: group})
+    assert lines.count("Groups:") == 1
+    assert all(line.isprintable() for line in lines)
+    assert sum("x\\x1b[2J\\nGroups:" in line for line in lines) >= 3
