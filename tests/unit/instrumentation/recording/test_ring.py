@@ -88,4 +88,4 @@ def test_a_waiting_request_that_was_dropped_keeps_no_bytes() -> None:
     assert (waiting.request, waiting.request_size) == (bytes(4), 2000)
     waiting.answer = (bytes(1000),)
     ring.settle(waiting)
-    assert waiting.answer == ()
+    assert not waiting.answer
