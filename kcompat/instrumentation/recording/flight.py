@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import suppress
 from datetime import datetime
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from kcompat.instrumentation.recording.capture import Capture, Keeping
-from kcompat.instrumentation.recording.flight_file import SUFFIX, FlightFile, flight_files
+from kcompat.instrumentation.recording.flight_file import SUFFIX, FlightFile, flight_files, remove_finished
 from kcompat.instrumentation.recording.journal import Journal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from kcompat.instrumentation.recording.journal import Entry
@@ -25,7 +27,9 @@ logger = logging.getLogger(__name__)
 
 MIB: Final = 1 << 20
 DIRECTORY_BYTES: Final = 64 * MIB
-"""Most bytes of the files of a directory."""
+"""Most bytes of the files of a directory that one broker writes to. Each further broker that writes to it
+at the same time may add one file.
+"""
 FILES: Final = 4
 """Number of files of their full size that fit into the directory."""
 KEEPING: Final = Keeping(frame=MIB, records=MIB)
@@ -37,7 +41,9 @@ class FlightRecord:
     """The files that one broker writes, one after the other."""
 
     def __init__(self, broker: Hooks, directory: Path, limit: int = DIRECTORY_BYTES) -> None:
-        """Begin a record. `limit` is the most bytes of all files in the directory, also of other brokers."""
+        """Begin a record. `limit` is the most bytes of all files in the directory, except the files that
+        other brokers write at the same time.
+        """
         self._broker = broker
         self._directory = directory
         self._limit = limit
@@ -96,11 +102,20 @@ def _new_name(broker_id: int) -> str:
 
 
 def _make_room(directory: Path, limit: int) -> None:
-    """Remove the oldest files until the others take at most `limit` bytes."""
-    found = sorted((each.stat().st_mtime_ns, each, each.stat().st_size) for each in flight_files(directory))
+    """Remove the oldest files until the others take at most `limit` bytes. Files that a broker still writes
+    stay, also those of other processes.
+    """
+    found = sorted(_ages_and_sizes(directory))
     total = sum(size for _, _, size in found)
     for _, path, size in found:
         if total <= limit:
             break
-        path.unlink(missing_ok=True)
-        total -= size
+        if remove_finished(path):
+            total -= size
+
+
+def _ages_and_sizes(directory: Path) -> Iterator[tuple[int, Path, int]]:
+    for path in flight_files(directory):
+        with suppress(FileNotFoundError):  # another process has removed it
+            status = path.stat()
+            yield status.st_mtime_ns, path, status.st_size

@@ -7,8 +7,10 @@ are ignored: a process that ends while it writes leaves some.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import struct
+from contextlib import suppress
 from io import FileIO
 from typing import TYPE_CHECKING, Final
 
@@ -33,8 +35,7 @@ class FlightFile:
 
     def __init__(self, path: Path) -> None:
         """Create the file, which only its owner can read. Raises OSError."""
-        created = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        self._file = FileIO(created, "w")
+        self._file = FileIO(_create(path), "w")
         self._encoder = msgspec.msgpack.Encoder()
         self.size = self._file.write(MAGIC)
 
@@ -48,12 +49,53 @@ class FlightFile:
 
     def close(self) -> None:
         """Close the file."""
+        with suppress(OSError):
+            fcntl.flock(self._file.fileno(), fcntl.LOCK_UN)  # a forked process may have it open
         self._file.close()
+
+
+def _create(path: Path) -> int:
+    """Create a file, locked so that no other process takes it for finished, and return its descriptor."""
+    while True:
+        created = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with suppress(OSError):  # the file system may have no locks
+            fcntl.flock(created, fcntl.LOCK_EX)
+        if os.fstat(created).st_nlink:
+            return created
+        os.close(created)  # it was removed before it was locked
+
+
+def remove_finished(path: Path) -> bool:
+    """Remove a file, unless a broker still writes it or it may not be removed; return whether it is gone."""
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            if _is_locked(opened):
+                return False
+            path.unlink()
+        finally:
+            os.close(opened)
+    except FileNotFoundError:
+        pass  # another process was faster
+    except OSError:
+        return False
+    return True
+
+
+def _is_locked(opened: int) -> bool:
+    """Lock an open file; return whether another process has locked it."""
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass  # the file system has no locks
+    return False
 
 
 def flight_files(directory: Path) -> list[Path]:
     """Return the files of flight records in a directory, in the order of their names."""
-    return sorted(directory.glob(f"*{SUFFIX}"))
+    return sorted(path for path in directory.glob(f"*{SUFFIX}") if path.is_file())
 
 
 def read_entries(path: Path) -> Iterator[Entry]:

@@ -17,6 +17,7 @@ from kcompat.instrumentation.recording.flight_file import (
     FlightFile,
     flight_files,
     read_entries,
+    remove_finished,
 )
 from kcompat.instrumentation.recording.flight_reader import read_flight
 from kcompat.instrumentation.recording.journal import Began
@@ -107,6 +108,42 @@ def test_files_of_earlier_runs_count_too(tmp_path: Path) -> None:
     recorded(tmp_path).stop()
     assert not old.exists()
     assert other.exists()
+
+
+def test_a_file_that_another_broker_writes_stays_until_it_is_finished(tmp_path: Path) -> None:
+    limit = 40_000
+    idle = recorded(tmp_path, 3, limit)
+    (held,) = flight_files(tmp_path)
+    os.utime(held, (0, 0))
+    busy = recorded(tmp_path, 2000, limit)
+    assert sum(path.stat().st_size for path in flight_files(tmp_path)) <= limit
+    idle.ask(idle.open(1001), FRAME, ANSWER)
+    assert len(exchanges([held])) == 4
+    idle.stop()
+    peer = busy.open(1002)
+    for _ in range(2000):
+        busy.ask(peer, FRAME, ANSWER)
+    busy.stop()
+    assert not held.exists()
+
+
+def test_links_and_other_files_that_cannot_be_removed_do_not_end_a_record(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / f"0{SUFFIX}").symlink_to("nowhere")
+    (tmp_path / f"1{SUFFIX}").mkdir()
+    target = tmp_path / "target"
+    target.write_bytes(bytes(9000))
+    (tmp_path / f"2{SUFFIX}").symlink_to(target)
+    recorded(tmp_path, 2000, 40_000).stop()
+    assert caplog.text == ""
+    assert target.exists()
+    (tmp_path / f"2{SUFFIX}").unlink()
+    assert len(exchanges([tmp_path])) > 100
+
+
+def test_a_file_that_another_process_has_removed_counts_as_removed(tmp_path: Path) -> None:
+    assert remove_finished(tmp_path / "gone")
 
 
 def test_requests_of_two_brokers_and_runs_are_kept_apart(tmp_path: Path) -> None:
