@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.instrumentation.recording.exchange import Event, Exchange, Fate
+from kcompat.instrumentation.recording.exchange import Event, Exchange
 from kcompat.instrumentation.recording.journal import (
     Answered,
     Asked,
@@ -39,7 +39,7 @@ class Assembler:
     def take(self, entry: Entry) -> Exchange | Event | None:
         """Take the next entry. Return an exchange when its answer has come, and an event when it happens.
 
-        The mark of an exchange is the number of its connection.
+        The mark of an exchange is the number of its connection. Raises ValueError if the entry is damaged.
         """
         match entry:
             case Began(record=record):
@@ -92,7 +92,7 @@ class Assembler:
     def _answer(self, entry: Answered) -> Exchange | None:
         exchange = self.pending.pop(entry.number, None)
         if exchange is not None:
-            exchange.fate = Fate(entry.fate)
+            exchange.fate = entry.fate
             exchange.answer = tuple(entry.pieces)
             exchange.duration_ns = entry.duration_ns
         return exchange

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from struct import error as StructError  # noqa: N812 - the module's own name says nothing
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
 from kcompat.protocol.compiling import read_request_header
@@ -37,6 +37,8 @@ class RequestHead(NamedTuple):
     """Position of the body; 0 if there is none."""
 
 
+MOST_ZEROS: Final = 64 << 20
+"""Most bytes of an answer that are replaced by zeros: more than a fetch returns by default (55 MiB)."""
 UNKNOWN = RequestHead(None, -1, -1, None, 0)
 
 
@@ -66,9 +68,11 @@ def read_request(request: bytes, head: RequestHead) -> Message | None:
 
 def read_response(answer: Sequence[Kept], head: RequestHead) -> Message | None:
     """Return the message in an answer; None if it was not kept. Bytes of records that were not kept are
-    zeros.
+    zeros, of which there are `MOST_ZEROS` at most.
     """
     if head.key is None or not answer:
+        return None
+    if sum(kept for kept in answer if isinstance(kept, int)) > MOST_ZEROS:
         return None
     frame = b"".join(bytes(kept) for kept in answer)
     version = head.version

@@ -18,6 +18,7 @@ import msgspec
 
 from kcompat.errors import UsageError
 from kcompat.instrumentation.recording.journal import FORMAT_VERSION, Began, Entry
+from kcompat.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,7 +103,7 @@ def read_entries(path: Path) -> Iterator[Entry]:
     """Yield the entries of a file, up to the first that is not whole.
 
     Raises:
-        UsageError: the file is no flight record, or one of another version of kcompat.
+        UsageError: the file is no flight record, one of another version of kcompat, or damaged.
         OSError: the file cannot be read.
     """
     data = memoryview(path.read_bytes())
@@ -117,6 +118,8 @@ def read_entries(path: Path) -> Iterator[Entry]:
             return
         try:
             entry: Entry = decoder.decode(data[position : position + size])
+        except msgspec.ValidationError as error:
+            raise damaged(path, error) from error
         except msgspec.MsgspecError:
             return  # a write that was interrupted
         position += size
@@ -126,3 +129,8 @@ def read_entries(path: Path) -> Iterator[Entry]:
                 "read it with the version that wrote it"
             )
         yield entry
+
+
+def damaged(path: Path, error: Exception) -> UsageError:
+    """Return the error that a file holds what no broker records."""
+    return UsageError(f"{path} is damaged, leave it out: {printable(str(error))}")

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from kcompat.errors import UsageError
 from kcompat.instrumentation.recording.assembling import Assembler
-from kcompat.instrumentation.recording.flight_file import flight_files, read_entries
+from kcompat.instrumentation.recording.flight_file import damaged, flight_files, read_entries
 from kcompat.instrumentation.recording.journal import Began
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def read_flight(paths: Iterable[Path]) -> Flight:
     """Read files, and all files of directories; requests that were never answered are included.
 
     Raises:
-        UsageError: a file is no flight record, or a directory holds none.
+        UsageError: a file is no flight record or is damaged, or a directory holds none.
         OSError: a file cannot be read.
     """
     assemblers: dict[int, Assembler] = {}
@@ -41,7 +41,10 @@ def read_flight(paths: Iterable[Path]) -> Flight:
         for entry in read_entries(path):
             if isinstance(entry, Began):
                 state = assemblers.setdefault(entry.record, Assembler())
-            seen = state.take(entry)
+            try:
+                seen = state.take(entry)
+            except ValueError as error:
+                raise damaged(path, error) from error
             if seen is not None:
                 flight.seen.append((state.broker_id, seen))
     for state in assemblers.values():

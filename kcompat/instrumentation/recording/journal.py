@@ -7,9 +7,9 @@ times, and the openings and ends of connections. Connections and requests have n
 from __future__ import annotations
 
 from time import time_ns
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from kcompat.instrumentation.recording.exchange import Exchange, Fate
 from kcompat.protocol.uuids import uuid_to_text
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from kcompat.node.hooks import Hooks
 
 FORMAT_VERSION = 1
+LeftOut: TypeAlias = Annotated[int, Meta(ge=0, le=0x7FFF_FFFF)]
+"""Number of bytes of an answer that were not kept. No answer is longer, since its length has 31 bits."""
 
 
 class Began(Struct, frozen=True, array_like=True, tag="began"):
@@ -83,9 +85,8 @@ class Answered(Struct, frozen=True, array_like=True, tag="answered"):
     number: int
     """Number of the request."""
     duration_ns: int
-    fate: int
-    """A value of `Fate`."""
-    pieces: list[bytes | int]
+    fate: Fate
+    pieces: list[bytes | LeftOut]
     """The answer with its length prefix: bytes, and numbers of bytes that were left out."""
 
 
@@ -174,4 +175,4 @@ class Journal:
 
 
 def _answered(exchange: Exchange) -> Answered:
-    return Answered(exchange.mark, exchange.duration_ns, int(exchange.fate), list(exchange.answer))
+    return Answered(exchange.mark, exchange.duration_ns, exchange.fate, list(exchange.answer))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from kcompat.errors import UsageError
+from kcompat.instrumentation.recording.decoding import MOST_ZEROS, read_head, read_response
 from kcompat.instrumentation.recording.exchange import Event, Exchange, Fate
 from kcompat.instrumentation.recording.flight import FlightRecord
 from kcompat.instrumentation.recording.flight_file import (
@@ -20,7 +21,7 @@ from kcompat.instrumentation.recording.flight_file import (
     remove_finished,
 )
 from kcompat.instrumentation.recording.flight_reader import read_flight
-from kcompat.instrumentation.recording.journal import Began
+from kcompat.instrumentation.recording.journal import Answered, Asked, Began, Entry, Named
 from kcompat.net.answers import Answer, Mode, Waiting
 from kcompat.promise import Promise
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -190,3 +191,30 @@ def test_what_is_no_flight_record_is_refused_in_a_sentence(tmp_path: Path) -> No
     newer.close()
     with pytest.raises(UsageError, match="has format 99"):
         read_flight([tmp_path / "newer"])
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        Answered(1, 0, Fate.ANSWERED, [b"\0\0\0\4", 20_000_000_000]),
+        Answered(1, 0, Fate.ANSWERED, [b"\0\0\0\4", -5]),
+        Answered(1, 0, cast("Fate", 99), []),
+        Named({"zz!!": "x"}),
+        Named({"\x1b[2J": "x"}),
+    ],
+)
+def test_an_entry_that_no_broker_makes_is_refused_in_a_sentence(tmp_path: Path, hostile: Entry) -> None:
+    path = tmp_path / "hostile"
+    file = FlightFile(path)
+    file.write(Began(1, 0, 1, 1), Asked(0, 1, 1, "User:a", len(FRAME), FRAME), hostile)
+    file.close()
+    with pytest.raises(UsageError, match="hostile is damaged, leave it out: ") as refused:
+        read_flight([path])
+    assert str(refused.value).isprintable()
+
+
+def test_no_more_zeros_are_made_than_an_answer_may_have() -> None:
+    head = read_head(FRAME)
+    answer = b"".join(ANSWER)
+    assert read_response([answer, MOST_ZEROS + 1], head) is None
+    assert read_response([answer, 10], head) is not None
