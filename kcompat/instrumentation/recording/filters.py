@@ -27,8 +27,12 @@ class Wanted(Struct, frozen=True):
         """Return filters. `api` may be in any case, with or without underscores.
 
         Raises:
-            UsageError: there is no such API.
+            UsageError: there is no such API, or a filter is no string.
         """
+        given: dict[str, object] = {"client_id": client_id, "api": api, "topic": topic}
+        for name, value in given.items():
+            if not (value is None or isinstance(value, str)):
+                raise UsageError(f"{name}={value!r} is not possible: use a string")
         if api is None:
             return cls(client_id, None, topic, errors_only)
         key = api_named(api)

@@ -7,6 +7,7 @@ from datetime import datetime
 from time import time_ns
 from typing import TYPE_CHECKING, Final
 
+from kcompat.errors import UsageError
 from kcompat.instrumentation.recording.capture import Capture, Keeping
 from kcompat.instrumentation.recording.entry import ConnectionEvent, RecordedRequest
 from kcompat.instrumentation.recording.exchange import Event, Exchange
@@ -108,5 +109,8 @@ class Record:
         return [ConnectionEvent(entry, broker_id) for broker_id, entry in found if isinstance(entry, Event)]
 
     def _since(self, since: float | datetime | None) -> Iterator[tuple[int, Exchange | Event]]:
+        given: object = since
+        if not (given is None or isinstance(given, (int, float, datetime))):
+            raise UsageError(f"since={given!r} is not possible: use a time of time.time() or a datetime")
         seconds = since.timestamp() if isinstance(since, datetime) else since or 0.0
         return (each for each in self._entries if each[1].at_ns >= seconds * 1e9)
