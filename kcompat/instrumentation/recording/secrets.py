@@ -39,6 +39,8 @@ SECRET_ANSWERS: Final = frozenset(
     {ApiKey.SASL_AUTHENTICATE, ApiKey.CREATE_DELEGATION_TOKEN, ApiKey.DESCRIBE_DELEGATION_TOKEN}
 )
 """The APIs whose answers may carry a secret."""
+_FIXED: Final = 8
+"""Bytes of a request before its client id."""
 _SECRET_BYTES: Final = frozenset({"auth_bytes", "hmac", "salted_password", "salt", "request_data"})
 
 PLAIN_KINDS: Final = frozenset(
@@ -57,7 +59,9 @@ def is_login_token(connection: Connection) -> bool:
 
 
 def without_secrets(frame: bytes) -> bytes:
-    """Return a request without its secrets. Of one that cannot be decoded, at most the header is left."""
+    """Return a request without its secrets. Of one that cannot be decoded, its API, version and correlation
+    id are left: a wrong length of its client id may cover the secret.
+    """
     key, version = _kind(frame)
     if key not in API_FACTS:
         return b""
@@ -65,12 +69,11 @@ def without_secrets(frame: bytes) -> bytes:
         return frame[:4]
     if key not in SECRET_REQUESTS:
         return frame
-    body = 0
     try:
         _, _, body = read_request_header(memoryview(frame), API_FACTS[key].request_header_version(version))
         request, _ = decoder(request_class(key), version)(memoryview(frame), body)
     except (ProtocolViolation, StructError):
-        return frame[:body]
+        return frame[:_FIXED]
     _blank(request)
     return b"".join((frame[:body], *request.encode(version)))
 

@@ -122,3 +122,12 @@ def test_a_request_of_an_unknown_version_keeps_its_kind_and_its_answer() -> None
     response = read_response(exchange.answer, head)
     assert isinstance(response, ApiVersionsResponse)
     assert response.error_code == 35
+
+
+def test_nothing_is_kept_of_a_login_whose_client_id_covers_the_token() -> None:
+    token = b"\0alice\0" + MARK
+    kind, rest = b"\0\x24\0\1\0\0\0\7", len(token).to_bytes(4, "big") + token
+    frame = kind + len(rest).to_bytes(2, "big") + rest
+    exchange = exchange_of(frame, [b"\0\0\0\4\0\0\0\7"])
+    assert exchange.request == kind
+    assert read_head(exchange.request).key == 36
