@@ -49,7 +49,9 @@ class FlightFile:
         self.size += self._file.write(b"".join(parts))
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, if it is open."""
+        if self._file.closed:
+            return
         with suppress(OSError):
             fcntl.flock(self._file.fileno(), fcntl.LOCK_UN)  # a forked process may have it open
         self._file.close()
