@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kcompat.instrumentation.recording.exchange import Fate
 from kcompat.instrumentation.recording.journal import Answered, Asked, Began, Complained, Opened, Skipped
 from kcompat.instrumentation.recording.live import EntryQueue, tracing
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -20,7 +21,7 @@ async def test_a_reader_that_is_too_slow_gets_the_number_of_what_it_missed() -> 
     taken = await queue.take(1)
     assert [type(each) for each in taken] == [Asked, Asked, Asked, Skipped]
     assert taken[-1] == Skipped(8)
-    queue.put(Answered(1, 0, 1, [bytes(100), 10_000]))
+    queue.put(Answered(1, 0, Fate.ANSWERED, [bytes(100), 10_000]))
     assert len(await queue.take(1)) == 1
 
 
