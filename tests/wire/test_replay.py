@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
+import socket
+import socketserver
 import threading
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kcompat import Broker
 from kcompat.cli.main import main
+from kcompat.errors import UsageError
+from kcompat.instrumentation.recording.flight_reader import Flight, read_flight
+from kcompat.instrumentation.replay.connection import TargetConnection
+from kcompat.instrumentation.replay.player import Player
+from kcompat.protocol.messages.api_versions import ApiVersionsResponse
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcompat.protocol.messages.join_group import JoinGroupRequest
 from kcompat.records.batch import build_batch, set_producer
@@ -20,6 +29,7 @@ from support.raw_client import RawClient
 from support.raw_requests import create_topic, describe_topic, fetch, find_coordinator, produce
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -123,3 +133,84 @@ def test_a_broker_that_does_not_answer_is_named(record: Path, capsys: pytest.Cap
     port = free_port()
     assert main(["replay", str(record), f"127.0.0.1:{port}"]) == 1
     assert f"no Kafka answers at 127.0.0.1:{port}:" in capsys.readouterr().err
+
+
+Answers = Callable[[bytes], "bytes | None"]
+
+
+@contextmanager
+def server(answer: Answers) -> Iterator[tuple[str, int]]:
+    """A server that is no Kafka: it answers each frame as `answer` says, or not at all."""
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            while prefix := self.rfile.read(4):
+                answered = answer(self.rfile.read(int.from_bytes(prefix, "big")))
+                if answered is not None:
+                    self.wfile.write(answered)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as serving:
+        serving.daemon_threads = True
+        threading.Thread(target=serving.serve_forever, args=(0.01,), daemon=True).start()
+        try:
+            yield ("127.0.0.1", serving.server_address[1])
+        finally:
+            serving.shutdown()
+
+
+def framed(body: bytes) -> bytes:
+    return len(body).to_bytes(4, "big") + body
+
+
+def versions(frame: bytes) -> bytes:
+    """The answer of a broker to ApiVersions v0."""
+    keys = [ApiVersionsResponse.ApiVersion(api_key=key, min_version=0, max_version=20) for key in range(60)]
+    return framed(frame[4:8] + b"".join(ApiVersionsResponse(api_keys=keys).encode(0)))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda frame: framed(frame[4:8] + b"\xff" * 100),
+        lambda frame: framed(frame[4:8]),
+        lambda frame: framed(frame[4:8] + bytes(6)),
+        lambda _: bytes(4000),
+        lambda _: b"\xff" * 4000,
+        lambda _: framed(b"\xff" * 14) * 100,
+    ],
+    ids=["garbage", "no body", "no API", "empty", "negative", "other id"],
+)
+def test_a_server_that_is_no_kafka_is_told_in_a_sentence(answer: Answers) -> None:
+    with server(answer) as address, pytest.raises(UsageError, match=f"no Kafka answers at .*:{address[1]}: "):
+        Player(Flight([], {}), address, lambda *_: None)
+
+
+def test_a_replay_to_a_broker_that_hangs_is_given_up(record: Path) -> None:
+    told: list[object] = []
+    with server(lambda frame: versions(frame) if frame[:2] == b"\0\x12" else None) as address:
+        player = Player(read_flight([record]), address, lambda *seen: told.append(seen), patience_s=0.2)
+        with pytest.raises(UsageError, match=r"answered none of the last 3 requests within 0\.2 s each"):
+            player.play()
+    assert len(told) >= 2
+
+
+def test_an_answer_that_comes_byte_by_byte_is_not_waited_for_longer() -> None:
+    def trickle() -> None:
+        peer, _ = listening.accept()
+        with peer, suppress(OSError):
+            for byte in framed(bytes(1000)):
+                peer.sendall(bytes([byte]))
+                if stopped.wait(0.05):
+                    return
+
+    stopped = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=trickle, daemon=True).start()
+        connection = TargetConnection(listening.getsockname(), 0.3)
+        try:
+            connection.send(framed(bytes(8)))
+            with pytest.raises(TimeoutError):
+                connection.receive(0)
+        finally:
+            stopped.set()
+            connection.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from struct import error as StructError  # noqa: N812 - the module's own name says nothing
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from kcompat.instrumentation.replay.connection import TargetConnection, latest_v
 from kcompat.instrumentation.replay.correspondence import Correspondence
 from kcompat.instrumentation.replay.rewriting import Rewriter, Rewritten
 from kcompat.instrumentation.replay.script import script_of
+from kcompat.protocol.schema import ProtocolViolation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +33,8 @@ PATIENCE_S: Final = 30.0
 RETRY_S: Final = 10.0
 """Seconds for which a request is sent again whose errors say that the broker is not ready yet."""
 RETRY_PAUSE_S: Final = 0.1
+MOST_TIMEOUTS: Final = 3
+"""Number of requests in a row without an answer in time, after which a replay is given up."""
 NOT_READY: Final = frozenset(
     {
         "CONCURRENT_TRANSACTIONS",
@@ -82,7 +86,7 @@ class Player:
         self._patience_s = patience_s
         try:
             latest = latest_versions(address, patience_s)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, ProtocolViolation, StructError) as error:
             raise UsageError(f"no Kafka answers at {address[0]}:{address[1]}: {error}") from error
         self._ids = Correspondence()
         self._comparison = Comparison(self._ids)
@@ -90,11 +94,16 @@ class Player:
         self._connections: dict[tuple[int, int], TargetConnection] = {}
         self._sent: dict[int, _Sent] = {}
         self._last_id = 0
+        self._timeouts = 0
+        """Number of the last requests in a row that were not answered in time."""
         self._report = Report()
 
     def play(self, speed: float | None = None) -> Report:
         """Play the record; return what came of it. With `speed` 1 requests are sent at their recorded
         distances, with 2 twice as fast, and without at once in their order.
+
+        Raises:
+            UsageError: the broker does not answer any more.
         """
         script = script_of(self._flight.seen)
         self._report.left_out = dict(script.left_out)
@@ -124,7 +133,7 @@ class Player:
             connection = self._connection(step.connection)
             connection.send(request.frame)
         except OSError as error:
-            self._lose(step.connection)
+            self._lose(step.connection, error)
             self._differ(exchange, "answer", "an answer", f"none ({error})")
             return
         self._report.played += 1
@@ -136,8 +145,18 @@ class Player:
             self._connections[recorded] = TargetConnection(self._address, self._patience_s)
         return self._connections[recorded]
 
-    def _lose(self, recorded: tuple[int, int]) -> None:
-        """Close a connection that failed; the next request opens it again."""
+    def _lose(self, recorded: tuple[int, int], error: OSError) -> None:
+        """Close a connection that failed; the next request opens it again. Raises UsageError if too many
+        requests in a row had no answer in time.
+        """
+        if isinstance(error, TimeoutError):
+            self._timeouts += 1
+        if self._timeouts >= MOST_TIMEOUTS:
+            host, port = self._address
+            raise UsageError(
+                f"the broker at {host}:{port} answered none of the last {MOST_TIMEOUTS} requests within "
+                f"{self._patience_s:g} s each, so the replay was given up: see whether it hangs"
+            ) from error
         connection = self._connections.pop(recorded, None)
         if connection is not None:
             connection.close()
@@ -154,9 +173,10 @@ class Player:
         try:
             new = self._answer(sent, exchange, recorded)
         except OSError as error:
-            self._lose(sent.recorded_connection)
+            self._lose(sent.recorded_connection, error)
             self._differ(exchange, "answer", "an answer", f"none ({error})")
             return
+        self._timeouts = 0
         if new is None:
             self._differ(exchange, "answer", "an answer", "bytes that are none")
             return
@@ -173,8 +193,10 @@ class Player:
         """Wait for an answer that cannot be compared, since the recorded one was not kept."""
         try:
             sent.connection.receive(sent.correlation_id)
-        except OSError:
-            self._lose(sent.recorded_connection)
+        except OSError as error:
+            self._lose(sent.recorded_connection, error)
+        else:
+            self._timeouts = 0
 
     def _answer(self, sent: _Sent, exchange: Exchange, recorded: Message) -> Message | None:
         """Return the answer to a request; send it again while the broker is not ready for it."""
