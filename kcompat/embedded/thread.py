@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from kcompat.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
 
 T = TypeVar("T")
 
@@ -20,6 +23,18 @@ JOIN_TIMEOUT_S = 30.0
 
 _STOPPED: Final = "the broker was stopped meanwhile: end its calls and `with` blocks before its stop"
 _IN_CHILD: Final = "brokers run in the process that started them: this one, a child of it, has none"
+
+_deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
+
+
+@contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """Let calls within the block raise TimeoutError when they are not done after `seconds` in total."""
+    token = _deadline.set(time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
 
 
 class LoopThread:
@@ -39,8 +54,14 @@ class LoopThread:
         self._calls: set[asyncio.Task[object]] = set()
         self._process = os.getpid()
         self._thread = threading.Thread(target=self._run, args=(loop_factory,), name="kcompat", daemon=True)
-        self._thread.start()
-        self._loop, self._closing = self._started.result()
+        try:
+            self._thread.start()
+            self._loop, self._closing = self._started.result()
+        except BaseException:  # Ctrl-C, above all: nobody has this object then, and could close it
+            self._started.add_done_callback(_close)
+            if self.is_here:
+                self._thread.join(JOIN_TIMEOUT_S)
+            raise
 
     @property
     def is_here(self) -> bool:
@@ -55,6 +76,9 @@ class LoopThread:
             UsageError: the thread ends or has ended, or this process is a forked child, which has no such
                 thread; or the caller is a function that the thread itself calls.
         """
+        if (deadline := _deadline.get()) is not None:
+            left = max(0.0, deadline - time.monotonic())
+            timeout_s = left if timeout_s is None else min(timeout_s, left)
         if threading.current_thread() is self._thread:  # it would wait for itself
             work.close()
             raise UsageError(
@@ -106,3 +130,9 @@ class LoopThread:
             return await work
         finally:
             self._calls.discard(task)
+
+
+def _close(started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
+    """End a thread that has just started."""
+    loop, closing = started.result()
+    loop.call_soon_threadsafe(closing.set)

@@ -52,11 +52,11 @@ class _Shared:
             self._stopped_by = self._stopped_by or test
             return
         for each in (self.brokers, *getattr(self.brokers, "brokers", ())):
-            with suppress(UsageError):  # a broker of a cluster that does not run
-                each.faults.clear()
             if hasattr(each, "disk"):
-                with suppress(UsageError):
-                    each.disk.clear()
+                with suppress(UsageError):  # a broker of a cluster that does not run
+                    each.disk.clear()  # first: all else waits for a slow disk
+            with suppress(UsageError):
+                each.faults.clear()
 
     def _reset(self) -> None:
         try:

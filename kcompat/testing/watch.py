@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 TITLE: Final = "what your clients did"
 """Title of the section of a report."""
+STORY_TIMEOUT_S: Final = 10
+"""Seconds within which brokers have to tell what they know: a disk may be slow on purpose."""
 
 
 class Watch:
@@ -61,13 +63,18 @@ class Watch:
 
     def _story_of(self, brokers: Brokers) -> str:
         """Return the story of brokers; the empty text if no client came to them."""
+        from kcompat.embedded.thread import patience
         from kcompat.testing.story.gathering import evidence_of
         from kcompat.testing.story.report import tell
 
         try:
-            return tell(evidence_of(brokers, self._began))
+            with patience(STORY_TIMEOUT_S):
+                evidence = evidence_of(brokers, self._began)
+            return tell(evidence)
         except UsageError:  # a forked child has no record of the brokers of its parent
             return ""
+        except TimeoutError:
+            return f"The story of {brokers!r} cannot be told: it did not answer within {STORY_TIMEOUT_S} s."
         except Exception as error:  # the report of the test is worth more than its story
             return f"The story of {brokers!r} cannot be told: {error!r}"
 

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from kcompat.embedded.thread import LoopThread
+from kcompat.embedded.thread import LoopThread, patience
 from kcompat.errors import UsageError
+from support.eventually import eventually
 
 
 def test_a_function_that_the_thread_calls_is_told_that_it_would_wait_for_itself() -> None:
@@ -29,3 +32,36 @@ def test_a_call_that_the_end_of_the_thread_cuts_off_is_told_so() -> None:
             waiting.result()
     with pytest.raises(UsageError, match="the broker was stopped meanwhile"):
         thread.do(lambda: None)
+
+
+def test_calls_within_a_patience_end_with_it() -> None:
+    thread = LoopThread()
+    try:
+        with patience(0), pytest.raises(TimeoutError):
+            thread.call(asyncio.sleep(3600))
+        assert thread.do(lambda: 1) == 1
+    finally:
+        thread.close()
+
+
+def test_an_interrupted_start_leaves_no_thread() -> None:
+    handled = threading.Event()
+
+    def interrupt(_signal: int, _frame: object) -> None:
+        handled.set()
+        raise KeyboardInterrupt
+
+    def loop_of_the_interrupted() -> asyncio.AbstractEventLoop:
+        signal.pthread_kill(main, signal.SIGINT)
+        handled.wait()
+        return asyncio.new_event_loop()
+
+    main = threading.get_ident()
+    before = threading.active_count()
+    usual = signal.signal(signal.SIGINT, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            LoopThread(loop_of_the_interrupted)
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    eventually(lambda: threading.active_count() == before)
