@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from kcompat.embedded.fault import Fault
 from kcompat.embedded.tracebacks import short_tracebacks
-from kcompat.instrumentation.faults.disk import disk_faults
+from kcompat.errors import UsageError
+from kcompat.instrumentation.faults.disk import DiskFaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,8 +35,7 @@ class Disk:
     @property
     def directories(self) -> list[str]:
         """The log directories of the broker."""
-        thread, node = self._running()
-        return thread.do(lambda: disk_faults(node).directories)
+        return DiskFaults(self._running()[1]).directories
 
     def fill(self, directory: str | PathLike[str] | None = None) -> Fault:
         """Let nothing more onto the disk until the fault ends. What is stored can be read."""
@@ -48,15 +48,32 @@ class Disk:
         return self._add("fail", directory)
 
     def slow(self, ms: float, directory: str | PathLike[str] | None = None) -> Fault:
-        """Let each write and each sync take `ms` milliseconds longer. The broker waits for it."""
+        """Let each write and each sync take `ms` milliseconds longer. The broker has one thread, so that all
+        clients and the methods of this object wait for it. The end of the fault, and a stop, do not.
+        """
         return self._add("slow", directory, ms=ms)
 
     def clear(self) -> None:
         """Remove all faults of disks."""
-        thread, node = self._running()
-        thread.do(lambda: disk_faults(node).clear())
+        DiskFaults(self._running()[1]).clear()  # not on the loop, which may wait for a slow disk
 
     def _add(self, kind: str, directory: str | PathLike[str] | None, **arguments: Any) -> Fault:
         thread, node = self._running()
-        path = None if directory is None else os.fspath(directory)
-        return Fault(thread, thread.do(lambda: disk_faults(node).add(kind, path, **arguments)))
+        path = None if directory is None else _path_of(directory)
+        return FaultOfDisk(thread, thread.do(lambda: DiskFaults(node).add(kind, path, **arguments)))
+
+
+@short_tracebacks
+class FaultOfDisk(Fault):
+    """A fault of a disk; it ends at once, even while the broker waits for a slow disk."""
+
+    def remove(self) -> None:
+        """End the fault. Does nothing if it has ended."""
+        self._fault.end()
+
+
+def _path_of(directory: str | PathLike[str]) -> str:
+    path = os.fspath(directory) if isinstance(directory, os.PathLike) else directory
+    if not isinstance(path, str):
+        raise UsageError(f"directory={directory!r} is not the name of a directory: use text or a path")
+    return path

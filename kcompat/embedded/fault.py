@@ -40,7 +40,7 @@ class Fault:
         """Number of requests that the fault has struck, or of operations on files, or of partitions with a
         hanging transaction.
         """
-        return self._thread.do(lambda: self._fault.struck) if self._thread.is_here else self._fault.struck
+        return self._fault.struck  # not on the loop, which may wait for a slow disk
 
     def remove(self) -> None:
         """End the fault. Delayed requests are served now; connections with dropped answers are closed. Does
@@ -58,5 +58,5 @@ class Fault:
         self.remove()
 
     def __repr__(self) -> str:
-        ended = "" if self._fault.is_in_force else ", over"
+        ended = "" if self._fault.is_in_force and self._thread.is_here else ", over"
         return f"<fault: {self._fault}, struck {self.struck}{ended}>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -46,6 +47,9 @@ class Disturbance(Protocol):
         thread.
         """
 
+    def hasten(self) -> None:
+        """End the disturbance if it only takes time. May be called on any thread."""
+
 
 class DisturbableFiles(Files):
     """File port of one broker whose operations meet disturbances.
@@ -56,20 +60,35 @@ class DisturbableFiles(Files):
 
     def __init__(self) -> None:
         self._disturbances: tuple[Disturbance, ...] = ()
+        self._change = threading.Lock()
 
     def disturb(self, disturbance: Disturbance) -> None:
-        """Let operations meet a disturbance from now on."""
-        if not self._disturbances:
-            for name in OPERATIONS:
-                self.__dict__[name] = partial(self._operate, name, getattr(self, name))
-        self._disturbances = (*self._disturbances, disturbance)
+        """Let operations meet a disturbance from now on. May be called on any thread."""
+        with self._change:
+            if not self._disturbances:
+                for name in OPERATIONS:
+                    self.__dict__[name] = partial(self._operate, name, getattr(self, name))
+            self._disturbances = (*self._disturbances, disturbance)
 
     def calm(self, disturbance: Disturbance) -> None:
-        """Let operations meet a disturbance no longer; do nothing if it is not one of them."""
-        self._disturbances = tuple(each for each in self._disturbances if each is not disturbance)
-        if not self._disturbances:
-            for name in OPERATIONS:
-                self.__dict__.pop(name, None)
+        """Let operations meet a disturbance no longer; do nothing if it is not one of them. May be called on
+        any thread.
+        """
+        with self._change:
+            self._disturbances = tuple(each for each in self._disturbances if each is not disturbance)
+            if not self._disturbances:
+                for name in OPERATIONS:
+                    self.__dict__.pop(name, None)
+
+    def hasten(self) -> None:
+        """End the disturbances that only take time. May be called on any thread."""
+        for disturbance in self._disturbances:
+            disturbance.hasten()
+
+    @property
+    def disturbances(self) -> tuple[Disturbance, ...]:
+        """The disturbances that operations meet, in the order in which they were added."""
+        return self._disturbances
 
     def _operate(self, name: str, operate: Callable[..., Any], place: Any, *rest: Any, **named: Any) -> Any:
         places = place if isinstance(place, (list, tuple)) else [place]

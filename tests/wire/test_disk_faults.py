@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kcompat import Broker
 from kcompat.errors import UsageError
 from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
+from support.eventually import eventually
 from support.raw_client import RawClient
 from support.raw_requests import create_topic, fetch, produce
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from kcompat.embedded.fault import Fault
 
 BATCH = build_batch([Record(0, 1, None, b"value")])
 FAILED = ErrorCode.KAFKA_STORAGE_ERROR
@@ -86,8 +90,38 @@ def test_a_slow_disk_takes_its_time(broker: Broker) -> None:
         assert append(client) == {0}
 
 
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda broker, _: broker.disk.clear(),
+        lambda _, fault: fault.remove(),
+        lambda broker, _: broker.stop(),
+    ],
+)
+def test_nothing_waits_for_a_slow_disk_when_it_ends(
+    broker: Broker, end: Callable[[Broker, Fault], None]
+) -> None:
+    with client_of(broker) as client:
+        fault = broker.disk.slow(3_600_000)
+        topic = CreateTopicsRequest.CreatableTopic(name="new", num_partitions=1, replication_factor=1)
+        client.send(CreateTopicsRequest(topics=[topic]), 4)
+        eventually(lambda: fault.struck > 0)
+        end(broker, fault)
+        assert fault.struck == 1
+        assert repr(fault).endswith(", over>")
+
+
+def test_a_failed_disk_counts_what_it_took_offline(broker: Broker, directories: list[Path]) -> None:
+    with broker.disk.fail() as fault:
+        assert fault.struck >= len(directories)
+
+
 def test_another_directory_is_refused(broker: Broker, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a log directory: use one of "):
         broker.disk.fill(tmp_path)
+    wrong: Any
+    for wrong in (0, [], b"x", object()):
+        with pytest.raises(UsageError, match="is not the name of a directory: use text or a path"):
+            broker.disk.fail(wrong)
     with pytest.raises(UsageError, match="ms=0 is not a time"):
         broker.disk.slow(0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta, Struct, structs
 
 from kcompat.instrumentation.control.faults import Fault, Milliseconds, kept
-from kcompat.instrumentation.faults.disk import disk_faults
+from kcompat.instrumentation.faults.disk import DiskFaults
 
 if TYPE_CHECKING:
     from kcompat.instrumentation.control.control import Control
@@ -50,5 +50,5 @@ def _add(control: Control, kind: str, which: WhichDisk) -> Fault:
     arguments: dict[str, Any] = structs.asdict(which)
     broker, directory = arguments.pop("broker"), arguments.pop("directory")
     return kept(
-        control, [disk_faults(node).add(kind, directory, **arguments) for node in control.chosen(broker)]
+        control, [DiskFaults(node).add(kind, directory, **arguments) for node in control.chosen(broker)]
     )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-import time
+import threading
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
-from weakref import WeakKeyDictionary
 
 from kcompat.errors import UsageError
 from kcompat.instrumentation.disturbable_files import OPERATIONS, DisturbableFiles
@@ -22,10 +21,15 @@ if TYPE_CHECKING:
 
 
 class DiskFault(ABC):
-    """A fault of the disk below some log directories, in force from `begin` to `end`."""
+    """A fault of the disk below some log directories, in force from `begin` to `end`.
+
+    It may be ended on any thread, at once: the event loop of the broker may be waiting for a slow disk.
+    """
 
     operations: ClassVar[frozenset[str]]
     """The operations that the fault strikes."""
+    takes_time: ClassVar[bool] = False
+    """Whether operations succeed, only later."""
     effect: str
     """Effect as a phrase, such as `is full`."""
 
@@ -51,9 +55,16 @@ class DiskFault(ABC):
 
     def meet(self, operation: str, place: str | int) -> None:
         """Strike an operation if it is one of `operations`, on these directories."""
-        if operation in self.operations and self._is_here(place) and self.needs(operation, place):
+        if not self.is_in_force or operation not in self.operations:
+            return
+        if self._is_here(place) and self.needs(operation, place):
             self.struck += 1
             self.strike()
+
+    def hasten(self) -> None:
+        """End the fault if it only takes time."""
+        if self.takes_time:
+            self.end()
 
     def needs(self, operation: str, place: str | int) -> bool:  # noqa: ARG002 - for kinds that look closer
         """Return whether this operation needs what the disk lacks."""
@@ -103,7 +114,8 @@ class Failed(DiskFault):
     def begin(self) -> None:
         super().begin()
         for directory in self._node.parts.storage.logs.directories:
-            if Path(directory.path).absolute() in self.directories:
+            if Path(directory.path).absolute() in self.directories and directory.offline is None:
+                self.struck += 1  # the only one: nothing more is done with a directory that is offline
                 directory.fault(_input_output_error())
 
     def strike(self) -> None:
@@ -116,14 +128,20 @@ class Slow(DiskFault):
     operations = frozenset(
         {"write", "open", "sync", "sync_directory", "sync_filesystem", "make_directory", "rename"}
     )
+    takes_time = True
 
     def __init__(self, node: BrokerNode, directories: list[Path], *, ms: float) -> None:
         super().__init__(node, directories)
         self._ms = checked_ms(ms)
+        self._ended = threading.Event()
         self.effect = f"takes {self._ms:g} ms longer"
 
+    def end(self) -> None:
+        super().end()
+        self._ended.set()
+
     def strike(self) -> None:
-        time.sleep(self._ms / 1000)
+        self._ended.wait(self._ms / 1000)
 
 
 KINDS: Final[dict[str, type[DiskFault]]] = {"fill": Full, "fail": Failed, "slow": Slow}
@@ -131,11 +149,10 @@ KINDS: Final[dict[str, type[DiskFault]]] = {"fill": Full, "fail": Failed, "slow"
 
 
 class DiskFaults:
-    """The faults of the disks of one broker, used on its event loop."""
+    """The faults of the disks of one started broker."""
 
     def __init__(self, node: BrokerNode) -> None:
         self._node = node
-        self._faults: list[DiskFault] = []
 
     @property
     def directories(self) -> list[str]:
@@ -143,21 +160,22 @@ class DiskFaults:
         return [each.path for each in self._node.parts.storage.logs.directories]
 
     def add(self, kind: str, directory: str | None, **arguments: Any) -> DiskFault:
-        """Put a fault in force for one log directory, or for all of them, and return it.
+        """Put a fault in force for one log directory, or for all of them, and return it. Called on the event
+        loop of the broker.
 
         Raises:
             UsageError: an argument is not possible, or the broker was started without disturbable files.
         """
         fault = KINDS[kind](self._node, self._chosen(directory), **arguments)
-        self._faults = [*(each for each in self._faults if each.is_in_force), fault]
         fault.begin()
         return fault
 
     def clear(self) -> None:
-        """End all faults."""
-        for fault in self._faults:
-            fault.end()
-        self._faults = []
+        """End all faults of the log directories, on any thread."""
+        here = set(self._chosen(None))
+        for fault in files_of(self._node).disturbances:
+            if isinstance(fault, DiskFault) and not here.isdisjoint(fault.directories):
+                fault.end()
 
     def _chosen(self, directory: str | None) -> list[Path]:
         paths = [Path(each).absolute() for each in self.directories]
@@ -167,17 +185,6 @@ class DiskFaults:
             known = ", ".join(self.directories)
             raise UsageError(f"{directory!r} is not a log directory: use one of {known}")
         return [Path(directory).absolute()]
-
-
-_FAULTS: Final[WeakKeyDictionary[BrokerNode, DiskFaults]] = WeakKeyDictionary()
-
-
-def disk_faults(node: BrokerNode) -> DiskFaults:
-    """Return the faults of the disks of a started broker, the same object for the same broker."""
-    faults = _FAULTS.get(node)
-    if faults is None:
-        faults = _FAULTS[node] = DiskFaults(node)
-    return faults
 
 
 def files_of(node: BrokerNode) -> DisturbableFiles:

@@ -26,6 +26,9 @@ class Refusal:
         if operation in self._refused:
             raise OSError(errno.EIO, operation)
 
+    def hasten(self) -> None:
+        pass
+
 
 def test_operations_meet_the_disturbances_that_there_are(tmp_path: Path) -> None:
     path = str(tmp_path / "file")
