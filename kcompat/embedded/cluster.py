@@ -21,6 +21,7 @@ from kcompat.embedded.settings import (
     read_development,
     read_settings,
 )
+from kcompat.embedded.snapshots import NotRewindable
 from kcompat.embedded.timing import Timing
 from kcompat.embedded.tracebacks import short_tracebacks
 from kcompat.errors import UsageError
@@ -97,7 +98,7 @@ class ClusterBroker(Addresses, Disturbed):
 
 
 @short_tracebacks
-class Cluster(Embedded["ClusterNodes"], Contents, ClusterFaults, RecordsRequests):
+class Cluster(Embedded["ClusterNodes"], Contents, ClusterFaults, RecordsRequests, NotRewindable):
     """Brokers 0, 1, 2, ... in one thread, started by `with` or `start()`.
 
     `data_dir`, `host`, `config`, `topics`, `tls`, `users`, `acls`, `record_requests`, `clock` and
@@ -213,15 +214,20 @@ class Cluster(Embedded["ClusterNodes"], Contents, ClusterFaults, RecordsRequests
         return self.thread.do(lambda: self.nodes.leader_of(topic, partition))
 
     def wait_until_in_sync(self, timeout_s: float = IN_SYNC_TIMEOUT_S) -> None:
-        """Wait until every partition has a leader and all its replicas on running brokers are in sync. Raises
-        TimeoutError.
+        """Wait until every partition has a leader and all its replicas on running brokers are in sync.
+
+        Raises:
+            UsageError: no broker is running.
+            TimeoutError: that takes longer than `timeout_s`; the message names the partitions.
         """
         check_timeout(timeout_s)
+        if not self.nodes.running:
+            raise UsageError("no broker of the cluster is running: start one first")
         try:
             self.thread.call(self.nodes.until_in_sync(), timeout_s)
         except TimeoutError as error:
             behind = self.thread.do(self.nodes.out_of_sync)
-            raise TimeoutError(f"not in sync within {timeout_s:.0f} s: {', '.join(behind)}") from error
+            raise TimeoutError(f"not in sync within {timeout_s:g} s: {', '.join(behind)}") from error
 
     def _brokers(self) -> tuple[LoopThread, Brokers]:
         from kcompat.instrumentation.brokers import Brokers

@@ -58,9 +58,12 @@ class ClusterFaults(Coordinating):
 
     @property
     def faults(self) -> Faults:
-        """Errors, delays and lost answers on purpose, at all brokers that run, which count together."""
+        """Errors, delays and lost answers on purpose, at all brokers that run, which count together. Raises
+        UsageError if the cluster is not started.
+        """
         from kcompat.embedded.faults import Faults
 
+        self._running()
         return Faults(lambda: (self._running()[0], self._running_nodes()))
 
     def lose_leader(self, topic: str, partition: int, *, isolate: bool = False) -> LostLeader:

@@ -41,8 +41,8 @@ class Contents(ABC):
         `value` and `key` are bytes, text that is written as UTF-8, a dict or list that is written as JSON, or
         None for null: a record without a value is a tombstone. `headers` is a dict, or pairs of name and
         value. The record goes to the `partition`, or to the one that a Java producer chooses by the key;
-        without a key, to the one that ends at the lowest offset. `timestamp` is in ms since 1970 or a
-        `datetime`, by default the present.
+        without a key, to the one that ends at the lowest offset. `timestamp` is a `datetime`, or
+        milliseconds since 1970 (not seconds as of `time.time()`), by default the present.
 
         The leader checks the record as one of a client, and wakes the clients that wait for it. A topic that
         does not exist is created if `auto.create.topics.enable` is set. ACLs and quotas do not apply.
@@ -66,11 +66,10 @@ class Contents(ABC):
         batches before it stay. Raises the errors of `add`.
         """
         from kcompat.instrumentation.adding import add_records
-        from kcompat.instrumentation.new_records import prepared
+        from kcompat.instrumentation.new_records import all_prepared
 
         thread, brokers = self._brokers()
-        ready = [prepared(each) for each in records]
-        return thread.call(add_records(brokers, topic, ready))
+        return thread.call(add_records(brokers, topic, all_prepared(records)))
 
     def records(
         self,

@@ -47,7 +47,7 @@ class Controlled(ABC, Generic[Nodes]):
     def _choose_control_port(self, port: int | None) -> None:
         """Open a control port at each start, unless it is None. Raises UsageError for what is no port."""
         if port is not None:
-            check_port(port)
+            check_port(port, name="control_port")
         self._control_port = port
 
     def _bind_control(self, undo: ExitStack) -> None:

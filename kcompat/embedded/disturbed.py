@@ -23,8 +23,10 @@ class Disturbed(ABC):
 
     @property
     def faults(self) -> Faults:
-        """Errors, delays and lost answers on purpose."""
+        """Errors, delays and lost answers on purpose. Raises UsageError if the broker is not running."""
         from kcompat.embedded.faults import Faults
+
+        self._running()
 
         def running() -> tuple[LoopThread, list[BrokerNode]]:
             thread, node = self._running()
@@ -34,9 +36,10 @@ class Disturbed(ABC):
 
     @property
     def disk(self) -> Disk:
-        """Full, failed and slow disks on purpose."""
+        """Full, failed and slow disks on purpose. Raises UsageError if the broker is not running."""
         from kcompat.embedded.disk import Disk
 
+        self._running()
         return Disk(self._running)
 
 

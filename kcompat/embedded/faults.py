@@ -106,6 +106,9 @@ class Faults:
         return thread, nodes
 
     def __repr__(self) -> str:
-        thread, nodes = self._nodes()
-        faults = thread.do(lambda: request_faults(nodes[0]))
+        try:
+            thread, nodes = self._nodes()
+            faults = thread.do(lambda: request_faults(nodes[0]))
+        except UsageError:
+            return "<faults of a broker that is not running>"
         return f"<faults with seed {faults.current_seed}: {'; '.join(map(str, faults)) or 'none'}>"

@@ -44,7 +44,7 @@ def starting(what: str, timeout_s: float) -> Iterator[None]:
     except StoreError as error:
         raise StartError(str(error)) from error
     except TimeoutError as error:
-        raise StartTimeoutError(f"{what} did not start within {timeout_s:.0f} s") from error
+        raise StartTimeoutError(f"{what} did not start within {timeout_s:g} s") from error
 
 
 class Embedded(AsyncContext, Timed, Controlled[Nodes]):
@@ -172,6 +172,8 @@ class Embedded(AsyncContext, Timed, Controlled[Nodes]):
         self._running()
         if library not in SETTINGS:
             raise UsageError(f"the settings of {library!r} are not known: use one of {', '.join(SETTINGS)}")
+        if not self.bootstrap_servers:
+            raise UsageError("no broker of the cluster is running: start one first")
         access = self._development.access(self._started_config, self.bootstrap_servers, user, mechanism)
         return SETTINGS[library](access)
 

@@ -125,14 +125,16 @@ def check_timeout(timeout_s: float | None) -> None:
         raise UsageError(f"timeout_s={timeout_s!r} is not a time: use a number of seconds, such as 30")
 
 
-def check_port(port: int, count: int = 1) -> None:
-    """Raise UsageError unless `count` ports in a row, from this one on, are TCP ports; 0 is any free port."""
+def check_port(port: int, count: int = 1, *, name: str = "port") -> None:
+    """Raise UsageError unless `count` ports in a row, from this one on, are TCP ports; 0 is any free port.
+    `name` is that of the argument.
+    """
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= MAX_PORT:
         raise UsageError(
-            f"port={port!r} is not a port: use a number from 1 to {MAX_PORT}, or 0 for a free port"
+            f"{name}={port!r} is not a port: use a number from 1 to {MAX_PORT}, or 0 for a free port"
         )
     if port and port + count - 1 > MAX_PORT:
-        raise UsageError(f"port={port} leaves no room for {count} ports in a row: use a lower one, or 0")
+        raise UsageError(f"{name}={port} leaves no room for {count} ports in a row: use a lower one, or 0")
 
 
 def _path_of(data_dir: str | os.PathLike[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from kcompat.errors import SnapshotError, UsageError
 
@@ -92,3 +92,25 @@ class Rewindable(ABC):
         except BaseException:
             self.stop()
             raise
+
+
+class NotRewindable:
+    """Base class of a cluster, which cannot go back, and says so."""
+
+    def reset(self) -> NoReturn:
+        """Raise UsageError: only a `Broker` goes back."""
+        raise _only_one_broker()
+
+    def snapshot(self) -> NoReturn:
+        """Raise UsageError: only a `Broker` goes back."""
+        raise _only_one_broker()
+
+    def restore(self, mark: object) -> NoReturn:  # noqa: ARG002 - as for a `Broker`
+        """Raise UsageError: only a `Broker` goes back."""
+        raise _only_one_broker()
+
+
+def _only_one_broker() -> UsageError:
+    return UsageError(
+        "the brokers of a cluster cannot go back: use kcompat.Broker, or delete topics with delete_topic()"
+    )

@@ -95,6 +95,7 @@ class Timed(ABC):
         self,
         delta: timedelta | None = None,
         *,
+        weeks: float = 0,
         days: float = 0,
         hours: float = 0,
         minutes: float = 0,
@@ -110,7 +111,9 @@ class Timed(ABC):
             UsageError: the clock is the real one, the brokers are not started, or the time is negative or
                 longer than 100 years.
         """
-        by = _duration(delta, days=days, hours=hours, minutes=minutes, seconds=seconds, milliseconds=ms)
+        by = _duration(
+            delta, weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds, milliseconds=ms
+        )
         thread, _ = self._running()
         manual = self._timing.insist_on_manual()
         thread.call(manual.advance(by / timedelta(milliseconds=1), self._running_nodes))
@@ -140,6 +143,10 @@ class Timed(ABC):
 
 def _duration(delta: timedelta | None, **numbers: float) -> timedelta:
     """Return the sum. Raises UsageError."""
+    if delta is not None and not isinstance(delta, timedelta):
+        raise UsageError(
+            f"{delta!r} is not a time: use advance(days=8), for instance, or a datetime.timedelta"
+        )
     try:
         by = (delta or timedelta()) + timedelta(**numbers)
     except (TypeError, ValueError, OverflowError) as error:

@@ -34,8 +34,16 @@ class Wanted(Struct, frozen=True):
 
     def check(self) -> None:
         """Raise UsageError if an argument is not possible."""
-        if (self.count is None) == (self.at_least is None):
-            raise UsageError("the number of records is missing: use expects(topic, 3) or at_least=3")
+        if self.count is None and self.at_least is None:
+            raise UsageError("the number of records is missing: give count or at_least")
+        if self.count is not None and self.at_least is not None:
+            raise UsageError(
+                f"count={self.count!r} and at_least={self.at_least!r} contradict each other: give one"
+            )
+        if not isinstance(self.topic, str):
+            raise UsageError(f"topic={self.topic!r} is not the name of a topic: use text")
+        if self.where is not None and not callable(self.where):
+            raise UsageError(f"where={self.where!r} is no function: use one that takes a record")
         check_whole_number("count" if self.at_least is None else "at_least", self.least)
         if not isinstance(self.timeout_s, (int, float)) or not self.timeout_s >= 0:
             raise UsageError(f"timeout={self.timeout_s!r} is not possible: use a number of seconds")

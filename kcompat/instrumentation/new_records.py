@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final, TypeAlias
@@ -28,7 +29,8 @@ class NewRecord(msgspec.Struct, frozen=True):
     """Partition to append to. By default it depends on the key; without a key it is the partition with the
     fewest records."""
     timestamp: int | datetime | None = None
-    """Time in ms since 1970, or a `datetime`; the present by default."""
+    """Time in milliseconds since 1970, or a `datetime`, which without a time zone is local time; the present
+    by default."""
 
 
 class AddedRecord(msgspec.Struct, frozen=True):
@@ -49,6 +51,19 @@ class PreparedRecord(msgspec.Struct, frozen=True):
     headers: tuple[tuple[str, bytes | None], ...]
     partition: int | None
     timestamp: int | None
+
+
+def all_prepared(records: Iterable[NewRecord | tuple[Content, Content] | Content]) -> list[PreparedRecord]:
+    """Return several records in the form of the log.
+
+    Raises:
+        UsageError: a part of a record is of another type, or `records` are one record.
+    """
+    if isinstance(records, (str, bytes, bytearray, memoryview, Mapping, NewRecord)) or not isinstance(
+        records, Iterable
+    ):
+        raise UsageError(f"records={records!r} are no records: use a list, also for one record")
+    return [prepared(each) for each in records]
 
 
 def prepared(record: NewRecord | tuple[Content, Content] | Content) -> PreparedRecord:
@@ -84,14 +99,21 @@ def _content(what: str, given: object) -> bytes | None:
         case str():
             return given.encode(errors="surrogateescape")
         case dict() | list():
-            try:
-                return msgspec.json.encode(given)
-            except (TypeError, ValueError) as error:
-                raise UsageError(f"the {what} cannot be written as JSON: {error}") from error
+            return as_json(what, given)
         case _:
             raise UsageError(
                 f"{what}={given!r} is not possible: use str, bytes, None, or a dict or list for JSON"
             )
+
+
+def as_json(what: str, given: object) -> bytes:
+    """Return JSON without spaces. Raises UsageError for what JSON does not have, such as sets, times and NaN;
+    `what` names the part of the record.
+    """
+    try:
+        return json.dumps(given, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"the {what} cannot be written as JSON: {error}") from error
 
 
 def _headers(given: Headers) -> tuple[tuple[str, bytes | None], ...]:

@@ -197,7 +197,7 @@ class SqliteJournal:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # absent on errors of the Python module itself
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreUnavailableError(
-                f"the data directory {self._path.parent} is in use by another process, "
+                f"the data directory {self._path.parent} is in use by another broker, "
                 f"which holds {self._path.name}: stop that one, or give this one a directory of its own"
             )
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kcompat.errors import KcompatError, SnapshotError, StartError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from kcompat import Broker, Cluster
 
@@ -51,16 +51,17 @@ class _Shared:
         if not is_running(self.brokers):
             self._stopped_by = self._stopped_by or test
             return
-        for each in (self.brokers, *getattr(self.brokers, "brokers", ())):
-            if hasattr(each, "disk"):
-                with suppress(UsageError):  # a broker of a cluster that does not run
-                    each.disk.clear()  # first: all else waits for a slow disk
+        members: Sequence[Any] = getattr(self.brokers, "brokers", (self.brokers,))
+        for each in members:
+            with suppress(UsageError):  # a broker of a cluster that does not run
+                each.disk.clear()  # first: all else waits for a slow disk
+        for each in (self.brokers, *members):
             with suppress(UsageError):
                 each.faults.clear()
 
     def _reset(self) -> None:
         try:
-            self.brokers.reset()  # type: ignore[union-attr]  # a cluster is never reset
+            self.brokers.reset()  # a cluster is never reset
         except SnapshotError:  # the broker is stopped then
             self._start()
 

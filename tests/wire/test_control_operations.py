@@ -76,6 +76,12 @@ def test_records_come_back_as_they_were_added(control: ControlClient) -> None:
     assert control.get("/topics/kept/records", limit=1) == {"records": found[:1], "more": True}
 
 
+def test_records_are_added_as_json(control: ControlClient) -> None:
+    control.post("/topics/json/records", records=[{"key": {"json": [1]}, "value": {"json": {"id": 1}}}])
+    (found,) = control.get("/topics/json/records")["records"]
+    assert (found["key"], found["value"]) == ("[1]", '{"id":1}')
+
+
 def test_expected_records_are_awaited(control: ControlClient) -> None:
     control.post("/topics/expected/records", records=[{"value": "before"}])
     path = f"/expectations/{control.post('/expectations', topic='expected', count=1)['id']}/await"
@@ -129,7 +135,10 @@ def test_a_fault_strikes_until_it_is_deleted(control: ControlClient, client: Raw
     assert [each["id"] for each in control.get("/faults")["faults"]] == [faults[1]["id"]]
     for method in ("GET", "DELETE"):
         status, sentence = control.refusal(method, path)
-        assert (status, sentence) == (404, f"there is no fault {faults[0]['id']!r}: it was ended already")
+        assert (status, sentence) == (
+            404,
+            f"there is no fault {faults[0]['id']!r}: GET /faults lists those that were not deleted",
+        )
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ def insist_on_one_sentence(act: Callable[[], Any], sentence: str) -> None:
         (lambda: Broker(topics={"orders": 0}), "use a number, 1 or more"),
         (lambda: Broker(topics={"orders": {"replication.factor": 3}}), "kcompat.Cluster(3)"),
         (lambda: Broker(port="9092"), "use a number from 1 to 65535, or 0 for a free port"),
+        (lambda: Broker(control_port="x"), "control_port='x' is not a port"),
         (lambda: Broker(host="a b"), "use 127.0.0.1, for instance"),
         (lambda: Broker(data_dir=b"x"), "use text or a path"),
         (lambda: Broker(data_dir="x", config={"log.dirs": "y"}), "both say where to store: give one"),
@@ -72,7 +73,14 @@ def insist_on_one_sentence(act: Callable[[], Any], sentence: str) -> None:
         (lambda: Broker().compact("t"), "use it in a with statement, or call start() first"),
         (lambda: Broker().client_config(), "use it in a with statement, or call start() first"),
         (lambda: Broker().reset(), "use it in a with statement, or call start() first"),
-        (lambda: Broker().faults.fail("Produce", "NOT_LEADER_OR_FOLLOWER"), "or call start() first"),
+        (lambda: Broker().start(timeout_s=0.0001), "the broker did not start within 0.0001 s"),
+        (lambda: Broker().faults, "use it in a with statement, or call start() first"),
+        (lambda: Broker().disk, "use it in a with statement, or call start() first"),
+        (lambda: Cluster(2).faults, "use it in a with statement, or call start() first"),
+        (lambda: Cluster(2).brokers[0].disk, "use it in a with statement, or call start() first"),
+        (lambda: Cluster(2).reset(), "the brokers of a cluster cannot go back: use kcompat.Broker"),
+        (lambda: Cluster(2).snapshot(), "the brokers of a cluster cannot go back: use kcompat.Broker"),
+        (lambda: Cluster(2).restore(None), "the brokers of a cluster cannot go back: use kcompat.Broker"),
         (lambda: Cluster(0), "brokers=0 is not a number of brokers: use 1 or more"),
         (lambda: Cluster(3, racks=[1, 2]), "name at least one, as in ['a', 'b']"),
         (lambda: Cluster(3, port=65534), "use a lower one, or 0"),
@@ -86,7 +94,7 @@ def test_a_broker_that_is_not_started(act: Callable[[], Any], sentence: str) -> 
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
-    with Broker(config={"auto.create.topics.enable": False}) as started:
+    with Broker(config={"auto.create.topics.enable": False}, record_requests=True) as started:
         yield started
 
 
@@ -104,7 +112,31 @@ def broker() -> Iterator[Broker]:
         ),
         (lambda broker: broker.client_config("alice"), "give the broker users or tls=True"),
         (lambda broker: broker.ca_file, "make it with tls=True"),
-        (lambda broker: broker.requests(), "start the broker with record_requests=True"),
+        (
+            lambda broker: broker.requests(since="now"),
+            "since='now' is not possible: use a time of",
+        ),
+        (lambda broker: broker.requests(topic=5), "topic=5 is not possible: use a string"),
+        (lambda broker: broker.requests(client_id=5), "client_id=5 is not possible: use a string"),
+        (lambda broker: broker.connection_events(since="now"), "since='now' is not possible"),
+        (lambda broker: broker.disk.fill(50), "directory=50 is not the name of a directory"),
+        (lambda broker: broker.advance(5), "5 is not a time: use advance(days=8)"),
+        (lambda broker: broker.faults.drop(served="x"), "served='x' is neither True nor False"),
+        (lambda broker: broker.faults.disconnect(served=1), "served=1 is neither True nor False"),
+        (
+            lambda broker: broker.faults.fail("Produce", "REQUEST_TIMED_OUT", served=None),
+            "served=None is neither True nor False",
+        ),
+        (lambda broker: broker.add_all("t", None), "records=None are no records: use a list"),
+        (lambda broker: broker.add_all("t", "abc"), "records='abc' are no records: use a list"),
+        (lambda broker: broker.add_all("t", {"k": "v"}), "are no records: use a list"),
+        (lambda broker: broker.add("t", {"tags": {"a"}}), "cannot be written as JSON"),
+        (lambda broker: broker.expects("t"), "the number of records is missing"),
+        (lambda broker: broker.expects("t", 1, at_least=1), "count=1 and at_least=1 contradict each other"),
+        (lambda broker: broker.expects("t", 1, where="x"), "where='x' is no function"),
+        (lambda broker: broker.expects(5, 1), "topic=5 is not the name of a topic: use text"),
+        (lambda broker: broker.create_topic("a b"), "'a b' cannot be the name of a topic"),
+        (lambda broker: broker.delete_topic("t"), "there is no topic 't'"),
         (lambda broker: broker.advance(days=1), "make it with clock='manual'"),
         (lambda broker: broker.restore(None), "use what snapshot() has returned"),
         (lambda broker: broker.faults.fail("Prodduce", "NONE"), "did you mean 'Produce'?"),
@@ -120,6 +152,24 @@ def broker() -> Iterator[Broker]:
 )
 def test_a_broker_that_runs(broker: Broker, act: Callable[[Broker], Any], sentence: str) -> None:
     insist_on_one_sentence(lambda: act(broker), sentence)
+
+
+def test_requests_that_are_not_recorded() -> None:
+    with Broker() as broker:
+        insist_on_one_sentence(broker.requests, "start the broker with record_requests=True")
+
+
+def test_a_broker_that_has_stopped_is_shown_as_such() -> None:
+    with Broker() as broker:
+        faults = broker.faults
+    assert repr(faults) == "<faults of a broker that is not running>"
+
+
+def test_a_cluster_none_of_whose_brokers_runs() -> None:
+    with Cluster(1) as cluster:
+        cluster.brokers[0].kill()
+        for act in (cluster.client_config, lambda: cluster.wait_until_in_sync(1)):
+            insist_on_one_sentence(act, "no broker of the cluster is running: start one first")
 
 
 async def test_a_second_start_on_an_event_loop(broker: Broker) -> None:

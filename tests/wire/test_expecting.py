@@ -156,7 +156,7 @@ def test_an_error_of_the_block_is_not_replaced(broker: Broker, topic: str) -> No
     ("arguments", "message"),
     [
         ({}, "^the number of records is missing"),
-        ({"count": 1, "at_least": 1}, "^the number of records is missing"),
+        ({"count": 1, "at_least": 1}, "^count=1 and at_least=1 contradict each other: give one"),
         ({"count": -1}, "^count=-1 is not possible"),
         ({"at_least": "1"}, "^at_least='1' is not possible"),
         ({"count": 1, "timeout": None}, "^timeout=None is not possible: use a number of seconds$"),

@@ -22,6 +22,7 @@ LONGEST: Final = timedelta(days=36525)
 class Duration(Struct, forbid_unknown_fields=True):
     """A time, as the sum of its fields."""
 
+    weeks: Annotated[float, Meta(ge=0, le=5217)] = 0
     days: Annotated[float, Meta(ge=0, le=36525)] = 0
     hours: Annotated[float, Meta(ge=0, le=876_600)] = 0
     minutes: Annotated[float, Meta(ge=0, le=52_596_000)] = 0
@@ -58,7 +59,12 @@ async def advance_clock(control: Control, by: Duration) -> Clock:
     if control.time is None:
         raise UsageError("the time is that of the machine: start the broker with a manual clock")
     duration = timedelta(
-        days=by.days, hours=by.hours, minutes=by.minutes, seconds=by.seconds, milliseconds=by.ms
+        weeks=by.weeks,
+        days=by.days,
+        hours=by.hours,
+        minutes=by.minutes,
+        seconds=by.seconds,
+        milliseconds=by.ms,
     )
     if duration > LONGEST:
         raise UsageError("the time is moved by 100 years at most")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
+
+from kcompat.errors import UsageError
+from kcompat.instrumentation.new_records import as_json
 
 
 class Base64(Struct, frozen=True, forbid_unknown_fields=True):
@@ -17,9 +20,29 @@ Data: TypeAlias = str | Base64 | None
 """A key, a value or a header: text in UTF-8, any bytes in base64, or null."""
 
 
-def bytes_of(data: Data) -> bytes | None:
-    """Return the bytes that JSON stands for."""
-    return data.base64 if isinstance(data, Base64) else data if data is None else data.encode()
+class Encoded(Struct, frozen=True, forbid_unknown_fields=True):
+    """Bytes in base64, or any value that is written as JSON; one of both."""
+
+    base64: bytes | UnsetType = UNSET
+    json: Any = UNSET
+
+
+NewData: TypeAlias = str | Encoded | None
+"""A key, a value or a header to write: text in UTF-8, any bytes in base64, JSON, or null."""
+
+
+def bytes_of(data: NewData) -> bytes | None:
+    """Return the bytes that JSON stands for. Raises UsageError."""
+    match data:
+        case None:
+            return None
+        case str():
+            return data.encode()
+        case Encoded(base64=bytes() as content, json=UnsetType()):
+            return content
+        case Encoded(base64=UnsetType(), json=value) if value is not UNSET:
+            return as_json("JSON", value)
+    raise UsageError("a key, value or header in braces has either base64 or json")
 
 
 def shown(data: bytes | None) -> Data:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from kcompat.errors import UsageError
 from kcompat.instrumentation.control.problems import ProblemError
 from kcompat.instrumentation.control.records import TopicRecords, listed
 from kcompat.instrumentation.expectations import Wanted, begin
@@ -45,11 +44,10 @@ class WhichExpectation(Struct, forbid_unknown_fields=True):
 
 async def expect_records(control: Control, expected: ExpectedRecords) -> KeptExpectation:
     """Begin to expect records. Those that come from now on count."""
-    if (expected.count is None) == (expected.at_least is None):
-        raise UsageError("the number of records is missing: give count or at_least")
     wanted = Wanted(
         expected.topic, expected.count, expected.at_least, expected.timeout_s, None, expected.isolation
     )
+    wanted.check()
     return KeptExpectation(control.keep_expectation(await begin(control.brokers, wanted)))
 
 

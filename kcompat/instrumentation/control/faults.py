@@ -164,7 +164,10 @@ def kept(control: Control, faults: Sequence[AnyFault]) -> Fault:
 
 def _found(control: Control, number: str) -> Sequence[AnyFault]:
     if number not in control.faults:
-        raise ProblemError(HTTPStatus.NOT_FOUND, f"there is no fault {number!r}: it was ended already")
+        raise ProblemError(
+            HTTPStatus.NOT_FOUND,
+            f"there is no fault {number!r}: GET /faults lists those that were not deleted",
+        )
     return control.faults[number]
 
 

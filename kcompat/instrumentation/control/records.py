@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta, Struct
 
 from kcompat.instrumentation.adding import add_records
-from kcompat.instrumentation.control.data import Data, bytes_of, shown
+from kcompat.instrumentation.control.data import Data, NewData, bytes_of, shown
 from kcompat.instrumentation.control.topics import insist_on_topic
 from kcompat.instrumentation.new_records import AddedRecord, NewRecord, prepared
 from kcompat.instrumentation.reading import Isolation, read_topic, size_of
@@ -31,12 +31,19 @@ class Header(Struct, frozen=True, forbid_unknown_fields=True):
     value: Data = None
 
 
+class HeaderToAdd(Struct, frozen=True, forbid_unknown_fields=True):
+    """A header of a record to append."""
+
+    name: str
+    value: NewData = None
+
+
 class RecordToAdd(Struct, forbid_unknown_fields=True):
     """A record to append to a topic."""
 
-    value: Data
-    key: Data = None
-    headers: list[Header] = []
+    value: NewData
+    key: NewData = None
+    headers: list[HeaderToAdd] = []
     partition: Annotated[
         Index | None, Meta(description="By default the one that a Java producer chooses by the key.")
     ] = None

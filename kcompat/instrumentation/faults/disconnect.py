@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.instrumentation.exchange import when_settled
+from kcompat.instrumentation.faults.checks import checked_served
 from kcompat.instrumentation.faults.request_fault import RequestFault
 from kcompat.net.answers import CLOSE
 
@@ -25,7 +26,7 @@ class Disconnect(RequestFault):
         self, selection: Selection, chance: Chance, surroundings: Surroundings, *, served: bool = False
     ) -> None:
         super().__init__(selection, chance, surroundings)
-        self._served = served
+        self._served = checked_served(served)
 
     @property
     def effect(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.instrumentation.exchange import when_settled
+from kcompat.instrumentation.faults.checks import checked_served
 from kcompat.instrumentation.faults.later import HeldAnswers
 from kcompat.instrumentation.faults.request_fault import RequestFault
 from kcompat.net.answers import CLOSE, Mode
@@ -26,7 +27,7 @@ class Drop(RequestFault):
         self, selection: Selection, chance: Chance, surroundings: Surroundings, *, served: bool = True
     ) -> None:
         super().__init__(selection, chance, surroundings)
-        self._served = served
+        self._served = checked_served(served)
         self._held = HeldAnswers()
 
     @property

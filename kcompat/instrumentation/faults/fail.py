@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kcompat.errors import UsageError
 from kcompat.instrumentation.exchange import when_settled
+from kcompat.instrumentation.faults.checks import checked_served
 from kcompat.instrumentation.faults.error_responses import error_response, has_place_for_error, is_of_rows
 from kcompat.instrumentation.faults.request_fault import RequestFault
 from kcompat.instrumentation.faults.selection import error_code, served_versions
@@ -51,7 +52,7 @@ class Fail(RequestFault):
     ) -> None:
         super().__init__(selection, chance, surroundings)
         self.error = error_code(error)
-        self._served = served
+        self._served = checked_served(served)
         if selection.key is None:
             raise UsageError("an error needs an API: name one, such as 'Produce'")
         self._key = selection.key

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kcompat.errors import UsageError
-from kcompat.instrumentation.new_records import NewRecord, PreparedRecord, prepared
+from kcompat.instrumentation.new_records import NewRecord, PreparedRecord, all_prepared, prepared
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,10 @@ def test_timestamps(given: Any, expected: int) -> None:
     [
         (5, "value=5 is not possible: use str"),
         ({"a": object()}, "the value cannot be written as JSON"),
+        ({"a": {1, 2}}, "the value cannot be written as JSON: Object of type set"),
+        ({"a": datetime(2020, 1, 1, tzinfo=UTC)}, "Object of type datetime"),
+        ([float("nan")], "the value cannot be written as JSON: Out of range float"),
+        (["\ud800"], "the value cannot be written as JSON"),
         (("k", "v", "h"), "is no record: use a value, "),
     ],
 )
@@ -81,3 +85,10 @@ def test_fields_that_no_record_can_have_are_refused(field: dict[str, Any], messa
     with pytest.raises(UsageError) as raised:
         prepared(NewRecord("v", **field))
     assert message in str(raised.value)
+
+
+def test_one_record_in_place_of_several_is_refused() -> None:
+    for given in ("abc", b"abc", {"k": "v"}, NewRecord("v"), None, 5):
+        with pytest.raises(UsageError, match="are no records: use a list, also for one record"):
+            all_prepared(given)  # type: ignore[arg-type]
+    assert len(all_prepared(each for each in ("a", None))) == 2

@@ -134,7 +134,7 @@ def modes_in(directory: Path) -> dict[str, int]:
 
 async def test_a_file_in_use_is_refused(tmp_path: Path) -> None:
     store = open_store(tmp_path / "metadata.db")
-    with pytest.raises(StoreUnavailableError, match="in use by another process"):
+    with pytest.raises(StoreUnavailableError, match="in use by another broker"):
         open_store(tmp_path / "metadata.db")
     await store.close()
 

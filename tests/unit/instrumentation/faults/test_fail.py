@@ -177,7 +177,7 @@ def test_other_brokers_are_left_alone_unless_their_client_id_is_named(server: St
         ("Produse", {}, "'Produse' is not an API that brokers serve: did you mean 'Produce'?"),
         ("Vote", {}, "'Vote' is not an API that brokers serve"),
         ("Produce", {"error": "NOT_LEADER"}, "'NOT_LEADER' is not an error of Kafka: did you mean"),
-        ("Produce", {"error": "NONE"}, "'NONE' is not an error of Kafka"),
+        ("Produce", {"error": "NONE"}, "'NONE' is not an error: use the name of one"),
         ("Heartbeat", {"topic": "t"}, "Heartbeat requests name no topics: leave out topic='t'"),
         ("Metadata", {"topic": "t", "partition": 0}, "Metadata requests name no partitions"),
         ("Produce", {"partition": 0}, "partition=0 is of no topic"),
