@@ -45,6 +45,7 @@ def test_without_the_connector_the_demo_says_what_to_install(tmp_path):
         shutil.copytree(
             REPOSITORY / part, tmp_path / part, ignore=shutil.ignore_patterns(".*", "__pycache__")
         )
+    shutil.copy(REPOSITORY / "pyproject.toml", tmp_path)
     programs = tmp_path / "programs"
     programs.mkdir()
     (programs / "java").touch(mode=0o755)
