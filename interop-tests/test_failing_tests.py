@@ -211,7 +211,7 @@ def stories(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         ),
         (
             "test_group_with_a_consumer_of_another_test",
-            "leaked (since before this test)",
+            "leaked (since an earlier test)",
         ),
         (
             "test_more_consumers_than_partitions",

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from kcompat.embedded.fault import Fault
     from kcompat.embedded.faults import Faults
     from kcompat.embedded.thread import LoopThread
+    from kcompat.instrumentation.condition import Condition
     from kcompat.node.broker import BrokerNode
     from kcompat.node.environment import Environment
 
@@ -53,6 +54,15 @@ class Coordinating(ABC):
     @abstractmethod
     def _running_nodes(self) -> list[BrokerNode]:
         """Return the running brokers."""
+
+    def condition(self, since: float = 0.0) -> Condition:
+        """Return what explains the brokers' answers since a time in seconds since the epoch: faults, also
+        those that are over, and settings. Raises UsageError if they are not started.
+        """
+        from kcompat.instrumentation.condition import condition_of
+
+        thread = self._running()[0]
+        return thread.do(lambda: condition_of(self._running_nodes(), since))
 
     def expire_member(self, group: str, member_id: str | None = None, *, client_id: str | None = None) -> str:
         """End the session of a member of a group now, as if it had sent nothing for its session timeout, and

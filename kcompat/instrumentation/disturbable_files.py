@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -37,6 +38,8 @@ OPERATIONS: Final = (
     "remove_tree",
 )
 """Names of the operations of `Files` that a disturbance may meet."""
+MOST_REMEMBERED: Final = 100
+"""Most disturbances that a file port remembers."""
 
 
 class Disturbance(Protocol):
@@ -61,6 +64,8 @@ class DisturbableFiles(Files):
     def __init__(self) -> None:
         self._disturbances: tuple[Disturbance, ...] = ()
         self._change = threading.Lock()
+        self.history: deque[Disturbance] = deque(maxlen=MOST_REMEMBERED)
+        """The last disturbances that were added, also those that are over."""
 
     def disturb(self, disturbance: Disturbance) -> None:
         """Let operations meet a disturbance from now on. May be called on any thread."""
@@ -69,6 +74,7 @@ class DisturbableFiles(Files):
                 for name in OPERATIONS:
                     self.__dict__[name] = partial(self._operate, name, getattr(self, name))
             self._disturbances = (*self._disturbances, disturbance)
+            self.history.append(disturbance)
 
     def calm(self, disturbance: Disturbance) -> None:
         """Let operations meet a disturbance no longer; do nothing if it is not one of them. May be called on

@@ -33,7 +33,7 @@ _PREFIX: Final = 4
 class Request:
     """The frame of a request whose API and version exist; its body is decoded when that is asked for."""
 
-    __slots__ = ("_body", "_correlation_id", "_message", "client_id", "frame", "key", "version")
+    __slots__ = ("_body", "_message", "client_id", "correlation_id", "frame", "key", "version")
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Request:
         self.key = key
         self.version = version
         self.client_id = client_id
-        self._correlation_id = correlation_id
+        self.correlation_id = correlation_id
         self.frame = frame
         self._body = body
         self._message: Any = None
@@ -85,7 +85,7 @@ class Request:
         """Return a request with the header of this one and another body."""
         head = bytes(self.frame[: self._body])
         frame = memoryview(bytearray(b"".join([head, *message.encode(self.version)])))
-        changed = Request(self.key, self.version, self.client_id, self._correlation_id, frame, self._body)
+        changed = Request(self.key, self.version, self.client_id, self.correlation_id, frame, self._body)
         changed._message = message
         return changed
 
@@ -98,7 +98,7 @@ class Request:
     def answer_of(self, response: Any) -> list[Any]:
         """Return the answer to this request that carries a response."""
         frame = compile_framer(response_class(self.key), self.version)
-        return frame(response, self._correlation_id, self._response_header_version)
+        return frame(response, self.correlation_id, self._response_header_version)
 
     def response_of(self, answer: Sequence[Piece]) -> Any:
         """Return the response that an answer to this request carries, with all bytes that it refers to."""

@@ -19,7 +19,7 @@ def recorded(
     request: Message,
     response: Message | None,
     at: float = 0.0,
-    client_id: str = "client",
+    client_id: str | None = "client",
     version: int = 0,
     port: int = 1,
 ) -> RecordedRequest:

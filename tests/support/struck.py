@@ -23,6 +23,7 @@ class StruckConnection:
     """The part of a connection that faults use."""
 
     peer_host = "10.0.0.7"
+    peer_port = 50000
 
     def __init__(self) -> None:
         self.muted_ms = 0.0

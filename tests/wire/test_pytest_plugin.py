@@ -357,6 +357,58 @@ def test_the_report_of_a_failed_test_says_what_its_clients_did(
     assert "what your clients did" not in text["test_without_broker"]
 
 
+FAULTS = """
+from asking import address_of
+from kcompat.protocol.messages.heartbeat import HeartbeatRequest
+from kcompat.protocol.messages.metadata import MetadataRequest
+from support.raw_client import RawClient
+
+clients = []
+
+def client_of(broker, name):
+    clients.append(RawClient(address_of(broker), client_id=name))
+    return clients[-1]
+
+def ask(client):
+    wanted = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name="orders")])
+    client.call(wanted, 4)
+
+def test_passes(kafka_broker):
+    ask(client_of(kafka_broker, "early"))
+
+def test_faulty(kafka_broker):
+    with kafka_broker.faults.fail("Metadata", "UNKNOWN_TOPIC_OR_PARTITION"):
+        ask(client_of(kafka_broker, "late"))
+    kafka_broker.disk.slow(1)
+    kafka_broker.faults.drop("Heartbeat")
+    clients[0].send(HeartbeatRequest("g", 1, "m"), 3)
+    ask(client_of(kafka_broker, "later"))
+    assert False
+"""
+
+
+def test_the_report_names_the_faults_of_the_test_and_the_clients_of_earlier_ones(
+    pytester: pytest.Pytester, run_pytest: Run
+) -> None:
+    pytester.makepyfile(asking=ASKING, test_faults=FAULTS)
+    ran = run_pytest("--tb=short")
+    ran.assert_outcomes(passed=1, failed=1)
+    ran.stdout.re_match_lines(
+        [
+            "-+ what your clients did -+",
+            "Faults in force in this test:",
+            r"  Metadata fails with UNKNOWN_TOPIC_OR_PARTITION: it struck 1 request, over since [\d:.]+",
+            r"  the disk of .* takes 1 ms longer: it struck \d+ operations?",
+            "  Heartbeat is served and never answered: it struck 1 request",
+            "Last requests to 127.0.0.1:.*",
+            r"  [\d:.]{12} late Metadata orders: .*, answered by a fault",
+            r"  [\d:.]{12} later Metadata orders: .*",
+            r"  [\d:.]{12} early \(since an earlier test\) Heartbeat group g: waiting, dropped by a fault",
+        ],
+    )
+    assert "What may be wrong" not in ran.stdout.str()
+
+
 CASE = """
 import unittest
 from asking import partitions

@@ -25,6 +25,9 @@ class Delay(RequestFault):
     a broker whose threads are busy. What waits when the fault ends is served then.
     """
 
+    deed = "delayed"
+    makes_answers = False
+
     def __init__(
         self, selection: Selection, chance: Chance, surroundings: Surroundings, *, ms: float
     ) -> None:

@@ -22,6 +22,8 @@ class Disconnect(RequestFault):
     Answers to earlier requests are sent before.
     """
 
+    deed = "disconnected"
+
     def __init__(
         self, selection: Selection, chance: Chance, surroundings: Surroundings, *, served: bool = False
     ) -> None:

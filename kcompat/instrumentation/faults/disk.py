@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
+import time
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from pathlib import Path
@@ -35,23 +36,35 @@ class DiskFault(ABC):
 
     def __init__(self, node: BrokerNode, directories: list[Path]) -> None:
         self._files = files_of(node)
-        self._node = node
+        self.node = node
         self.directories = directories
         self.is_in_force = False
         """Whether operations may still be struck."""
         self.struck = 0
         """Number of operations struck."""
+        self.began = 0.0
+        """Time of the machine at the beginning, in seconds since the epoch."""
+        self.ended: float | None = None
+        """Time of the end; None while the fault is in force."""
         self._inodes: set[tuple[int, int]] = set()
 
     def begin(self) -> None:
         """Put the fault in force."""
         self.is_in_force = True
+        self.began = time.time()
         self._files.disturb(self)
 
     def end(self) -> None:
         """End the fault; nothing happens if it has ended already."""
+        if self.is_in_force:
+            self.ended = time.time()
         self.is_in_force = False
         self._files.calm(self)
+
+    @property
+    def is_felt(self) -> bool:
+        """Whether the fault is in force, or what it did still lasts."""
+        return self.is_in_force
 
     def meet(self, operation: str, place: str | int) -> None:
         """Strike an operation if it is one of `operations`, on these directories."""
@@ -113,10 +126,17 @@ class Failed(DiskFault):
 
     def begin(self) -> None:
         super().begin()
-        for directory in self._node.parts.storage.logs.directories:
+        for directory in self.node.parts.storage.logs.directories:
             if Path(directory.path).absolute() in self.directories and directory.offline is None:
                 self.struck += 1  # the only one: nothing more is done with a directory that is offline
                 directory.fault(_input_output_error())
+
+    @property
+    def is_felt(self) -> bool:
+        return self.is_in_force or any(
+            directory.offline is not None and Path(directory.path).absolute() in self.directories
+            for directory in self.node.parts.storage.logs.directories
+        )
 
     def strike(self) -> None:
         raise _input_output_error()

@@ -23,6 +23,8 @@ class Drop(RequestFault):
     for a packet that is lost, until the client gives up; when the fault ends, the connection is closed.
     """
 
+    deed = "dropped"
+
     def __init__(
         self, selection: Selection, chance: Chance, surroundings: Surroundings, *, served: bool = True
     ) -> None:

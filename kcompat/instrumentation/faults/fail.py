@@ -41,6 +41,8 @@ class Fail(RequestFault):
     whole request is served first, and the error takes the place of the answer.
     """
 
+    deed = "answered"
+
     def __init__(
         self,
         selection: Selection,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from msgspec import Struct
 
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
     from kcompat.instrumentation.faults.selection import Chance, Selection
     from kcompat.net.answers import Answer, Connection
     from kcompat.net.interception import Interception, Serve
+
+
+MOST_REMEMBERED: Final = 1000
+"""Most requests of which a fault remembers that it struck them."""
 
 
 class Surroundings(Struct, frozen=True):
@@ -33,6 +39,11 @@ class Surroundings(Struct, frozen=True):
 class RequestFault(ABC):
     """A fault in force from `begin` to `end`, or until it has struck as often as it should."""
 
+    deed: ClassVar[str]
+    """The thing that the fault does to a request as a participle, such as `dropped`."""
+    makes_answers: ClassVar[bool] = True
+    """Whether requests that are struck do not get the broker's own answer."""
+
     def __init__(self, selection: Selection, chance: Chance, surroundings: Surroundings) -> None:
         self.selection = selection
         self.chance = chance
@@ -41,6 +52,12 @@ class RequestFault(ABC):
         """Whether requests may still be struck."""
         self.has_ended = False
         """Whether all is undone. After its last strike a fault that holds answers back has not ended yet."""
+        self.began = 0.0
+        """Time of the machine at the beginning, in seconds since the epoch."""
+        self.ended: float | None = None
+        """Time from which on no request was struck; None while the fault is in force."""
+        self.exchanges: deque[tuple[str, int]] = deque(maxlen=MOST_REMEMBERED)
+        """The last requests struck: address and port of the client, and the correlation id."""
 
     @property
     def struck(self) -> int:
@@ -50,6 +67,7 @@ class RequestFault(ABC):
     def begin(self) -> None:
         """Put the fault in force, inside of those there are."""
         self.is_in_force = True
+        self.began = time.time()
         self.surroundings.interception.add(self)
 
     def end(self) -> None:
@@ -74,6 +92,8 @@ class RequestFault(ABC):
             return serve(connection, request.frame)
         if self.chance.is_over:
             self._retire()
+        peer = f"{connection.peer_host}:{connection.peer_port}"
+        self.exchanges.append((peer, request.correlation_id))
         return self.strike(serve, connection, request)
 
     @property
@@ -109,5 +129,7 @@ class RequestFault(ABC):
         return self.selection.names_peers or not self.surroundings.is_peer(request.client_id)
 
     def _retire(self) -> None:
+        if self.is_in_force:
+            self.ended = time.time()
         self.is_in_force = False
         self.surroundings.interception.remove(self)

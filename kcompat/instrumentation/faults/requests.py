@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from random import SystemRandom
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary, proxy
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from kcompat.node.broker import BrokerNode
 
+MOST_REMEMBERED: Final = 100
+"""Most faults of one broker that are remembered."""
 KINDS: Final[dict[str, type[RequestFault]]] = {
     "fail": Fail,
     "delay": Delay,
@@ -39,6 +42,8 @@ class RequestFaults:
     def __init__(self, surroundings: Surroundings) -> None:
         self._surroundings = surroundings
         self._faults: list[RequestFault] = []
+        self.history: deque[RequestFault] = deque(maxlen=MOST_REMEMBERED)
+        """The last faults that were added, also those that are over."""
         self.seed(SystemRandom().getrandbits(32))
 
     def seed(self, seed: int) -> None:
@@ -64,6 +69,7 @@ class RequestFaults:
             chance = Chance(times, 1.0 if rate is None else rate, seed)
         fault = KINDS[kind](Selection(api, **selecting), chance, self._surroundings, **arguments)
         self._faults = [*self, fault]
+        self.history.append(fault)
         fault.begin()
         return fault
 

@@ -27,6 +27,9 @@ class Throttle(RequestFault):
     connection for that time. The clients of versions without the field are only kept waiting.
     """
 
+    deed = "throttled"
+    makes_answers = False
+
     def __init__(
         self, selection: Selection, chance: Chance, surroundings: Surroundings, *, ms: float
     ) -> None:

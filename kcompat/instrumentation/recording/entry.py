@@ -77,6 +77,11 @@ class RecordedRequest:
         return self._head.version
 
     @property
+    def correlation_id(self) -> int:
+        """Number that the client gave the request on its connection; -1 if the frame was no request."""
+        return self._head.correlation_id
+
+    @property
     def principal(self) -> str:
         """Principal of the connection, such as `User:alice`."""
         return str(self._exchange.principal)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from kcompat.protocol.errors import ErrorCode
-from kcompat.testing.story.evidence import client_of, counted
-from kcompat.testing.story.memberships import groups_of_test, is_older, listed, shares
-from kcompat.testing.story.traffic import started_at_the_end
+from kcompat.testing.story.evidence import SINCE_EARLIER, client_of, counted
+from kcompat.testing.story.memberships import ended, groups_of_test, is_older, listed, shares
+from kcompat.testing.story.unread import (
+    committed_at_the_end,
+    is_typo,
+    near_names,
+    read_from_the_end,
+    without_brokers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,6 +29,7 @@ _TLS_ADVICE: Final = (
 )
 _OWN_GROUPS: Final = "Close every consumer at the end of its test, use a group of its own for each test"
 _MISSING: Final = "UNKNOWN_TOPIC_OR_PARTITION"
+_WRONG_STATE: Final = "ILLEGAL_SASL_STATE"
 _TOO_LARGE: Final = frozenset({"MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"})
 _USUAL: Final = frozenset(
     {
@@ -34,6 +42,7 @@ _USUAL: Final = frozenset(
         "LEADER_NOT_AVAILABLE",
         "CONCURRENT_TRANSACTIONS",
         _MISSING,
+        _WRONG_STATE,
         *_TOO_LARGE,
     }
 )
@@ -41,8 +50,11 @@ _USUAL: Final = frozenset(
 
 
 def causes(evidence: Evidence) -> list[str]:
-    """Return a sentence for each thing that may be wrong, each once, the most likely first."""
-    return list(dict.fromkeys(sentence for rule in _RULES for sentence in rule(evidence)))
+    """Return a sentence for each thing that may be wrong, each once, the most likely first. Answers that
+    faults on purpose made show nothing.
+    """
+    honest = evidence.without_faults()
+    return list(dict.fromkeys(sentence for rule in _RULES for sentence in rule(honest)))
 
 
 def _closed_connections(evidence: Evidence) -> Iterator[str]:
@@ -73,16 +85,18 @@ def _missing_topics(evidence: Evidence) -> Iterator[str]:
             for asked in requests
         )
         who = ", ".join(dict.fromkeys(map(client_of, requests)))
-        if may_create:
-            yield (
-                f"Topic {topic}, which {who} asked for, does not exist, and the broker does not create "
-                f"topics by itself (auto.create.topics.enable=false): create it before."
-            )
+        near = next((name for name in evidence.topics if is_typo(topic, name)), None)
+        if near is not None:
+            why, advice = "", f": did you mean {near}?"
+        elif not may_create:
+            why = ", and no client asked to create it (consumers of librdkafka do not by themselves)"
+            advice = ": create it before, or produce to it."
+        elif evidence.creates_topics is False:
+            why = ", and the broker does not create topics by itself (auto.create.topics.enable=false)"
+            advice = ": create it before."
         else:
-            yield (
-                f"Topic {topic}, which {who} asked for, does not exist, and no client asked to create it "
-                f"(consumers of librdkafka do not by themselves): create it before, or produce to it."
-            )
+            why, advice = "", ": create it before."
+        yield f"Topic {topic}, which {who} asked for, does not exist{why}{advice}"
 
 
 def _too_large(evidence: Evidence) -> Iterator[str]:
@@ -137,7 +151,7 @@ def _unfinished_rebalance(evidence: Evidence, group: Group, waiting: set[str]) -
 
 def _without_partitions(evidence: Evidence, group: Group) -> Iterator[str]:
     members = shares(evidence, group)
-    idle = [each for each in members if not each.places]
+    idle = [each for each in members if not each.places and not each.is_older]
     busy = [each for each in members if each.places]
     if not idle or not busy:
         return
@@ -151,27 +165,16 @@ def _without_partitions(evidence: Evidence, group: Group) -> Iterator[str]:
 
 
 def _before(is_older: bool) -> str:
-    return " (since before this test)" if is_older else ""
-
-
-def _read_from_the_end(evidence: Evidence) -> Iterator[str]:
-    for asked, place, offset in started_at_the_end(evidence):
-        start, _ = evidence.offsets(place)
-        if offset > max(start, 0):
-            name = f"{place[0]}-{place[1]}"
-            yield (
-                f"{client_of(asked)} began to read {name} at its end, offset {offset}, so it skipped "
-                f"{counted(offset - max(start, 0), 'record')}: its group had no committed offset there, and "
-                f"auto.offset.reset is latest. Set auto.offset.reset=earliest."
-            )
+    return f" ({SINCE_EARLIER})" if is_older else ""
 
 
 def _open_transactions(evidence: Evidence) -> Iterator[str]:
     """Yield the transactions of the test that did not end, and those that were aborted."""
     states: dict[str, tuple[RecordedRequest, str]] = {}
+    disturbed = {(asked.request or {}).get("transactional_id") for asked in evidence.struck}
     for asked, request, _ in evidence.answered("Produce", "EndTxn"):
         name = request.get("transactional_id")
-        if name and not asked.failed:
+        if name and name not in disturbed and not asked.failed:
             is_end = asked.api == "EndTxn"
             states[name] = (
                 asked,
@@ -187,6 +190,30 @@ def _open_transactions(evidence: Evidence) -> Iterator[str]:
             yield (
                 f"{client_of(asked)} aborted the last transaction of {name}: consumers with read_committed "
                 f"skip its records."
+            )
+
+
+def _needless_logins(evidence: Evidence) -> Iterator[str]:
+    for asked in evidence.requests:
+        if asked.api == "SaslHandshake" and any(each.error == _WRONG_STATE for each in asked.errors):
+            yield (
+                f"{client_of(asked)} wants to log in by SASL, and listener {asked.listener} has no logins: "
+                f"leave security.protocol and the SASL settings out of the client's, or make the broker with "
+                f"users."
+            )
+
+
+def _moved_clock(evidence: Evidence) -> Iterator[str]:
+    """Yield the members whose sessions ended because a test moved the clock."""
+    if not evidence.ahead_s:
+        return
+    for group in groups_of_test(evidence):
+        gone = list(dict.fromkeys(move.client for move in ended(evidence, group)))
+        if gone:
+            by = timedelta(seconds=round(evidence.ahead_s))
+            yield (
+                f"{', '.join(gone)} is no member of group {group.id} any more: its session has ended, as the "
+                f"clock of the broker was moved ahead (by {by} in all)."
             )
 
 
@@ -218,10 +245,15 @@ def explained(refused: Refusal) -> str:
 
 _RULES: Final[tuple[Callable[[Evidence], Iterator[str]], ...]] = (
     _closed_connections,
+    _needless_logins,
     _missing_topics,
     _too_large,
     _held_groups,
-    _read_from_the_end,
+    read_from_the_end,
+    committed_at_the_end,
+    near_names,
+    without_brokers,
+    _moved_clock,
     _open_transactions,
     _last_refusals,
 )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from kcompat.instrumentation.faults.reports import FaultReport
     from kcompat.instrumentation.groups import Group
     from kcompat.instrumentation.recording.entry import ConnectionEvent, RecordedRequest
     from kcompat.instrumentation.topics import Topic
@@ -17,24 +19,80 @@ if TYPE_CHECKING:
 Place = tuple[str, int]
 """A topic and the index of a partition."""
 NOT_KNOWN: Final = -1
+SINCE_EARLIER: Final = "since an earlier test"
+"""The mark of clients that were connected before the test."""
+_STORAGE_ERROR: Final = "KAFKA_STORAGE_ERROR"
 
 
-class Evidence(Struct, frozen=True):
+class Evidence(Struct, frozen=True, dict=True):
     """The knowledge of a broker about the clients of one test."""
 
     address: str
     requests: Sequence[RecordedRequest]
-    """Requests since the test began, the oldest first."""
+    """Requests since the test began of clients that connected in it, the oldest first."""
+    others: Sequence[RecordedRequest] = ()
+    """Requests since the test began of clients that were connected before."""
     earlier: Sequence[RecordedRequest] = ()
     """Requests before the test began."""
     complaints: Sequence[ConnectionEvent] = ()
     """Reasons why the broker closed connections in the test."""
     topics: Mapping[str, Topic] = {}
     groups: Mapping[str, Group] = {}
+    struck: Sequence[RecordedRequest] = ()
+    """Requests that were left out because a fault made their answers."""
+    faults: Sequence[FaultReport] = ()
+    """Faults on purpose that were in force in the test."""
+    creates_topics: bool | None = None
+    """Whether the broker creates topics by itself; None if that is not known."""
+    stopped: frozenset[int] = frozenset()
+    """Ids of the brokers of a cluster that do not run."""
+    ahead_s: float = 0.0
+    """Seconds by which the clock of the broker was moved ahead."""
 
-    def answered(self, *apis: str) -> Iterator[tuple[RecordedRequest, dict[str, Any], dict[str, Any]]]:
-        """Yield the requests of these APIs with their fields and those of their answers, in order."""
-        for asked in self.requests:
+    @cached_property
+    def in_test(self) -> list[RecordedRequest]:
+        """The requests of all clients since the test began, the oldest first."""
+        return sorted([*self.requests, *self.others], key=lambda asked: asked.time)
+
+    def is_older(self, asked: RecordedRequest) -> bool:
+        """Return whether the client of a request was connected before the test."""
+        return id(asked) in self._ids_of_others
+
+    @cached_property
+    def _ids_of_others(self) -> set[int]:
+        return {id(asked) for asked in self.others}
+
+    def fault_of(self, asked: RecordedRequest) -> FaultReport | None:
+        """Return the fault that struck a request, or that is the reason of its error; None if none did."""
+        exchange = (asked.peer, asked.correlation_id)
+        fails_to_store = any(each.error == _STORAGE_ERROR for each in asked.errors)
+        for fault in self.faults:
+            if exchange in fault.exchanges:
+                return fault
+            if fault.is_of_disk and fails_to_store and fault.began <= asked.time:
+                return fault
+        return None
+
+    def without_faults(self) -> Evidence:
+        """Return the evidence without the requests to which a fault made the answer."""
+        return structs.replace(
+            self,
+            requests=[asked for asked in self.requests if not self._has_false_answer(asked)],
+            others=[asked for asked in self.others if not self._has_false_answer(asked)],
+            struck=[asked for asked in self.in_test if self._has_false_answer(asked)],
+        )
+
+    def _has_false_answer(self, asked: RecordedRequest) -> bool:
+        fault = self.fault_of(asked)
+        return fault is not None and (fault.makes_answers or fault.is_of_disk)
+
+    def answered(
+        self, *apis: str, among: Sequence[RecordedRequest] | None = None
+    ) -> Iterator[tuple[RecordedRequest, dict[str, Any], dict[str, Any]]]:
+        """Yield the requests of these APIs with their fields and those of their answers, in order; without
+        `among` those of `requests`.
+        """
+        for asked in self.requests if among is None else among:
             if asked.api in apis and (request := asked.request) and (response := asked.response):
                 yield asked, request, response
 

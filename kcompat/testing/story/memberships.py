@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from kcompat.group.mixed.embedded import read_message
 from kcompat.protocol.messages.consumer_protocol import ConsumerProtocolAssignment
-from kcompat.testing.story.evidence import client_of, clock, counted
+from kcompat.testing.story.evidence import SINCE_EARLIER, client_of, clock, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,9 +35,12 @@ class Move(Struct, frozen=True):
     why: str = ""
     places: tuple[str, ...] | None = None
     """The partitions that the member was given, if it was given any or none."""
+    is_older: bool = False
+    """Whether the client was connected before the test began."""
 
     def __str__(self) -> str:
-        return f"{clock(self.time)} {self.client} {self.what}{self.why and ': '}{self.why}"
+        mark = f" ({SINCE_EARLIER})" if self.is_older else ""
+        return f"{clock(self.time)} {self.client}{mark} {self.what}{self.why and ': '}{self.why}"
 
 
 class Share(Struct, frozen=True):
@@ -53,7 +56,8 @@ def groups_of_test(evidence: Evidence) -> list[Group]:
     """Return the groups that members joined or left in the test; if there are none, those that a request
     named.
     """
-    named = dict.fromkeys(asked.group for asked in evidence.requests if asked.group)
+    everything = [*evidence.requests, *evidence.others]
+    named = dict.fromkeys(asked.group for asked in everything if asked.group)
     there = [evidence.groups[name] for name in named if name in evidence.groups]
     return [group for group in there if moves(evidence, group.id)] or there
 
@@ -62,7 +66,7 @@ def lines_of(evidence: Evidence, group: Group) -> Iterator[str]:
     """Yield the lines about a group: its state, its members, and the last moves."""
     yield f"{group.id}: a {group.kind} group, {group.state}, {counted(len(group.members), 'member')}"
     for member in group.members[:MOST_MEMBERS]:
-        since = "; it joined before this test" if is_older(evidence, group.id, member.id) else ""
+        since = f"; {SINCE_EARLIER}" if is_older(evidence, group.id, member.id) else ""
         yield f"  {_name(member)} has {listed(places_of(member))}{since}"
     if len(group.members) > MOST_MEMBERS:
         yield f"  and {counted(len(group.members) - MOST_MEMBERS, 'more member')}"
@@ -122,7 +126,7 @@ def moves(evidence: Evidence, group: str, *, earlier: bool = False) -> list[Move
     found: list[Move] = []
     joined: set[str] = set()
     given: dict[str, tuple[str, ...]] = {}
-    requests = [*evidence.earlier, *evidence.requests] if earlier else evidence.requests
+    requests = [*evidence.earlier, *evidence.in_test] if earlier else evidence.in_test
     for move in (move for asked in requests if asked.group == group for move in _moves(evidence, asked)):
         if move.places is not None:
             if given.get(move.member) == move.places:
@@ -139,7 +143,7 @@ def moves(evidence: Evidence, group: str, *, earlier: bool = False) -> list[Move
 
 def ended(evidence: Evidence, group: Group) -> Iterator[Move]:
     """Yield the end of each member that did not leave, and is none any more."""
-    everything = [*evidence.earlier, *evidence.requests]
+    everything = [*evidence.earlier, *evidence.in_test]
     happened = moves(evidence, group.id, earlier=True)
     gone = {move.member for move in happened if move.what == "left"}
     gone |= {member.id for member in group.members}
@@ -154,6 +158,7 @@ def ended(evidence: Evidence, group: Group) -> Iterator[Move]:
             move.member,
             "was heard of last",
             "it did not leave, and its session has ended",
+            is_older=move.is_older,
         )
 
 
@@ -161,7 +166,7 @@ def _moves(evidence: Evidence, asked: RecordedRequest) -> Iterator[Move]:
     request, response = asked.request, asked.response
     if not request:
         return
-    move = partial(Move, asked.time, client_of(asked))
+    move = partial(Move, asked.time, client_of(asked), is_older=evidence.is_older(asked))
     if asked.api == "JoinGroup":
         why = request.get("reason") or ""
         if asked.is_waiting:

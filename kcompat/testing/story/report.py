@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.printable import printable
 from kcompat.testing.story.causes import causes, explained
-from kcompat.testing.story.evidence import NOT_KNOWN, clock, counted
+from kcompat.testing.story.evidence import NOT_KNOWN, SINCE_EARLIER, clock, counted
 from kcompat.testing.story.memberships import groups_of_test, lines_of
 from kcompat.testing.story.traffic import offsets_read, produced
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kcompat.instrumentation.recording.entry import RecordedRequest
     from kcompat.testing.story.evidence import Evidence
 
+MOST_FAULTS: Final = 6
 MOST_CAUSES: Final = 4
 MOST_CAUSE_LINES: Final = 9
 MOST_GROUP_LINES: Final = 12
@@ -37,7 +38,18 @@ def tell(evidence: Evidence) -> str:
         ("Produced in this test and not read:", _bounded(list(_unread(evidence)), MOST_PLACES)),
         (f"Last requests to {evidence.address}:", _request_lines(evidence)),
     ]
+    if any(lines for _, lines in parts):  # faults alone are no story
+        parts.insert(0, ("Faults in force in this test:", _bounded(_fault_lines(evidence), MOST_FAULTS)))
     return "\n".join(line for title, lines in parts if lines for line in (title, *_indented(lines)))
+
+
+def _fault_lines(evidence: Evidence) -> list[str]:
+    lines = []
+    for fault in evidence.faults:
+        struck = counted(fault.struck, "operation" if fault.is_of_disk else "request")
+        over = f", over since {clock(fault.ended)}" if fault.ended is not None else ""
+        lines.append(f"{fault.description}: it struck {struck}{over}")
+    return lines
 
 
 def _indented(lines: Sequence[str]) -> Iterator[str]:
@@ -74,8 +86,12 @@ def _unread(evidence: Evidence) -> Iterator[str]:
 class _Row:
     """Equal requests of one client, as one line."""
 
-    def __init__(self, asked: RecordedRequest, number: int) -> None:
+    def __init__(self, asked: RecordedRequest, number: int, deed: str, *, is_older: bool) -> None:
         self.asked = asked
+        self.deed = deed
+        """The thing that a fault did to the requests; empty if none struck them."""
+        self.is_older = is_older
+        """Whether the client was connected before the test."""
         self.first = asked.time
         self.number = number
         """Place of the last one among the requests."""
@@ -85,6 +101,8 @@ class _Row:
     def is_routine(self) -> bool:
         """Whether the requests tell little: they are usual, or were refused as usual."""
         errors = self.asked.errors
+        if self.deed:
+            return False
         if errors:
             return all(each.error in _ROUTINE_ERRORS for each in errors)
         return self.asked.api in _ROUTINE and not self.asked.failed
@@ -94,7 +112,9 @@ class _Row:
         about = ", ".join([*asked.topics[:3], *([f"group {asked.group}"] if asked.group else [])])
         times = "" if self.count == 1 else f" ({self.count} times since {clock(self.first)})"
         what = " ".join(each for each in (asked.api or "no request", about) if each)
-        return f"{clock(asked.time)} {asked.client_id or '-'} {what}: {_outcome(asked)}{times}"
+        who = f"{asked.client_id or '-'}{f' ({SINCE_EARLIER})' if self.is_older else ''}"
+        fault = f", {self.deed} by a fault" if self.deed else ""
+        return f"{clock(asked.time)} {who} {what}: {_outcome(asked)}{fault}{times}"
 
 
 def _outcome(asked: RecordedRequest) -> str:
@@ -105,23 +125,23 @@ def _outcome(asked: RecordedRequest) -> str:
 
 
 def _request_lines(evidence: Evidence) -> list[str]:
-    """Return a line for each kind of request, in the order of their last ones. If there are too many, those
-    of clients that are new in the test, and those that failed, are shown first.
+    """Return a line for each kind of request, in the order of their last ones, those of clients that are new
+    in the test first. If there are too many, these and those that failed are shown.
     """
-    requests = evidence.requests
-    known = {asked.peer for asked in evidence.earlier}
     rows: dict[tuple[object, ...], _Row] = {}
-    for number, asked in enumerate(requests):
-        key = (asked.client_id, asked.api, tuple(asked.topics), asked.group, asked.outcome)
-        row = rows.setdefault(key, _Row(asked, number))
+    for number, asked in enumerate(evidence.in_test):
+        fault, is_older = evidence.fault_of(asked), evidence.is_older(asked)
+        deed = fault.deed if fault is not None else ""
+        key = (asked.client_id, is_older, asked.api, tuple(asked.topics), asked.group, asked.outcome, deed)
+        row = rows.setdefault(key, _Row(asked, number, deed, is_older=is_older))
         row.asked, row.number, row.count = asked, number, row.count + 1
-    by_weight = sorted(rows.values(), key=lambda row: _weight(row, known))
-    shown = sorted(by_weight[:MOST_REQUESTS], key=lambda row: row.number)
+    by_weight = sorted(rows.values(), key=_weight)
+    shown = sorted(by_weight[:MOST_REQUESTS], key=lambda row: (row.is_older, row.number))
     left_out = sum(row.count for row in by_weight[MOST_REQUESTS:])
     lines = [textwrap.shorten(printable(str(row)), 2 * _WIDTH, placeholder=" ...") for row in shown]
     return [*lines, f"and {counted(left_out, 'other request')}"] if left_out else lines
 
 
-def _weight(row: _Row, known: set[str]) -> tuple[bool, bool, bool, int]:
+def _weight(row: _Row) -> tuple[bool, bool, bool, int]:
     """Return the place of a row among those that may be shown; the lowest is shown first."""
-    return row.is_routine, row.asked.peer in known, not row.asked.failed, -row.number
+    return row.is_older, row.is_routine, not (row.asked.failed or row.deed), -row.number

@@ -69,15 +69,15 @@ def offsets_read(evidence: Evidence) -> dict[Place, Read]:
     highest, or to the end that the broker had when it answered with records.
     """
     found: dict[Place, Read] = {}
-    for asked in evidence.requests:
+    for asked in evidence.in_test:
         if asked.api == "Fetch" and asked.request:
             for place, fields in _partitions(evidence, asked.request["topics"], "partitions", "partition"):
                 _extend(found, place, fields["fetch_offset"], fields["fetch_offset"])
-    for _, _, response in evidence.answered("Fetch"):
+    for _, _, response in evidence.answered("Fetch", among=evidence.in_test):
         for place, fields in _rows_of_answer(evidence, response):
             if fields["records"] and place in found:
                 _extend(found, place, found[place].begin, fields["high_watermark"])
-    for _, _, response in evidence.answered("ShareFetch"):
+    for _, _, response in evidence.answered("ShareFetch", among=evidence.in_test):
         for place, fields in _rows_of_answer(evidence, response):
             for each in fields["acquired_records"]:
                 _extend(found, place, each["first_offset"], each["last_offset"] + 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kcompat.errors import UsageError
+from kcompat.instrumentation.condition import Condition
 from kcompat.testing.watch import Watch
 
 
@@ -28,6 +29,11 @@ class Stub:
 
     def connection_events(self, since: float = 0.0) -> list[Any]:
         return []
+
+    def condition(self, since: float) -> Condition:
+        return Condition()
+
+    now_ms = 0
 
     def topics(self) -> dict[str, Any]:
         return {}

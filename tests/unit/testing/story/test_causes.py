@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.instrumentation.faults.reports import FaultReport
 from kcompat.instrumentation.groups import Group, GroupMember
 from kcompat.instrumentation.recording.entry import ConnectionEvent
 from kcompat.instrumentation.recording.exchange import Event
@@ -18,6 +19,7 @@ from kcompat.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupR
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kcompat.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kcompat.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kcompat.testing.story.causes import causes
 from kcompat.testing.story.evidence import Evidence
@@ -85,10 +87,70 @@ def test_a_complaint_names_the_client_and_the_reason_once() -> None:
 
 def test_a_topic_that_the_broker_does_not_create() -> None:
     asked = metadata("t", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    [sentence] = causes(evidence(asked, asked))
+    [sentence] = causes(evidence(asked, asked, creates_topics=False))
     assert sentence == (
         "Topic t, which orders asked for, does not exist, and the broker does not create topics by itself "
         "(auto.create.topics.enable=false): create it before."
+    )
+
+
+def test_a_topic_that_does_not_exist_where_the_broker_would_create_it() -> None:
+    asked = metadata("t", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    for creates_topics in (True, None):
+        [sentence] = causes(evidence(asked, creates_topics=creates_topics))
+        assert sentence == "Topic t, which orders asked for, does not exist: create it before."
+
+
+def test_a_topic_that_exists_by_nearly_the_same_name() -> None:
+    asked = metadata("ordres", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, may_create=False)
+    [sentence] = causes(evidence(asked, topics={"orders": topic("orders", 0)}))
+    assert sentence == "Topic ordres, which orders asked for, does not exist: did you mean orders?"
+
+
+def fault(asked: RecordedRequest, **rest: object) -> FaultReport:
+    """A fault that struck a request."""
+    exchanges = frozenset({(asked.peer, asked.correlation_id)})
+    return FaultReport("A fault", "answered", 0.0, None, 1, exchanges=exchanges, **rest)  # type: ignore[arg-type]
+
+
+def test_the_answer_of_a_fault_is_no_sign_of_a_mistake() -> None:
+    asked = metadata("t", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    assert causes(evidence(asked, creates_topics=False, faults=[fault(asked, makes_answers=True)])) == []
+    late = fault(asked)
+    assert len(causes(evidence(asked, creates_topics=False, faults=[late]))) == 1
+
+
+def test_a_storage_error_is_explained_by_a_fault_of_the_disk() -> None:
+    refused = init(ErrorCode.KAFKA_STORAGE_ERROR)
+    full = FaultReport("the disk is full", "caused", 0.0, None, 1, is_of_disk=True)
+    assert len(causes(evidence(refused))) == 1
+    assert causes(evidence(refused, faults=[full])) == []
+
+
+def test_a_transaction_whose_end_a_fault_answered_is_not_called_open() -> None:
+    produce = recorded(ProduceRequest(transactional_id="tx"), ProduceResponse(), version=3, port=2)
+    end = recorded(EndTxnRequest(transactional_id="tx", committed=True), EndTxnResponse(error_code=14))
+    assert causes(evidence(produce, end, faults=[fault(end, makes_answers=True)])) == []
+
+
+def test_clients_of_earlier_tests_are_left_out() -> None:
+    asked = metadata("t", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    assert causes(evidence(others=[asked])) == []
+
+
+def test_a_login_at_a_listener_without_logins() -> None:
+    asked = recorded(SaslHandshakeRequest("PLAIN"), SaslHandshakeResponse(error_code=34), version=1)
+    [sentence] = causes(evidence(asked))
+    assert sentence.startswith("client wants to log in by SASL, and listener PLAINTEXT has no logins: leave")
+
+
+def test_a_member_that_expired_because_the_clock_was_moved() -> None:
+    asked = [join("a", "a-id"), heartbeat("a", "a-id")]
+    assert causes(evidence(*asked, groups={"g": group("Empty")})) == []
+    [sentence] = causes(evidence(*asked, groups={"g": group("Empty")}, ahead_s=3600.0))
+    assert sentence == (
+        "a is no member of group g any more: its session has ended, as the clock of the broker was moved "
+        "ahead (by 1:00:00 in all)."
     )
 
 
@@ -151,7 +213,7 @@ def test_a_member_that_does_not_join_again_keeps_the_others_waiting() -> None:
     )
     assert more == []
     assert sentence.startswith(
-        "new waits for partitions, because old (since before this test) is still a member of group g and "
+        "new waits for partitions, because old (since an earlier test) is still a member of group g and "
         "does not join again. Close every consumer at the end of its test"
     )
 
@@ -165,6 +227,19 @@ def test_a_member_without_partitions_is_told_who_has_them() -> None:
     )
 
 
+def test_a_member_of_an_earlier_test_without_partitions_is_left_out() -> None:
+    assert (
+        causes(
+            evidence(
+                join("a", "a-id"),
+                earlier=[heartbeat("b", "b-id")],
+                groups={"g": group("Stable", a={"t": [0, 1]}, b={})},
+            )
+        )
+        == []
+    )
+
+
 def test_groups_of_clients_that_do_nothing_new_are_left_out() -> None:
     both = {"g": group("Stable", a={"t": [0]}, b={}), "own": group("Stable", "own", c={"t": [0]})}
     asked = [heartbeat("a", "a-id"), join("c", "c-id", group="own")]
@@ -172,11 +247,14 @@ def test_groups_of_clients_that_do_nothing_new_are_left_out() -> None:
 
 
 def test_a_reader_that_begins_at_the_end() -> None:
-    [sentence] = causes(evidence(list_offsets(END, 3), fetch(3), fetch(4), topics={"t": topic("t", 4)}))
+    asked = [list_offsets(END, 3), fetch(3), fetch(4)]
+    [sentence] = causes(evidence(*asked, heartbeat("client", "m"), topics={"t": topic("t", 4)}))
     assert sentence == (
         "client began to read t-0 at its end, offset 3, so it skipped 3 records: its group had no committed "
         "offset there, and auto.offset.reset is latest. Set auto.offset.reset=earliest."
     )
+    [sentence] = causes(evidence(*asked, topics={"t": topic("t", 4)}))
+    assert "3 records: it has no group, so no committed offset, and auto.offset.reset is latest." in sentence
 
 
 def test_other_questions_about_offsets_are_no_mistake() -> None:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from kcompat.errors import UsageError
+from kcompat.instrumentation.condition import Condition
+from kcompat.instrumentation.faults.reports import FaultReport
 from kcompat.instrumentation.recording.entry import ConnectionEvent
 from kcompat.instrumentation.recording.exchange import Event
+from kcompat.protocol.messages.allocate_producer_ids import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+)
 from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcompat.testing.story.gathering import evidence_of
 from support.recorded_requests import recorded
@@ -19,13 +26,14 @@ class Member(NamedTuple):
     """A broker of a cluster."""
 
     id: int
+    is_running: bool
 
 
 class Stub:
     """Two brokers with these requests."""
 
     def __init__(self, *requests: Any, is_running: bool = True) -> None:
-        self.brokers = [Member(0), Member(1)]
+        self.brokers = [Member(0, is_running=True), Member(1, is_running=False)]
         self._requests = list(requests)
         self._is_running = is_running
 
@@ -38,9 +46,22 @@ class Stub:
     def requests(self) -> list[Any]:
         return self._requests
 
-    def connection_events(self, since: float) -> list[Any]:
-        events = [Event(at * 10**9, what, "localhost") for at in (1, 9) for what in ("opened", "complaint")]
-        return [ConnectionEvent(event, 0) for event in events if event.at_ns >= since * 1e9]
+    def connection_events(self) -> list[Any]:
+        events = [
+            Event(at * 10**9, what, "127.0.0.1", port)
+            for at, port in ((1, 1), (2, 2), (6, 2), (9, 4))
+            for what in ("opened", "complaint")
+        ]
+        return [ConnectionEvent(event, 0) for event in events]
+
+    def condition(self, since: float) -> Condition:
+        if not self._is_running:
+            raise UsageError("the cluster is not started")
+        return Condition([FaultReport("A fault", "dropped", since, None, 1)], creates_topics=False)
+
+    @property
+    def now_ms(self) -> int:
+        return int((time.time() + 3600) * 1000)
 
     def topics(self) -> dict[str, Any]:
         return {"t": "a topic"}
@@ -49,21 +70,34 @@ class Stub:
         return {"g": "a group"}
 
 
-def request(at: float, client_id: str) -> Any:
-    return recorded(MetadataRequest(topics=[]), MetadataResponse(), at, client_id, 4)
+def request(at: float, client_id: str, port: int = 1) -> Any:
+    return recorded(MetadataRequest(topics=[]), MetadataResponse(), at, client_id, 4, port)
 
 
 def test_requests_of_the_test_are_told_from_earlier_ones_and_from_those_of_brokers() -> None:
     peers = [request(6, "0"), request(6, "1"), request(6, "broker-1-fetcher-0")]
-    stub = Stub(request(1, "early"), *peers, request(7, "late"), request(8, "2"))
+    nameless = recorded(
+        AllocateProducerIdsRequest(),
+        AllocateProducerIdsResponse(),
+        6,
+        None,
+        0,
+        5,
+    )
+    own = [request(7, "late", 2), request(8, "2", 3)]
+    stub = Stub(request(1, "early"), *peers, nameless, request(7, "early"), *own)
     evidence = evidence_of(cast("Cluster", stub), since=5.0)
     assert [each.client_id for each in evidence.requests] == ["late", "2"]
+    assert [each.client_id for each in evidence.others] == ["early"]
     assert [each.client_id for each in evidence.earlier] == ["early"]
-    assert [each.time for each in evidence.complaints] == [9]
+    assert [each.time for each in evidence.complaints] == [6, 9]
+    assert evidence.faults[0].began == 5.0
+    assert (evidence.creates_topics, evidence.stopped) == (False, frozenset({1}))
+    assert round(evidence.ahead_s) == 3600
     assert (evidence.address, *evidence.topics, *evidence.groups) == ("localhost:1,localhost:2", "t", "g")
 
 
 def test_stopped_brokers_still_have_their_requests() -> None:
-    evidence = evidence_of(cast("Cluster", Stub(request(7, "late"), is_running=False)), since=5.0)
+    evidence = evidence_of(cast("Cluster", Stub(request(7, "late", 4), is_running=False)), since=5.0)
     assert [each.client_id for each in evidence.requests] == ["late"]
     assert (dict(evidence.topics), dict(evidence.groups)) == ({}, {})

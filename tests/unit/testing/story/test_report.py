@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kcompat.instrumentation.faults.reports import FaultReport
 from kcompat.instrumentation.groups import Group, GroupMember
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kcompat.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -45,18 +46,18 @@ def test_the_reason_of_a_refusal_is_shown() -> None:
 
 def test_the_story_is_bounded_and_shows_failures_and_new_clients_first() -> None:
     requests = [heartbeat(0, "failing", error=25)]
-    requests += [metadata(number, f"old{number}", port=9) for number in range(30)]
+    others = [metadata(number, f"old{number}", port=9) for number in range(30)]
     requests += [metadata(number, f"new{number}") for number in range(10)]
     members = [
         GroupMember(f"m{number}", f"member{number}", "/h", assignment={"t": [0]}) for number in range(30)
     ]
     groups = {"g": Group("g", "classic", "Stable", "consumer", "range", -1, members, [])}
-    lines = told(*requests, earlier=[metadata(0, port=9)], groups=groups)
+    lines = told(*requests, others=others, groups=groups)
     assert len(lines) <= 40
     text = "\n".join(lines)
     assert "failing Heartbeat" in text
     assert all(f"new{number} " in text for number in range(10))
-    assert "old29" in text
+    assert lines[-2].endswith("old29 (since an earlier test) Metadata: ok")
     assert "old1 " not in text
     assert lines[-1] == "  and 29 other requests"
 
@@ -102,3 +103,18 @@ def test_names_that_clients_choose_cannot_end_a_line_or_control_a_terminal() -> 
     assert lines.count("Groups:") == 1
     assert all(line.isprintable() for line in lines)
     assert sum("x\\x1b[2J\\nGroups:" in line for line in lines) >= 3
+
+
+def test_faults_are_named_first_and_mark_the_requests_that_they_struck() -> None:
+    waits = recorded(MetadataRequest(topics=[]), None, 1, "c", 4)
+    exchanges = frozenset({(waits.peer, waits.correlation_id)})
+    drop = FaultReport("Metadata is served and never answered", "dropped", 0, 2, 1, exchanges=exchanges)
+    full = FaultReport("the disk of /d is full", "caused", 0, None, 2, is_of_disk=True)
+    assert told(waits, faults=[drop, full]) == [
+        "Faults in force in this test:",
+        f"  Metadata is served and never answered: it struck 1 request, over since {clock(2)}",
+        "  the disk of /d is full: it struck 2 operations",
+        "Last requests to localhost:1:",
+        f"  {clock(1)} c Metadata: waiting, dropped by a fault",
+    ]
+    assert told(faults=[drop]) == []

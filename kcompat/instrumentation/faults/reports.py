@@ -1,0 +1,76 @@
+"""Reports of faults: what they do, how often they struck, and which requests, also of those that are over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.instrumentation.faults.disk import DiskFault, files_of
+from kcompat.instrumentation.faults.requests import request_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kcompat.instrumentation.faults.request_fault import RequestFault
+    from kcompat.node.broker import BrokerNode
+
+
+class FaultReport(Struct, frozen=True):
+    """A fault at a moment."""
+
+    description: str
+    """Effect, such as `Produce fails with NOT_COORDINATOR`."""
+    deed: str
+    """The thing that the fault does to a request as a participle, such as `dropped`."""
+    began: float
+    """Time in seconds since the epoch."""
+    ended: float | None
+    """Time of the end; None while the fault is in force."""
+    struck: int
+    """Number of requests or operations struck."""
+    is_of_disk: bool = False
+    makes_answers: bool = False
+    """Whether requests that were struck have no answer of the broker."""
+    exchanges: frozenset[tuple[str, int]] = frozenset()
+    """Requests that were struck: address and port of the client, and the correlation id."""
+
+
+def fault_reports(nodes: Sequence[BrokerNode], since: float) -> list[FaultReport]:
+    """Return the faults that were in force at these brokers since a time, in the order of their beginnings.
+    A fault at several of them is one.
+    """
+    together: dict[int, list[RequestFault]] = {}
+    for node in nodes:
+        for fault in request_faults(node).history:
+            together.setdefault(id(fault.chance), []).append(fault)
+    reports = [_of_requests(faults) for faults in together.values()]
+    files = {id(port): port for port in map(files_of, nodes)}  # the brokers of a cluster share one
+    met = [each for port in files.values() for each in port.history if isinstance(each, DiskFault)]
+    reports += [_of_disk(fault, nodes) for fault in met]
+    recent = [each for each in reports if each.ended is None or each.ended >= since]
+    return sorted(recent, key=lambda each: each.began)
+
+
+def _of_requests(faults: Sequence[RequestFault]) -> FaultReport:
+    first = faults[0]
+    is_over = first.chance.is_over or not any(fault.is_in_force for fault in faults)
+    return FaultReport(
+        str(first),
+        first.deed,
+        first.began,
+        max(_ends(faults), default=first.began) if is_over else None,
+        first.struck,
+        makes_answers=first.makes_answers,
+        exchanges=frozenset(each for fault in faults for each in fault.exchanges),
+    )
+
+
+def _ends(faults: Sequence[RequestFault]) -> Iterator[float]:
+    return (fault.ended for fault in faults if fault.ended is not None)
+
+
+def _of_disk(fault: DiskFault, nodes: Sequence[BrokerNode]) -> FaultReport:
+    is_felt = fault.is_in_force or (fault.is_felt and any(node is fault.node for node in nodes))
+    ended = None if is_felt else fault.ended
+    return FaultReport(str(fault), "caused", fault.began, ended, fault.struck, is_of_disk=True)
