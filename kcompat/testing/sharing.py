@@ -44,6 +44,9 @@ class _Shared:
         _start_members(self.brokers)
         if self._does_reset:
             self._reset()
+        elif _has_lost_a_disk(self.brokers):
+            self.brokers.stop()
+            self._start()
 
     def clean(self, test: str) -> None:
         """End all faults behind a test."""
@@ -73,6 +76,11 @@ class _Shared:
             self._stopped_by = test
             reason = f"was left stopped by {test}" if test else "has stopped"
             raise StartError(f"{self._fixture} {reason}, and cannot start again: {error}") from error
+
+
+def _has_lost_a_disk(brokers: Brokers) -> bool:
+    """Return whether a directory is offline because of a fault that is over: only a start helps."""
+    return any(each.is_of_disk and each.ended is None for each in brokers.condition().faults)
 
 
 def _start_members(brokers: Brokers) -> None:

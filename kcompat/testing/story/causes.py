@@ -207,12 +207,13 @@ def _moved_clock(evidence: Evidence) -> Iterator[str]:
     """Yield the members whose sessions ended because a test moved the clock."""
     if not evidence.ahead_s:
         return
-    for group in groups_of_test(evidence):
-        gone = list(dict.fromkeys(move.client for move in ended(evidence, group)))
+    for name in dict.fromkeys(asked.group for asked in evidence.requests if asked.group):
+        members = evidence.groups[name].members if name in evidence.groups else ()  # it has expired, too
+        gone = list(dict.fromkeys(move.client for move in ended(evidence, name, members)))
         if gone:
             by = timedelta(seconds=round(evidence.ahead_s))
             yield (
-                f"{', '.join(gone)} is no member of group {group.id} any more: its session has ended, as the "
+                f"{', '.join(gone)} is no member of group {name} any more: its session has ended, as the "
                 f"clock of the broker was moved ahead (by {by} in all)."
             )
 

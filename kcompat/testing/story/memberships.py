@@ -71,7 +71,7 @@ def lines_of(evidence: Evidence, group: Group) -> Iterator[str]:
     if len(group.members) > MOST_MEMBERS:
         yield f"  and {counted(len(group.members) - MOST_MEMBERS, 'more member')}"
     happened = sorted(
-        [*moves(evidence, group.id), *ended(evidence, group)],
+        [*moves(evidence, group.id), *ended(evidence, group.id, group.members)],
         key=lambda move: move.time,
     )
     for move in happened[-MOST_MOVES:]:
@@ -141,16 +141,16 @@ def moves(evidence: Evidence, group: str, *, earlier: bool = False) -> list[Move
     return found
 
 
-def ended(evidence: Evidence, group: Group) -> Iterator[Move]:
-    """Yield the end of each member that did not leave, and is none any more."""
+def ended(evidence: Evidence, group: str, members: Sequence[GroupMember]) -> Iterator[Move]:
+    """Yield the end of each member of a group that did not leave, and is none of its `members` any more."""
     everything = [*evidence.earlier, *evidence.in_test]
-    happened = moves(evidence, group.id, earlier=True)
+    happened = moves(evidence, group, earlier=True)
     gone = {move.member for move in happened if move.what == "left"}
-    gone |= {member.id for member in group.members}
+    gone |= {member.id for member in members}
     last = {move.member: move for move in happened if "joined" in move.what and move.member not in gone}
     for move in last.values():
         heard = [
-            asked.time for asked in everything if asked.group == group.id and move.member in _members(asked)
+            asked.time for asked in everything if asked.group == group and move.member in _members(asked)
         ]
         yield Move(
             max(heard, default=move.time),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from kcompat.errors import SnapshotError, StartError, UsageError
+from kcompat.instrumentation.condition import Condition
+from kcompat.instrumentation.faults.reports import FaultReport
 from kcompat.testing.sharing import SharedBrokers
 
 if TYPE_CHECKING:
@@ -39,6 +41,12 @@ class Stub:
         if not self.is_running:
             raise UsageError("the broker is not started")
         return "localhost:1"
+
+    def condition(self) -> Condition:
+        return Condition([FaultReport("a failed disk", "caused", 0.0, None, 1, is_of_disk=True)])
+
+    def stop(self) -> None:
+        self.happened.append("stop")
 
     def reset(self) -> None:
         self._do("reset")
@@ -92,6 +100,15 @@ def test_a_broker_that_a_test_has_stopped_starts_again(shared: SharedBrokers, br
         shared.clean("t.py::test_a")
         shared.prepare(["b"])
     assert broker.happened == ["start"]
+
+
+def test_a_broker_without_a_reset_starts_again_if_a_test_took_its_disk(
+    shared: SharedBrokers, broker: Stub
+) -> None:
+    with shared.sharing("b", cast("Broker", broker), does_reset=False):
+        shared.clean("t.py::test_a")
+        shared.prepare(["b"])
+    assert broker.happened[2:] == ["stop", "start"]
 
 
 def test_a_broker_whose_reset_fails_starts_again(shared: SharedBrokers, broker: Stub) -> None:
