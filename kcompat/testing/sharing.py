@@ -44,7 +44,7 @@ class _Shared:
         _start_members(self.brokers)
         if self._does_reset:
             self._reset()
-        elif _has_lost_a_disk(self.brokers):
+        elif not hasattr(self.brokers, "brokers") and _has_lost_a_disk(self.brokers):
             self.brokers.stop()
             self._start()
 
