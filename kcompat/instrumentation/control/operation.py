@@ -60,6 +60,14 @@ class Operation(Struct, frozen=True):
 
     def read(self, in_path: Mapping[str, str], query: Mapping[str, str], body: bytes) -> Struct:
         """Return the request with these parameters. Raises ProblemError, msgspec.MsgspecError."""
+        try:
+            return self._read(in_path, query, body)
+        except RecursionError as error:
+            raise ProblemError(
+                HTTPStatus.BAD_REQUEST, "the JSON of the body has too many levels: nest it less deeply"
+            ) from error
+
+    def _read(self, in_path: Mapping[str, str], query: Mapping[str, str], body: bytes) -> Struct:
         if not self.has_body:
             return msgspec.convert({**query, **in_path}, self.request, strict=False)
         if query:

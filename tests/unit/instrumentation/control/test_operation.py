@@ -53,6 +53,12 @@ def test_a_body_that_is_no_object_of_json_is_refused(body: bytes) -> None:
         PLAIN.read({}, {}, body)
 
 
+def test_json_of_too_many_levels_is_refused() -> None:
+    with pytest.raises(ProblemError, match="too many levels: nest it less deeply") as deep:
+        WRITE.read({"topic": "a"}, {}, b'{"count": ' + b"[" * 100_000 + b"]" * 100_000 + b"}")
+    assert deep.value.status == HTTPStatus.BAD_REQUEST
+
+
 def test_a_parameter_that_does_not_exist_is_refused() -> None:
     with pytest.raises(msgspec.ValidationError, match="unknown field `cuont`"):
         READ.read({"topic": "a"}, {"cuont": "3"}, b"")
