@@ -170,7 +170,7 @@ class Embedded(AsyncContext, Timed, Controlled[Nodes]):
         from kcompat.security.client_settings import SETTINGS
 
         self._running()
-        if library not in SETTINGS:
+        if not isinstance(library, str) or library not in SETTINGS:
             raise UsageError(f"the settings of {library!r} are not known: use one of {', '.join(SETTINGS)}")
         if not self.bootstrap_servers:
             raise UsageError("no broker of the cluster is running: start one first")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from itertools import chain
@@ -119,9 +120,11 @@ def check_flag(name: str, value: bool) -> None:
 
 
 def check_timeout(timeout_s: float | None) -> None:
-    """Raise UsageError unless `timeout_s` is a number of seconds; None stands for no limit."""
+    """Raise UsageError unless `timeout_s` is a number of seconds for which a thread can wait; None stands for
+    no limit.
+    """
     is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
-    if timeout_s is not None and not (is_number and timeout_s >= 0):
+    if timeout_s is not None and not (is_number and 0 <= timeout_s <= threading.TIMEOUT_MAX):
         raise UsageError(f"timeout_s={timeout_s!r} is not a time: use a number of seconds, such as 30")
 
 

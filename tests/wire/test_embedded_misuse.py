@@ -110,6 +110,14 @@ def broker() -> Iterator[Broker]:
             lambda broker: broker.client_config(library="kafkajs"),
             "use one of confluent, kafka-python, aiokafka",
         ),
+        (lambda broker: broker.client_config(library=["java"]), "use one of confluent, kafka-python"),
+        (lambda broker: broker.compact("t", timeout_s=float("inf")), "timeout_s=inf is not a time"),
+        (lambda broker: broker.compact("t", timeout_s=1e300), "use a number of seconds, such as 30"),
+        (lambda broker: broker.faults.fail(["Produce"], "NOT_COORDINATOR"), "did you mean 'Produce'?"),
+        (
+            lambda broker: broker.faults.fail("Produce", ["NOT_COORDINATOR"]),
+            "did you mean 'NOT_COORDINATOR'?",
+        ),
         (lambda broker: broker.client_config("alice"), "give the broker users or tls=True"),
         (lambda broker: broker.ca_file, "make it with tls=True"),
         (
