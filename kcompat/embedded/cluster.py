@@ -84,6 +84,10 @@ class ClusterBroker(Addresses, Disturbed):
         self._running()
         self._cluster.thread.do(lambda: self._cluster.nodes.kill(self.id))
 
+    @property
+    def _cluster_nodes(self) -> ClusterNodes:
+        return self._cluster.nodes
+
     def _running(self) -> tuple[LoopThread, BrokerNode]:
         node = self._cluster.nodes.running.get(self.id)
         if node is None:

@@ -58,13 +58,19 @@ class ClusterFaults(Coordinating):
 
     @property
     def faults(self) -> Faults:
-        """Errors, delays and lost answers on purpose, at all brokers that run, which count together. Raises
-        UsageError if the cluster is not started.
+        """Errors, delays and lost answers on purpose, at all brokers, which count together. Raises UsageError
+        if the cluster is not started.
         """
         from kcompat.embedded.faults import Faults
+        from kcompat.instrumentation.faults.requests import Reach
 
         self._running()
-        return Faults(lambda: (self._running()[0], self._running_nodes()))
+
+        def reach() -> tuple[LoopThread, Reach]:
+            thread, nodes = self._running()
+            return thread, Reach(self._running_nodes(), nodes)
+
+        return Faults(reach)
 
     def lose_leader(self, topic: str, partition: int, *, isolate: bool = False) -> LostLeader:
         """Kill the broker that leads a partition, or isolate it from the others, until the end of the fault:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kcompat.embedded.thread import LoopThread
     from kcompat.instrumentation.condition import Condition
     from kcompat.node.broker import BrokerNode
+    from kcompat.node.cluster import ClusterNodes
     from kcompat.node.environment import Environment
 
 
@@ -26,14 +27,20 @@ class Disturbed(ABC):
     def faults(self) -> Faults:
         """Errors, delays and lost answers on purpose. Raises UsageError if the broker is not running."""
         from kcompat.embedded.faults import Faults
+        from kcompat.instrumentation.faults.requests import Reach
 
         self._running()
 
-        def running() -> tuple[LoopThread, list[BrokerNode]]:
+        def reach() -> tuple[LoopThread, Reach]:
             thread, node = self._running()
-            return thread, [node]
+            return thread, Reach([node], self._cluster_nodes, node.hooks.broker_id)
 
-        return Faults(running)
+        return Faults(reach)
+
+    @property
+    def _cluster_nodes(self) -> ClusterNodes | None:
+        """The cluster that the broker is part of, if it is."""
+        return None
 
     @property
     def disk(self) -> Disk:

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from kcompat.embedded.fault import Fault
 from kcompat.embedded.tracebacks import short_tracebacks
 from kcompat.errors import UsageError
-from kcompat.instrumentation.faults.requests import add_to_all, request_faults
+from kcompat.instrumentation.faults.requests import FaultOfBrokers, request_faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Unpack
 
     from kcompat.embedded.thread import LoopThread
-    from kcompat.instrumentation.faults.requests import RequestFaults
-    from kcompat.node.broker import BrokerNode
+    from kcompat.instrumentation.faults.requests import Reach
 
 
 class Struck(TypedDict, total=False):
@@ -37,7 +36,8 @@ class Struck(TypedDict, total=False):
 
 @short_tracebacks
 class Faults:
-    """The faults of the requests of a running broker, or of all brokers of a cluster that run.
+    """The faults of the requests of a running broker, or of all brokers of a cluster. A broker of a cluster
+    that starts, or starts again, within a fault is struck as well.
 
     Each method puts a fault in force at once and returns it, for `with` or `remove`.
 
@@ -49,8 +49,8 @@ class Faults:
     all methods are those of `Struck`. They raise UsageError for what is not possible.
     """
 
-    def __init__(self, running: Callable[[], tuple[LoopThread, list[BrokerNode]]]) -> None:
-        self._running = running
+    def __init__(self, reach: Callable[[], tuple[LoopThread, Reach]]) -> None:
+        self._reach = reach
 
     def fail(self, api: str, error: str, *, served: bool = False, **struck: Unpack[Struck]) -> Fault:
         """Answer requests with an error. With `topic`, the rest of a request is served. With `served` a
@@ -80,35 +80,33 @@ class Faults:
 
     def seed(self, seed: int) -> None:
         """Make the rates of the faults that follow repeatable."""
-        self._do(lambda faults: faults.seed(seed))
+        thread, reach = self._brokers()
+
+        def act() -> None:
+            for node in reach.nodes:
+                request_faults(node).seed(seed)
+
+        thread.do(act)
 
     def clear(self) -> None:
         """Remove all faults of requests."""
-        self._do(lambda faults: faults.clear())
+        thread, reach = self._brokers()
+        thread.do(reach.clear)
 
     def _add(self, kind: str, api: str | None, **arguments: Any) -> Fault:
-        thread, nodes = self._nodes()
-        return Fault(thread, thread.do(lambda: add_to_all(nodes, kind, api, **arguments)))
+        thread, reach = self._brokers()
+        return Fault(thread, thread.do(lambda: FaultOfBrokers(reach, kind, api, arguments)))
 
-    def _do(self, act: Callable[[RequestFaults], None]) -> None:
-        thread, nodes = self._nodes()
-
-        def act_on_all() -> None:
-            for node in nodes:
-                act(request_faults(node))
-
-        thread.do(act_on_all)
-
-    def _nodes(self) -> tuple[LoopThread, list[BrokerNode]]:
-        thread, nodes = self._running()
-        if not nodes:
+    def _brokers(self) -> tuple[LoopThread, Reach]:
+        thread, reach = self._reach()
+        if not reach.nodes:
             raise UsageError("no broker of the cluster is running: start one first")
-        return thread, nodes
+        return thread, reach
 
     def __repr__(self) -> str:
         try:
-            thread, nodes = self._nodes()
-            faults = thread.do(lambda: request_faults(nodes[0]))
+            thread, reach = self._brokers()
+            faults = thread.do(lambda: request_faults(reach.nodes[0]))
         except UsageError:
             return "<faults of a broker that is not running>"
         return f"<faults with seed {faults.current_seed}: {'; '.join(map(str, faults)) or 'none'}>"

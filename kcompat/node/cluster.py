@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kcompat.config.first_topics import FirstTopic
     from kcompat.net.listener import Listener
     from kcompat.node.environment import Environment
+    from kcompat.node.hooks import Hooks
     from kcompat.node.listeners import ServedListener
     from kcompat.store.interface import MetadataStore, Sessions
 
@@ -48,6 +49,8 @@ class ClusterNodes:
         self._sessions: dict[int, BorrowedStore] = {}
         self._changed = asyncio.Event()
         self.running: dict[int, BrokerNode] = {}
+        self.arrivals: list[Callable[[Hooks], object]] = []
+        """Functions that take the hooks of each broker that starts, before it serves clients."""
 
     @property
     def broker_ids(self) -> list[int]:
@@ -206,8 +209,14 @@ class ClusterNodes:
             self._links.listens(broker_id, listener.port)
             return listener
 
+        def instrument(hooks: Hooks) -> None:
+            self._environment.instrument(hooks)
+            for arrive in list(self.arrivals):
+                arrive(hooks)
+
         return structs.replace(
             self._environment,
+            instrument=instrument,
             open_store=lambda _config, _clock: session,
             bind=bind,
             connect=self._links.of(broker_id),

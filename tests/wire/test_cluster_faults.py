@@ -84,6 +84,38 @@ def test_the_brokers_of_a_cluster_count_a_fault_together(cluster: Cluster) -> No
             assert describe_topic(client, "t").error_code == 0
 
 
+def test_a_broker_that_starts_again_is_struck_again(cluster: Cluster) -> None:
+    def errors() -> list[int]:
+        found = []
+        for broker_id in (0, 1):
+            with client_of(cluster, broker_id) as client:
+                found.append(describe_topic(client, "t").error_code)
+        return found
+
+    cluster.wait_until_in_sync()
+    struck, restarted = ErrorCode.LEADER_NOT_AVAILABLE, cluster.brokers[1]
+    restarted.kill()
+    with cluster.faults.fail("Metadata", "LEADER_NOT_AVAILABLE", topic="t") as fault:
+        restarted.start()  # at the beginning of the fault it did not run
+        assert errors() == [struck, struck]
+        restarted.stop()
+        restarted.start()
+        assert errors() == [struck, struck]
+        assert fault.struck == 4
+        restarted.kill()
+        cluster.faults.clear()
+        assert repr(fault).endswith("struck 4, over>")
+        restarted.start()
+        cluster.wait_until_in_sync()
+        assert errors() == [0, 0]
+    with restarted.faults.fail("Metadata", "LEADER_NOT_AVAILABLE", topic="t"):
+        restarted.kill()
+        restarted.start()
+        assert errors() == [0, struck]
+    cluster.wait_until_in_sync()
+    assert errors() == [0, 0]
+
+
 def test_what_is_not_possible_is_refused(cluster: Cluster) -> None:
     leader = cluster.leader_of("t", 0)
     with pytest.raises(UsageError, match="none-0 has no leader: create the topic"):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kcompat.errors import UsageError
 from kcompat.instrumentation.brokers import Brokers
+from kcompat.instrumentation.faults.requests import Reach
 from kcompat.node.broker import BrokerNode
 
 if TYPE_CHECKING:
@@ -79,6 +80,11 @@ class Control:
     def chosen(self, broker_id: int | None) -> Sequence[BrokerNode]:
         """Return a running broker, or all of them for None. Raises UsageError."""
         return self.nodes if broker_id is None else [self.node(broker_id)]
+
+    def reach(self, broker_id: int | None) -> Reach:
+        """Return a running broker, or all of them for None, for faults of requests. Raises UsageError."""
+        cluster = None if isinstance(self._served, BrokerNode) else self._served
+        return Reach(self.chosen(broker_id), cluster, broker_id)
 
     @property
     def cluster(self) -> ClusterNodes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta, Struct, structs
 
 from kcompat.instrumentation.control.problems import ProblemError
-from kcompat.instrumentation.faults.requests import add_to_all
+from kcompat.instrumentation.faults.requests import FaultOfBrokers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,7 +154,7 @@ def _add(control: Control, kind: str, asked: Struck) -> Fault:
     """Put a fault in force on one broker or on all of them, and give it an id."""
     arguments: dict[str, Any] = structs.asdict(asked)
     broker, api = arguments.pop("broker"), arguments.pop("api")
-    return kept(control, [add_to_all(control.chosen(broker), kind, api, **arguments)])
+    return kept(control, [FaultOfBrokers(control.reach(broker), kind, api, arguments)])
 
 
 def kept(control: Control, faults: Sequence[AnyFault]) -> Fault:

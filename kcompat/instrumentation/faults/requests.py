@@ -7,6 +7,8 @@ from random import SystemRandom
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary, proxy
 
+from msgspec import Struct
+
 from kcompat.errors import UsageError
 from kcompat.instrumentation.faults.delay import Delay
 from kcompat.instrumentation.faults.disconnect import Disconnect
@@ -17,9 +19,12 @@ from kcompat.instrumentation.faults.selection import Chance, Selection
 from kcompat.instrumentation.faults.throttle import Throttle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from kcompat.clock import Clock
     from kcompat.node.broker import BrokerNode
+    from kcompat.node.cluster import ClusterNodes
+    from kcompat.node.hooks import Hooks
 
 MOST_REMEMBERED: Final = 100
 """Most faults of one broker that are remembered."""
@@ -84,38 +89,77 @@ class RequestFaults:
         return (fault for fault in self._faults if not fault.has_ended)
 
 
-class FaultOfBrokers:
-    """A fault at several brokers, which count and decide together."""
+class Reach(Struct, frozen=True):
+    """The brokers that a fault is for: running ones, and of their cluster those that start later."""
 
-    def __init__(self, faults: Sequence[RequestFault]) -> None:
-        self._faults = faults
+    nodes: Sequence[BrokerNode]
+    cluster: ClusterNodes | None = None
+    """The cluster that the brokers are part of; None for a broker alone."""
+    broker_id: int | None = None
+    """The only broker of the cluster that is meant; None for all of them."""
+
+    def clear(self) -> None:
+        """End all faults of these brokers."""
+        for node in self.nodes:
+            request_faults(node).clear()
+        if self.cluster is not None and self.broker_id is None:
+            for arrive in list(self.cluster.arrivals):
+                if isinstance(arrive, FaultOfBrokers):
+                    arrive.end()
+
+
+class FaultOfBrokers:
+    """A fault at several brokers, which count and decide together. It is a function as well, which puts the
+    fault in force at a broker that starts.
+    """
+
+    def __init__(self, reach: Reach, kind: str, api: str | None, arguments: Mapping[str, Any]) -> None:
+        """Put a fault in force, as `RequestFaults.add` does at one broker. Raises UsageError."""
+        self._reach = reach
+        self._kind, self._api = kind, api
+        first, *others = reach.nodes
+        self._first = request_faults(first).add(kind, api, **arguments)
+        self._clock = self._first.surroundings.clock
+        self._arguments = {name: each for name, each in arguments.items() if name not in _DECIDING}
+        self._faults = {first.hooks.broker_id: self._first}
+        for node in others:
+            self._put(node.hooks)
+        if reach.cluster is not None:
+            reach.cluster.arrivals.append(self)
+
+    def __call__(self, hooks: Hooks) -> None:
+        """Strike the requests of a broker that starts, unless the fault is over there."""
+        former = self._faults.get(hooks.broker_id)
+        is_meant = self._reach.broker_id in (None, hooks.broker_id)
+        if is_meant and self.is_in_force and not (former is not None and former.has_ended):
+            self._put(hooks)
 
     @property
     def is_in_force(self) -> bool:
         """Whether requests may still be struck."""
-        return any(fault.is_in_force for fault in self._faults) and not self._faults[0].chance.is_over
+        return not self._first.chance.is_over and not all(each.has_ended for each in self._faults.values())
 
     @property
     def struck(self) -> int:
         """Number of requests struck, at all the brokers."""
-        return self._faults[0].struck
+        return self._first.struck
 
     def end(self) -> None:
         """End the fault at each broker."""
-        for fault in self._faults:
+        cluster = self._reach.cluster
+        if cluster is not None and self in cluster.arrivals:
+            cluster.arrivals.remove(self)
+        for fault in self._faults.values():
             fault.end()
 
+    def _put(self, hooks: Hooks) -> None:
+        faults = faults_at(hooks, self._clock)
+        self._faults[hooks.broker_id] = faults.add(
+            self._kind, self._api, chance=self._first.chance, **self._arguments
+        )
+
     def __str__(self) -> str:
-        return str(self._faults[0])
-
-
-def add_to_all(nodes: Sequence[BrokerNode], kind: str, api: str | None, **arguments: Any) -> FaultOfBrokers:
-    """Put a fault in force at these brokers, as `RequestFaults.add` does at one. Raises UsageError."""
-    faults: list[RequestFault] = []
-    for node in nodes:
-        chance = faults[0].chance if faults else None
-        faults.append(request_faults(node).add(kind, api, chance=chance, **arguments))
-    return FaultOfBrokers(faults)
+        return str(self._first)
 
 
 def _checked(seed: int) -> int:
@@ -125,32 +169,37 @@ def _checked(seed: int) -> int:
     return seed
 
 
-_FAULTS: Final[WeakKeyDictionary[BrokerNode, RequestFaults]] = WeakKeyDictionary()
+_FAULTS: Final[WeakKeyDictionary[Hooks, RequestFaults]] = WeakKeyDictionary()
 
 
 def request_faults(node: BrokerNode) -> RequestFaults:
     """Return the faults of a started broker, the same object for the same broker."""
-    faults = _FAULTS.get(node)
+    return faults_at(node.hooks, node.parts.environment.clock)
+
+
+def faults_at(hooks: Hooks, clock: Clock) -> RequestFaults:
+    """Return the faults of a broker that starts or has started, the same object for the same broker."""
+    faults = _FAULTS.get(hooks)
     if faults is None:
-        faults = _FAULTS[node] = RequestFaults(_surroundings(node))
+        faults = _FAULTS[hooks] = RequestFaults(_surroundings(hooks, clock))
     return faults
 
 
-def _surroundings(node: BrokerNode) -> Surroundings:
-    # Not the parts, which a restart in place replaces; and weakly, as the faults of a node end with it.
-    this = proxy(node)
+def _surroundings(hooks: Hooks, clock: Clock) -> Surroundings:
+    # The hooks have the metadata of the broker as it is now, which a restart in place replaces. Weakly, as
+    # the faults of a broker end with it.
+    this = proxy(hooks)
 
     def is_peer(client_id: str | None) -> bool:
-        parts = this.parts
-        names = parts.storage.metadata.image.brokers.keys() - {parts.cluster.broker_id}
+        names = this.metadata.image.brokers.keys() - {this.broker_id}
         return client_id is not None and (
             client_id in map(str, names)
             or any(client_id.startswith(f"broker-{name}-fetcher-") for name in names)
         )
 
     return Surroundings(
-        interception=node.hooks.interception,
-        clock=node.parts.environment.clock,
-        topic_name=lambda topic_id: this.parts.storage.metadata.image.topic_names.get(topic_id),
+        interception=hooks.interception,
+        clock=clock,
+        topic_name=lambda topic_id: this.metadata.image.topic_names.get(topic_id),
         is_peer=is_peer,
     )
