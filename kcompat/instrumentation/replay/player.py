@@ -18,6 +18,7 @@ from kcompat.instrumentation.replay.connection import TargetConnection, latest_v
 from kcompat.instrumentation.replay.correspondence import Correspondence
 from kcompat.instrumentation.replay.rewriting import Rewriter, Rewritten
 from kcompat.instrumentation.replay.script import script_of
+from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.schema import ProtocolViolation
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ RETRY_S: Final = 10.0
 """Seconds for which a request is sent again whose errors say that the broker is not ready yet."""
 RETRY_PAUSE_S: Final = 0.1
 MOST_TIMEOUTS: Final = 3
-"""Number of requests in a row without an answer in time, after which a replay is given up."""
+"""Number of requests in a row, ApiVersions aside, without an answer in time that end a replay."""
 NOT_READY: Final = frozenset(
     {
         "CONCURRENT_TRANSACTIONS",
@@ -176,7 +177,7 @@ class Player:
             self._lose(sent.recorded_connection, error)
             self._differ(exchange, "answer", "an answer", f"none ({error})")
             return
-        self._timeouts = 0
+        self._note_answer(sent)
         if new is None:
             self._differ(exchange, "answer", "an answer", "bytes that are none")
             return
@@ -189,6 +190,11 @@ class Player:
             self._report.differences += 1
             self._tell(self._request_of(exchange), difference)
 
+    def _note_answer(self, sent: _Sent) -> None:
+        """Begin to count timeouts anew, unless the answer is one that also a broker that hangs may give."""
+        if sent.request.head.key is not ApiKey.API_VERSIONS:
+            self._timeouts = 0
+
     def _skip_answer(self, sent: _Sent) -> None:
         """Wait for an answer that cannot be compared, since the recorded one was not kept."""
         try:
@@ -196,7 +202,7 @@ class Player:
         except OSError as error:
             self._lose(sent.recorded_connection, error)
         else:
-            self._timeouts = 0
+            self._note_answer(sent)
 
     def _answer(self, sent: _Sent, exchange: Exchange, recorded: Message) -> Message | None:
         """Return the answer to a request; send it again while the broker is not ready for it."""
