@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 logger.setLevel(logging.ERROR)
 
 MAX_CONNECTIONS: Final = 100
+HEADERS_TIMEOUT_S: Final = 10
+"""Seconds that a client has for the headers of a request."""
 STOP_TIMEOUT_S: Final = 2
 """Seconds that requests have to end when the server stops."""
 
@@ -31,11 +33,55 @@ class _Server(uvicorn.Server):
 
 
 class _Protocol(H11Protocol):
-    """Uvicorn's HTTP, without a warning for each client that offers HTTP/2, as Java's does."""
+    """Uvicorn's HTTP, without a warning for each client that offers HTTP/2, as Java's does.
+
+    Connections that wait for a request keep nobody out: they end after a time, and make room for new ones.
+    """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.logger = logger
+        self._deadline: asyncio.TimerHandle | None = None
+        self._heard_at = 0.0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the connection is open and has no request that is served."""
+        is_free = self.cycle is None or self.cycle.response_complete
+        return is_free and not self.transport.is_closing()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._await_headers()
+        if len(self.connections) > MAX_CONNECTIONS:
+            others = [each for each in self.connections if isinstance(each, _Protocol) and each is not self]
+            oldest = min(
+                (each for each in others if each.is_idle), key=lambda each: each._heard_at, default=None
+            )
+            if oldest is not None:
+                oldest.transport.abort()
+                self.connections.discard(oldest)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._await_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget_deadline()
+        super().connection_lost(exc)
+
+    def _await_headers(self) -> None:
+        """Give the client some time for the headers of a request, from the first time that it has none."""
+        self._heard_at = self.loop.time()
+        if not self.is_idle:
+            self._forget_deadline()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(HEADERS_TIMEOUT_S, self.transport.abort)
+
+    def _forget_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
 
 class HttpServer:
@@ -52,7 +98,7 @@ class HttpServer:
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
-                limit_concurrency=MAX_CONNECTIONS,
+                limit_concurrency=MAX_CONNECTIONS + 1,
                 timeout_graceful_shutdown=STOP_TIMEOUT_S,
             )
         )
