@@ -27,7 +27,7 @@ class _Shared:
     """The brokers of one fixture."""
 
     def __init__(self, fixture: str, brokers: Brokers, *, does_reset: bool) -> None:
-        self._fixture = fixture
+        self.fixture = fixture
         self.brokers = brokers
         self._does_reset = does_reset
         self._stopped_by = ""
@@ -74,7 +74,7 @@ class _Shared:
         except KcompatError as error:
             self._stopped_by = test
             reason = f"was left stopped by {test}" if test else "has stopped"
-            raise StartError(f"{self._fixture} {reason}, and cannot start again: {error}") from error
+            raise StartError(f"{self.fixture} {reason}, and cannot start again: {error}") from error
 
 
 def _has_lost_a_disk(brokers: Brokers) -> bool:
@@ -93,31 +93,32 @@ def _start_members(brokers: Brokers) -> None:
 
 
 class SharedBrokers:
-    """The brokers of fixtures, each by the name of its fixture."""
+    """The brokers of fixtures. Several may have the same name, as a conftest.py overrides the fixture of
+    another.
+    """
 
     def __init__(self) -> None:
-        self._shared: dict[str, _Shared] = {}
+        self._shared: list[_Shared] = []
 
     @contextmanager
     def sharing(self, fixture: str, brokers: Brokers, *, does_reset: bool) -> Iterator[None]:
         """Prepare brokers that have just started for each further test, until the end of the block."""
         shared = _Shared(fixture, brokers, does_reset=does_reset)
-        self._shared[fixture] = shared
+        self._shared.append(shared)
         try:
             yield
         finally:
-            if self._shared.get(fixture) is shared:
-                del self._shared[fixture]
+            self._shared.remove(shared)
 
     def prepare(self, fixtures: Collection[str]) -> None:
         """Prepare the brokers of these fixtures for the present test, unless they are prepared: they run, and
         are reset if that is wanted. Raises StartError.
         """
-        for fixture, shared in list(self._shared.items()):
-            if fixture in fixtures and not shared.is_ready:
+        for shared in list(self._shared):
+            if shared.fixture in fixtures and not shared.is_ready:
                 shared.prepare()
 
     def clean(self, test: str) -> None:
         """End all faults behind a test, also those that the test forgot."""
-        for shared in self._shared.values():
+        for shared in self._shared:
             shared.clean(test)

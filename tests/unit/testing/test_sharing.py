@@ -132,3 +132,15 @@ def test_the_test_that_stopped_a_broker_is_named_if_it_cannot_start(
             assert str(raised.value) == (
                 "b was left stopped by t.py::test_a, and cannot start again: port 9092 is taken"
             )
+
+
+def test_both_brokers_of_a_fixture_that_is_overridden_are_reset(shared: SharedBrokers, broker: Stub) -> None:
+    other = Stub()
+    with shared.sharing("b", cast("Broker", broker), does_reset=True):
+        with shared.sharing("b", cast("Broker", other), does_reset=True):
+            shared.clean("t.py::test_a")
+            shared.prepare(["b"])
+        shared.clean("t.py::test_b")
+        shared.prepare(["b"])
+    assert broker.happened.count("reset") == 2
+    assert other.happened.count("reset") == 1
