@@ -44,10 +44,11 @@ class Rewindable(ABC):
         """Go back to the state right after the start: topics given at the start exist and are empty.
 
         Clients that are connected see a restart of the broker: their connections are closed, and groups do
-        not know their members any more. Port, cluster id and certificates stay.
+        not know their members any more. Port, cluster id and certificates stay. Ctrl-C is raised when that
+        is done; a second one stops the broker.
 
         Raises:
-            UsageError: the broker is not started, or had records when it was started.
+            UsageError: the broker is not started, or had records when it was started, or its disk fails.
             SnapshotError: the broker could not start again, and is stopped.
         """
         self._go_back(self._of_this_run().reset())
@@ -81,8 +82,12 @@ class Rewindable(ABC):
     def _go_back(self, work: Coroutine[object, object, None]) -> None:
         thread, _ = self._running()
         try:
-            thread.call(work, GO_BACK_TIMEOUT_S)
+            thread.call(work, GO_BACK_TIMEOUT_S, finishes=True)
         except UsageError:
+            raise
+        except KeyboardInterrupt:
+            if not self._snapshots.is_running:  # interrupted twice
+                self.stop()
             raise
         except TimeoutError as error:
             self.stop()

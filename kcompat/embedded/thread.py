@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 import time
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -68,9 +68,12 @@ class LoopThread:
         """Whether the thread runs in this process; in a forked child it does not."""
         return self._thread.is_alive()
 
-    def call(self, work: Coroutine[object, object, T], timeout_s: float | None = None) -> T:
+    def call(
+        self, work: Coroutine[object, object, T], timeout_s: float | None = None, *, finishes: bool = False
+    ) -> T:
         """Run the coroutine `work` on the loop, and return its result or raise its exception. After
-        `timeout_s` the coroutine is cancelled, and TimeoutError raised.
+        `timeout_s` the coroutine is cancelled, and TimeoutError raised. Ctrl-C cancels it too; if it
+        `finishes`, only the second Ctrl-C does, and the first one is raised when it is done.
 
         Raises:
             UsageError: the thread ends or has ended, or this process is a forked child, which has no such
@@ -89,7 +92,12 @@ class LoopThread:
             raise UsageError(_STOPPED if os.getpid() == self._process else _IN_CHILD)
         future = asyncio.run_coroutine_threadsafe(self._tracked(work), self._loop)
         try:
-            return future.result(timeout_s)
+            try:
+                return future.result(timeout_s)
+            except KeyboardInterrupt:
+                if finishes:
+                    wait([future], timeout_s)
+                raise
         except CancelledError as error:  # the thread has ended before the work
             raise UsageError(_STOPPED) from error
         except BaseException:

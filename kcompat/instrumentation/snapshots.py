@@ -130,6 +130,7 @@ class Snapshots:
         async with self._turns.alone():
             if not self._is_running:
                 raise UsageError("the broker is stopped: start it again before it goes back")
+            self._insist_on_disks()
             self._is_running = False
             try:
                 with _no_collection():
@@ -138,6 +139,22 @@ class Snapshots:
                 raise SnapshotError(f"the broker could not go back, and is stopped: {error}") from error
             self._is_running = True
             self._node.parts.coordinators.services.producer_ids.resume(snapshot.producer_ids)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the broker runs: it does not while it goes back, nor after a failure of that."""
+        return self._is_running
+
+    def _insist_on_disks(self) -> None:
+        parts = self._node.parts
+        for directory in parts.storage.logs.directories:
+            try:
+                parts.environment.files.list(directory.path)
+            except OSError as error:
+                raise UsageError(
+                    f"the disk of {directory.path} fails ({error.strerror}): "
+                    "end the fault before the broker goes back"
+                ) from error
 
     async def _put_back(self, snapshot: Snapshot) -> ProcessSession:
         parts = self._node.parts

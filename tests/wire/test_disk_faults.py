@@ -116,6 +116,15 @@ def test_a_failed_disk_counts_what_it_took_offline(broker: Broker, directories: 
         assert fault.struck >= len(directories)
 
 
+def test_a_broker_goes_back_when_its_disk_fails_no_longer(broker: Broker) -> None:
+    with broker.disk.fail(), pytest.raises(UsageError, match="end the fault before the broker goes back"):
+        broker.reset()
+    broker.reset()
+    with client_of(broker) as client:
+        create_topic(client, "t", 2)
+        assert append(client) == {0}
+
+
 def test_another_directory_is_refused(broker: Broker, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a log directory: use one of "):
         broker.disk.fill(tmp_path)

@@ -65,3 +65,28 @@ def test_an_interrupted_start_leaves_no_thread() -> None:
     finally:
         signal.signal(signal.SIGINT, usual)
     eventually(lambda: threading.active_count() == before)
+
+
+def test_work_that_finishes_is_done_when_an_interrupt_is_raised() -> None:
+    handled, done = threading.Event(), threading.Event()
+
+    def interrupt(_signal: int, _frame: object) -> None:
+        handled.set()
+        raise KeyboardInterrupt
+
+    async def work() -> None:
+        signal.pthread_kill(main, signal.SIGINT)
+        handled.wait()
+        await asyncio.sleep(0.01)
+        done.set()
+
+    main = threading.get_ident()
+    thread = LoopThread()
+    usual = signal.signal(signal.SIGINT, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            thread.call(work(), finishes=True)
+        assert done.is_set()
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        thread.close()
