@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kcompat.protocol.message import Message
 
 PATIENCE_S: Final = 30.0
-"""Seconds that an answer may take beyond the time that it took in the recording."""
+"""Seconds that an answer may take. A request that waited longer in the recording has no answer in time."""
 RETRY_S: Final = 10.0
 """Seconds for which a request is sent again whose errors say that the broker is not ready yet."""
 RETRY_PAUSE_S: Final = 0.1
