@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from kcompat.net.sizes import MIB
 from kcompat.peer.client import OPEN, PeerClient, PeerSecurity, PeerSettings
+from kcompat.peer.client_ids import client_id_of, client_id_of_fetcher
 from kcompat.peer.releases import release
 
 if TYPE_CHECKING:
@@ -61,11 +62,12 @@ class Peers:
         """Return the client for one purpose to a broker. The client is closed when the broker leaves the
         cluster, so callers ask for it each time. While the broker is unknown, calls fail.
         """
-        return self._client(broker_id, purpose, str(self.broker_id))
+        return self._client(broker_id, purpose, client_id_of(self.broker_id))
 
     def fetcher(self, broker_id: int, number: int) -> PeerClient:
         """Return the client of one of `num.replica.fetchers`, under the conditions of `of`."""
-        return self._client(broker_id, f"fetcher {number}", f"broker-{self.broker_id}-fetcher-{number}")
+        client_id = client_id_of_fetcher(self.broker_id, number)
+        return self._client(broker_id, f"fetcher {number}", client_id)
 
     def to(self, broker: BrokerInfo, purpose: str) -> PeerClient:
         """Return a new client to a broker at its given address, even if the image lacks the broker. The
@@ -73,7 +75,7 @@ class Peers:
         """
         name = f"broker {broker.id} ({purpose})"
         return PeerClient(
-            name, str(self.broker_id), partial(self._endpoint, broker), self._settings, self._ports
+            name, client_id_of(self.broker_id), partial(self._endpoint, broker), self._settings, self._ports
         )
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.errors import UsageError
 from kcompat.instrumentation.faults.requests import request_faults
+from kcompat.peer.client_ids import client_id_of_fetcher
 from kcompat.protocol.constants import NO_LEADER, UNKNOWN_OFFSET
 from kcompat.replication.leading.leader import Leader
 
@@ -66,7 +67,7 @@ class LaggingFollowers:
         self.followers = sorted(followers)
         """Broker ids of the followers."""
         fetchers = leader.parts.config.current.integer("num.replica.fetchers")
-        names = [f"broker-{follower}-fetcher-{each}" for follower in followers for each in range(fetchers)]
+        names = [client_id_of_fetcher(follower, each) for follower in followers for each in range(fetchers)]
         faults = request_faults(leader)
         self._faults: list[RequestFault] = [
             faults.add(

@@ -17,6 +17,7 @@ from kcompat.instrumentation.faults.fail import Fail
 from kcompat.instrumentation.faults.request_fault import RequestFault, Surroundings
 from kcompat.instrumentation.faults.selection import Chance, Selection
 from kcompat.instrumentation.faults.throttle import Throttle
+from kcompat.peer.client_ids import is_of_broker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -192,10 +193,7 @@ def _surroundings(hooks: Hooks, clock: Clock) -> Surroundings:
 
     def is_peer(client_id: str | None) -> bool:
         names = this.metadata.image.brokers.keys() - {this.broker_id}
-        return client_id is not None and (
-            client_id in map(str, names)
-            or any(client_id.startswith(f"broker-{name}-fetcher-") for name in names)
-        )
+        return is_of_broker(client_id, names)
 
     return Surroundings(
         interception=hooks.interception,

@@ -10,6 +10,7 @@ from msgspec import structs
 
 from kcompat.errors import UsageError
 from kcompat.instrumentation.recording.entry import api_named
+from kcompat.peer.client_ids import is_of_broker
 from kcompat.protocol.api_keys import API_FACTS
 from kcompat.testing.story.evidence import Evidence
 
@@ -63,8 +64,4 @@ def _is_of_peer(brokers: Broker | Cluster, asked: RecordedRequest) -> bool:
     key = api_named(asked.api) if asked.api else None
     if key is not None and API_FACTS[key].cluster_action:
         return True
-    client_id = asked.client_id
-    ids = [broker.id for broker in getattr(brokers, "brokers", ())]
-    return client_id is not None and any(
-        client_id == str(each) or client_id.startswith(f"broker-{each}-fetcher-") for each in ids
-    )
+    return is_of_broker(asked.client_id, (broker.id for broker in getattr(brokers, "brokers", ())))
