@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from kcompat.embedded.disturbed import Coordinating
+from kcompat.embedded.fault import Removable
 from kcompat.embedded.tracebacks import short_tracebacks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
 
     from kcompat.embedded.fault import Fault
     from kcompat.embedded.faults import Faults
@@ -23,7 +23,7 @@ TIMEOUT_S: Final = 60.0
 
 
 @short_tracebacks
-class LostLeader:
+class LostLeader(Removable):
     """A broker that was killed or isolated, until `remove` or the end of a `with` block."""
 
     def __init__(self, thread: LoopThread, lost: leaders.LostLeader) -> None:
@@ -36,14 +36,6 @@ class LostLeader:
         """Start the broker again, or reconnect all isolated ones. Does nothing if the cluster has stopped."""
         if self._thread.is_here:
             self._thread.call(self._lost.end(), TIMEOUT_S)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.remove()
 
     def __repr__(self) -> str:
         return f"<{self._lost}>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Protocol, Self
 
 from kcompat.embedded.tracebacks import short_tracebacks
@@ -27,8 +28,24 @@ class AnyFault(Protocol):
         """End the fault."""
 
 
+class Removable(ABC):
+    """Base class of a disturbance that ends by `remove`, or at the end of a `with` block."""
+
+    @abstractmethod
+    def remove(self) -> None:
+        """End the disturbance."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.remove()
+
+
 @short_tracebacks
-class Fault:
+class Fault(Removable):
     """A fault in force from the call that returned it until `remove`, or the end of a `with` block."""
 
     def __init__(self, thread: LoopThread, fault: AnyFault) -> None:
@@ -48,14 +65,6 @@ class Fault:
         """
         if self._thread.is_here:
             self._thread.do(self._fault.end)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.remove()
 
     def __repr__(self) -> str:
         ended = "" if self._fault.is_in_force and self._thread.is_here else ", over"
