@@ -7,24 +7,25 @@ import os
 import struct
 from typing import TYPE_CHECKING, Any, Final
 
+from kcompat.instrumentation.request_head import read_head
 from kcompat.net.answers import CLOSE, Waiting
 from kcompat.net.out_queue import is_lazy
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
-from kcompat.protocol.compiling import compile_framer, read_request_header
+from kcompat.protocol.compiling import compile_framer
 from kcompat.protocol.message import decoder
 from kcompat.protocol.schema import ProtocolViolation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from kcompat.instrumentation.request_head import RequestHead
     from kcompat.net.answers import Answer, Piece, Settled
 
     Readable = bytes | bytearray | memoryview
 
 logger = logging.getLogger(__name__)
 
-_KEY_AND_VERSION: Final = struct.Struct(">hh").unpack_from
 _VERSION: Final = struct.Struct(">h").pack_into
 _PREFIX: Final = 4
 """Bytes of the length before a response."""
@@ -33,44 +34,29 @@ _PREFIX: Final = 4
 class Request:
     """The frame of a request whose API and version exist; its body is decoded when that is asked for."""
 
-    __slots__ = ("_body", "_message", "client_id", "correlation_id", "frame", "key", "version")
+    __slots__ = ("_head", "_message", "client_id", "correlation_id", "frame", "key", "version")
 
-    def __init__(
-        self,
-        key: ApiKey,
-        version: int,
-        client_id: str | None,
-        correlation_id: int,
-        frame: memoryview,
-        body: int,
-    ) -> None:
+    def __init__(self, key: ApiKey, head: RequestHead, frame: memoryview) -> None:
+        """Take a frame whose header is `head`; `key` is the key in it, which exists."""
         self.key = key
-        self.version = version
-        self.client_id = client_id
-        self.correlation_id = correlation_id
+        self.version = head.version
+        self.client_id = head.client_id
+        self.correlation_id = head.correlation_id
         self.frame = frame
-        self._body = body
+        self._head = head
         self._message: Any = None
 
     @classmethod
     def read(cls, frame: memoryview) -> Request | None:
         """Return the request in a frame, valid as long as the frame; None for one that cannot be read."""
-        try:
-            number, version = _KEY_AND_VERSION(frame)
-            facts = API_FACTS.get(number)
-            if facts is None or version not in facts.versions:
-                return None
-            header_version = facts.request_header_version(version)
-            correlation_id, client_id, body = read_request_header(frame, header_version)
-        except (struct.error, ProtocolViolation):
-            return None
-        return cls(facts.key, version, client_id, correlation_id, frame, body)
+        head = read_head(frame)
+        return None if head.key is None or not head.body_at else cls(head.key, head, frame)
 
     @property
     def message(self) -> Any:
         """The request as a message, decoded at the first use, which raises ProtocolViolation for damage."""
         if self._message is None:
-            self._message = decoder(request_class(self.key), self.version)(self.frame, self._body)[0]
+            self._message = decoder(request_class(self.key), self.version)(self.frame, self._head.body_at)[0]
         return self._message
 
     @property
@@ -83,9 +69,9 @@ class Request:
 
     def with_body(self, message: Any) -> Request:
         """Return a request with the header of this one and another body."""
-        head = bytes(self.frame[: self._body])
+        head = bytes(self.frame[: self._head.body_at])
         frame = memoryview(bytearray(b"".join([head, *message.encode(self.version)])))
-        changed = Request(self.key, self.version, self.client_id, self.correlation_id, frame, self._body)
+        changed = Request(self.key, self._head, frame)
         changed._message = message
         return changed
 

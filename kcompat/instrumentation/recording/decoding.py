@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 from struct import error as StructError  # noqa: N812 - the module's own name says nothing
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
-from kcompat.protocol.compiling import read_request_header
 from kcompat.protocol.message import decoder
 from kcompat.protocol.plan import plan_message
 from kcompat.protocol.schema import ProtocolViolation
@@ -21,42 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.instrumentation.recording.exchange import Kept
+    from kcompat.instrumentation.request_head import RequestHead
     from kcompat.protocol.message import Message
     from kcompat.protocol.plan import FieldPlan, StructPlan
 
 
-class RequestHead(NamedTuple):
-    """The header of a recorded request."""
-
-    key: ApiKey | None
-    """The API; None if the bytes are no request, or were not kept because they may be secret."""
-    version: int
-    correlation_id: int
-    client_id: str | None
-    body_at: int
-    """Position of the body; 0 if there is none."""
-
-
 MOST_ZEROS: Final = 64 << 20
 """Most bytes of an answer that are replaced by zeros: more than a fetch returns by default (55 MiB)."""
-UNKNOWN = RequestHead(None, -1, -1, None, 0)
-
-
-def read_head(request: bytes) -> RequestHead:
-    """Return the header of a request, as far as its bytes were kept."""
-    key, version = int.from_bytes(request[:2], "big"), int.from_bytes(request[2:4], "big", signed=True)
-    if len(request) < 4 or key not in API_FACTS:
-        return UNKNOWN
-    head = UNKNOWN._replace(key=ApiKey(key), version=version)
-    if version not in API_FACTS[key].versions:
-        return head
-    try:
-        correlation_id, client_id, body = read_request_header(
-            memoryview(request), API_FACTS[key].request_header_version(version)
-        )
-    except (ProtocolViolation, StructError):
-        return head
-    return RequestHead(ApiKey(key), version, correlation_id, client_id, body)
 
 
 def read_request(request: bytes, head: RequestHead) -> Message | None:

@@ -6,9 +6,10 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from kcompat.instrumentation.recording.decoding import as_values, read_head, read_request, read_response
+from kcompat.instrumentation.recording.decoding import as_values, read_request, read_response
 from kcompat.instrumentation.recording.exchange import Fate
 from kcompat.instrumentation.recording.outcome import groups_of, refusals_of, topics_of
+from kcompat.instrumentation.request_head import read_head
 from kcompat.printable import printable
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode

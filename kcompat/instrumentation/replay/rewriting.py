@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from kcompat.instrumentation.recording.decoding import read_head, read_request
+from kcompat.instrumentation.recording.decoding import read_request
 from kcompat.instrumentation.recording.outcome import groups_of
 from kcompat.instrumentation.replay.correspondence import kind_of
+from kcompat.instrumentation.request_head import read_head
 from kcompat.protocol.api_keys import API_FACTS
 from kcompat.protocol.messages.headers import RequestHeader
 from kcompat.protocol.uuids import ZERO_UUID, uuid_from_text, uuid_to_text
 from kcompat.records.batch import iter_headers, set_producer
 
 if TYPE_CHECKING:
-    from kcompat.instrumentation.recording.decoding import RequestHead
     from kcompat.instrumentation.replay.correspondence import Correspondence, Kind
+    from kcompat.instrumentation.request_head import RequestHead
     from kcompat.protocol.message import Message
 
 _LENGTH: Final = struct.Struct(">i")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from kcompat.instrumentation.recording.decoding import read_head
 from kcompat.instrumentation.recording.exchange import Exchange, Fate
+from kcompat.instrumentation.request_head import read_head
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
 
 if TYPE_CHECKING:

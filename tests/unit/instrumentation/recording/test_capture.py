@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from kcompat.instrumentation.recording.capture import HEAD, Capture, Keeping
-from kcompat.instrumentation.recording.decoding import read_head, read_request, read_response
+from kcompat.instrumentation.recording.decoding import read_request, read_response
 from kcompat.instrumentation.recording.exchange import Fate
+from kcompat.instrumentation.request_head import read_head
 from kcompat.net.answers import CLOSE, Answer, Mode, Waiting
 from kcompat.promise import Promise
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse

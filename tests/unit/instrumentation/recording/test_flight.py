@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from kcompat.errors import UsageError
-from kcompat.instrumentation.recording.decoding import MOST_ZEROS, read_head, read_response
+from kcompat.instrumentation.recording.decoding import MOST_ZEROS, read_response
 from kcompat.instrumentation.recording.exchange import Event, Exchange, Fate
 from kcompat.instrumentation.recording.flight import FlightRecord
 from kcompat.instrumentation.recording.flight_file import (
@@ -22,6 +22,7 @@ from kcompat.instrumentation.recording.flight_file import (
 )
 from kcompat.instrumentation.recording.flight_reader import read_flight
 from kcompat.instrumentation.recording.journal import Answered, Asked, Began, Entry, Named
+from kcompat.instrumentation.request_head import read_head
 from kcompat.net.answers import Answer, Mode, Waiting
 from kcompat.promise import Promise
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from kcompat.instrumentation.recording.decoding import read_head, read_request, read_response
+from kcompat.instrumentation.recording.decoding import read_request, read_response
 from kcompat.instrumentation.recording.secrets import without_secrets
+from kcompat.instrumentation.request_head import read_head
 from kcompat.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from kcompat.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcompat.instrumentation.recording.decoding import read_head, read_request
+from kcompat.instrumentation.recording.decoding import read_request
 from kcompat.instrumentation.replay.correspondence import Correspondence, kind_of
 from kcompat.instrumentation.replay.rewriting import Rewriter, Rewritten
+from kcompat.instrumentation.request_head import read_head
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
