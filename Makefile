@@ -49,9 +49,9 @@ fetched: $(TOOLS)
 demo: $(TOOLS)
 	$(BIN)/python demo/run.py
 
-# As many tests side by side as there are processors, up to four: the JVMs among them take a gigabyte each. The tests
-# of a file stay together, as many of them share a broker.
-SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# As many tests side by side as there are processors, up to four: the JVMs among them take a gigabyte each.
+# tests/support/scheduling.py says which tests stay together.
+SIDE_BY_SIDE := -n auto --maxprocesses 4 --no-loadscope-reorder
 
 check: lint types unit
 

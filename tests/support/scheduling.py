@@ -1,14 +1,19 @@
-"""The test files that take longest come first, so that where files run side by side none is left at the end.
+"""The order in which tests run side by side: the longest files first, so that none is left at the end.
 
-This is a plugin of pytest, made part of a run by the conftests of ``interop-tests/`` and ``tests/``.
+This is a plugin of pytest, made part of a run by the conftests of ``interop-tests/`` and ``tests/``. The
+tests of a file run in one process, as many of them share a broker. The files of `INDEPENDENT` share nothing:
+each of their tests runs in the next process that is free.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import pytest
+from xdist.scheduler.loadscope import LoadScopeScheduling
+
 if TYPE_CHECKING:
-    import pytest
+    from xdist.remote import Producer
 
 LONGEST: Final = (
     "test_mixed_clusters.py",
@@ -90,6 +95,23 @@ LONGEST: Final = (
     "test_login.py",
 )
 """Files that take ten seconds or more, the longest first."""
+
+INDEPENDENT: Final = ("test_pages.py", "test_virtual_cluster.py")
+"""Files whose tests share no fixture that is expensive to set up."""
+
+
+class FilesTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Scheduler of xdist that keeps the tests of a file in one process, unless they are independent."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.split("::", 1)[0]
+        return nodeid if path.endswith(INDEPENDENT) else path
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FilesTogether:
+    """Return the scheduler of a run in several processes, whatever `--dist` names."""
+    return FilesTogether(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
