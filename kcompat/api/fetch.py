@@ -48,6 +48,7 @@ from kcompat.replication.reading import (
     FetchSpec,
     PartitionReader,
 )
+from kcompat.replication.statistics import EXPECTED_OF_FETCHES
 from kcompat.replication.waiting.delayed_fetch import DelayedFetch
 from kcompat.replication.waiting.fetch_session import FINAL_EPOCH, FetchTarget, TopicKey
 from kcompat.security.authorizer import CLUSTER, Resource
@@ -116,7 +117,7 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | In
     def answer(results: Results) -> FetchResponse:
         if reader.is_replica:
             fetch.count(results, context.services.server.clock.now_ms())
-        return _respond(context, session, results)
+        return _respond(context, session, reader, results)
 
     if request.max_wait_ms <= 0 or not session.targets or fetch.must_answer(results):
         return answer(results)
@@ -238,13 +239,16 @@ def _not_zstd(partition: Partition | ErrorCode) -> Partition | ErrorCode:
     return partition
 
 
-def _respond(context: RequestContext, session: FetchContext, results: Results) -> FetchResponse:
+def _respond(
+    context: RequestContext, session: FetchContext, reader: PartitionReader, results: Results
+) -> FetchResponse:
     if context.api_version < FIRST_WITH_BATCHES:
         results = in_old_format(results, context.api_version, context.services.storage.replicas)
     charges = context.charges
     if charges is not None and not charges.charge_fetched(_size(results, session)):
         return FetchResponse(session_id=session.session_id)
     session_id, included = session.answer(results, context.now_ms)
+    _count(context, reader, included)
     response = FetchResponse(session_id=session_id if context.api_version >= FIRST_WITH_SESSIONS else 0)
     leaders: list[int] = []
     topic_answer: TopicAnswer | None = None
@@ -285,6 +289,28 @@ def _respond(context: RequestContext, session: FetchContext, results: Results) -
     if leaders:
         response.node_endpoints = [FetchResponse.NodeEndpoint(*each) for each in endpoints(context, leaders)]
     return response
+
+
+def _count(context: RequestContext, reader: PartitionReader, included: Results) -> None:
+    """Count the bytes of records in a response, and the failed reads, by topic."""
+    services = context.services
+    names = services.cluster.metadata.image.topic_names
+    statistics = services.storage.replicas.statistics
+    for target, fetched in included:
+        size = len(fetched.records)
+        if not size and not fetched.error:
+            continue
+        key = target.topic
+        name = names.get(key) if isinstance(key, bytes) else key
+        of_topic = None if name is None else statistics.find(name)
+        if of_topic is None:  # this broker has no partition of the topic
+            continue
+        if reader.replica_id >= 0:
+            of_topic.bytes_to_followers += size
+        else:
+            of_topic.bytes_out += size
+        if fetched.error and fetched.error not in EXPECTED_OF_FETCHES:
+            of_topic.failed_fetches += 1
 
 
 def _size(results: Results, session: FetchContext) -> int:

@@ -83,6 +83,7 @@ class Controller:
         returns the port to a broker. During a term `detect_failures` receives the brokers to watch; their
         failures are reported by `failures_detected`.
         """
+        self.unclean_elections = 0  # leaders from outside their ISR, elected while this broker was controller
         self._broker_id = broker_id
         self._store = store
         self._clock = clock
@@ -294,7 +295,7 @@ class Controller:
         if call is not None:
             call.is_begun = True
         decision = await DecisionWriter(self._store, self._state).carry_out(event)
-        self._state = decision.state
+        self._state, self.unclean_elections = decision.state, self.unclean_elections + decision.unclean
         self._channels.follow(self._state.brokers)
         self._detect_failures({**self._state.brokers, **self._state.presumed_dead})
         self._watches.follow(self._state)

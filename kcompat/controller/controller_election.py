@@ -71,6 +71,11 @@ class ControllerElection:
         """Whether this broker is the controller."""
         return self._controller.is_active
 
+    @property
+    def unclean_elections(self) -> int:
+        """Number of leaders that this broker has elected from outside their ISR, as the controller."""
+        return self._controller.unclean_elections
+
     async def start(self) -> None:
         """Take part in the election. Returns when there is a controller; if it is this broker, its roles are
         taken by then. Raises the store's errors and `DamagedZnodeError`.

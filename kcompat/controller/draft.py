@@ -59,6 +59,7 @@ class Draft:
         self._new: set[TopicPartition] = set()
         self._newly_registered: set[int] = set()
         self._propagates_brokers = False
+        self._unclean_elections = 0
 
     # -- looking -----------------------------------------------------------------------------------------
 
@@ -77,8 +78,10 @@ class Draft:
 
     def elect(self, topic: str, index: int, result: ElectionResult) -> None:
         """Give a partition a leader and an ISR in a new leader epoch, and send the role to its replicas."""
+        former = self.partition(topic, index)
+        self._unclean_elections += bool(former.isr) and result.leader not in former.isr
         changed = replace(
-            self.partition(topic, index),
+            former,
             leader=result.leader,
             isr=result.isr,
             leader_recovery_state=result.leader_recovery_state,
@@ -173,7 +176,8 @@ class Draft:
             for name in self._assigned_anew
         )
         writes += self.last_writes.values()
-        return Decision(after, answer, writes, list(self._requests(after)))
+        requests = list(self._requests(after))
+        return Decision(after, answer, writes, requests, unclean=self._unclean_elections)
 
     def _after(self) -> ControllerState:
         if not self._partitions:

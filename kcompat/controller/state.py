@@ -208,6 +208,8 @@ class Decision(Struct, Generic[T], frozen=True):
     """Function that makes the answer from the state after the brokers' replies, if it depends on them."""
     next: Event[None] | None = None
     """Event to decide next, before those that wait."""
+    unclean: int = 0
+    """Number of partitions that get a leader from outside their ISR."""
 
 
 class Event(Protocol[T]):

@@ -67,9 +67,9 @@ class ClusterParts:
         self.controller_election = self._build_election(environment, lifetime)
         self._build_reports(environment, lifetime)
         self.decisions = self._build_decisions(environment)
-        proposals = self.peering.proposals(self)
-        lifetime.began(proposals.close, proposals.close)
-        storage.replicas.propose_to(proposals.submit)
+        self.proposals = self.peering.proposals(self)
+        lifetime.began(self.proposals.close, self.proposals.close)
+        storage.replicas.propose_to(self.proposals.submit)
         registration = self.registration
         self.services = Cluster(
             broker_id=self.broker_id,

@@ -47,6 +47,7 @@ class Partition:
         "log",
         "role",
         "state",
+        "statistics",
         "throttled",
         "topic",
         "topic_id",
@@ -62,6 +63,7 @@ class Partition:
         high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
         self.state: Leader | Follower = Follower(NO_EPOCH, high_watermark)
         self.throttled = ReplicaThrottles()
+        self.statistics = ports.statistics.of(log.topic)
         self.future: FutureLog | None = None
         """Copy that is to replace the log, in another log directory; None without a move."""
         self._min_insync_replicas = 1
@@ -237,6 +239,7 @@ class Partition:
         except FAULTS as fault:
             return refusals.note(header, storage_error(fault, self.log))
         if not result.error:
+            self.statistics.note_append(header.last_offset_delta + 1, len(batch))
             self._advance(leader, now_ms)
             if leader.remotes:
                 self._ports.replica_fetches.wake_soon(self)
@@ -244,20 +247,17 @@ class Partition:
             return self._not_leading()
         return result
 
-    def _advance(self, leader: Leader, now_ms: int) -> bool:
+    def _advance(self, leader: Leader, now_ms: int) -> None:
         """Advance the leader to the end of the log without the records that wait for a sync
-        (`flush.messages`). Returns True if the high watermark moved.
+        (`flush.messages`).
         """
         log = self.log
         end, unsynced_from = log.log_end_offset, log.durability.unsynced_from
         if end > unsynced_from:
             end = unsynced_from
         if leader.advance(end, now_ms):
-            ports = self._ports
-            ports.produces.wake(self)
-            ports.fetches.wake_soon(self)
-            return True
-        return False
+            self._ports.produces.wake(self)
+            self._ports.fetches.wake_soon(self)
 
     def committed(self, required_offset: int) -> ErrorCode | None:
         """Return whether all records below `required_offset` are on every in-sync replica. NONE or an error
@@ -347,6 +347,7 @@ class Partition:
 
         Followers read up to the log end, consumers up to the high watermark or the last stable offset.
         """
+        self.statistics.fetches += 1
         find = self._leader_for_follower if reader.replica_id >= 0 else self.replica_for
         state: Leader | Follower | ErrorCode = find(spec.leader_epoch, reader)
         if not isinstance(state, Leader) and not isinstance(state, Follower):

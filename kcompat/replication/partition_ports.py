@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
+
+from kcompat.replication.statistics import Statistics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -36,6 +38,7 @@ class PartitionPorts(Struct):
     """Delayed requests of coordinators that confirm this broker's leadership first, woken by every fetch of a
     follower.
     """
+    statistics: Statistics = field(default_factory=Statistics)
     propose: Callable[[IsrOwner, Pending], object] | None = None
     """Function that proposes another ISR to the controller; None as long as no controller is known."""
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kcompat.log.log import Log
     from kcompat.records.batch import BatchHeader
     from kcompat.replication.isr import IsrOwner, Pending
+    from kcompat.replication.statistics import Statistics
 
     LeadershipListener = Callable[[Partition], None]
 
@@ -99,6 +100,11 @@ class ReplicaManager:
         self._listeners: dict[str, LeadershipListener] = {}
         self._fetchers: list[PartitionFetcher] = []
         cluster.subscribe(self._image_changed)
+
+    @property
+    def statistics(self) -> Statistics:
+        """Counts of what the partitions have served."""
+        return self._ports.statistics
 
     @property
     def produces(self) -> Purgatory:
@@ -273,6 +279,7 @@ class ReplicaManager:
         del partitions[index]
         if not partitions:
             del self._topics[topic]
+            self.statistics.forget(topic)
         partition.retire()
         self._tell(partition)
         return partition

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from kcompat.api.context import Busy
 from kcompat.api.produce.acceptance import (
+    FIRST_WITH_BATCHES,
     INLINE,
     INLINE_PACKED,
     SPENT,
@@ -165,7 +166,7 @@ class Production(Struct):
                     if isinstance(stored, Acceptance):
                         return stored
                     accepted = None
-                    answer = self._append(partition, data.index, stored)
+                    answer = self._append(partition, data, stored)
                 partitions.append(answer)
             answers.append(TopicAnswer(topic.name, topic.topic_id, partitions))
             self.partitions = []
@@ -220,12 +221,16 @@ class Production(Struct):
                 return stored
         return Acceptance(data, version, config, now_ms)
 
-    def _append(self, partition: Partition, index: int, stored: Stored) -> PartitionAnswer:
+    def _append(self, partition: Partition, data: PartitionData, stored: Stored) -> PartitionAnswer:
         """Append the accepted bytes, and return the partition's response."""
-        context = self.context
+        context, index = self.context, data.index
         if not isinstance(stored, tuple):
+            if stored is not None:
+                partition.statistics.note_refusal(stored.error, len(data.records or b""))
             return refuse_batch(index, stored, partition.log.log_start_offset, context.api_version)
         batch, header = stored
+        if context.api_version < FIRST_WITH_BATCHES:
+            partition.statistics.produce_conversions += header.record_count
         terms = BY_CLIENT if self.verified is None else self.verified.terms_of(partition.topic, index)
         result = partition.append(batch, header, self.request.acks, context.now_ms, terms)
         if isinstance(result, AppendResult) and not result.error and _has_one_batch(self.request):

@@ -90,12 +90,14 @@ def refuse_batch(
 
 
 def refuse_append(partition: Partition, index: int, result: AppendResult | ErrorCode) -> PartitionAnswer:
-    """Return the response for a batch that its partition did not append."""
+    """Return the response for a batch that its partition did not append, and count the refusal."""
     if isinstance(result, ErrorCode):
+        partition.statistics.note_refusal(result)
         refused = PartitionAnswer(index, result, -1)
         if result == ErrorCode.NOT_ENOUGH_REPLICAS:
             refused.log_start_offset = partition.log.log_start_offset
         return refused
+    partition.statistics.note_refusal(result.error)
     refused = PartitionAnswer(index, result.error, -1)
     if result.error not in WITHOUT_LOG_START:
         refused.log_start_offset = result.log_start_offset

@@ -61,6 +61,7 @@ class FollowerPartition:
         throttle = self._partition.throttled.follower
         if throttle is not None:
             throttle.record(len(records), now_ms)
+        self._partition.statistics.bytes_copied += len(records)
         return append_to(self._log, records, leader_epoch, now_ms)
 
     def update_bounds(self, high_watermark: int, log_start_offset: int) -> None:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import error_of
 from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from kcompat.replication.isr import PendingShrink
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +64,12 @@ class IsrProposals:
         self._broker_epoch = broker_epoch
         self._controller = controller
         self._clock = clock
+        self.shrinks = 0
+        """Number of smaller ISRs that the controller has accepted."""
+        self.expands = 0
+        """Number of larger ISRs that the controller has accepted."""
+        self.failures = 0
+        """Number of proposed ISRs that the controller has refused."""
         self._waiting: dict[TopicPartition, _Proposal] = {}
         self._is_busy = False
         """Whether a request is pending, or a timer will send the next one."""
@@ -149,6 +156,12 @@ class IsrProposals:
     def _settle(self, key: TopicPartition, proposal: _Proposal, answer: Answer) -> None:
         """Report the outcome of a proposal to its partition. A proposal that has to be repeated is kept."""
         owner, pending = proposal.owner, proposal.pending
+        if answer.error_code:
+            self.failures += 1
+        elif isinstance(pending, PendingShrink):
+            self.shrinks += 1
+        else:
+            self.expands += 1
         if answer.error_code and owner.isr_refused(pending, error_of(answer.error_code)):
             return
         if self._waiting.get(key) is proposal:

@@ -372,3 +372,15 @@ def test_a_follower_has_no_quota(fixture: TopicsFixture) -> None:
     answer = ask(fixture, 11, asking(("t", 0), replica_id=FOLLOWER))
     assert len(answer.responses) == 1
     assert charges.settle() == 0
+
+
+@pytest.mark.parametrize("replica", [-1, FOLLOWER])
+def test_bytes_of_records_are_counted_for_their_reader(fixture: TopicsFixture, replica: int) -> None:
+    role = Role(leader=ME, leader_epoch=1, isr=(ME, FOLLOWER), replicas=(ME, FOLLOWER))
+    fixture.partition("t").take_role(role)
+    size = fixture.partition("t").log.size
+    answer = ask(fixture, 12, asking(("t", 0), ("none", 0), replica_id=replica))
+    assert found(answer)[0][2] == size
+    counts = fixture.partition("t").statistics
+    assert (counts.bytes_out, counts.bytes_to_followers) == ((0, size) if replica >= 0 else (size, 0))
+    assert counts.failed_fetches == 0

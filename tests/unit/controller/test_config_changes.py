@@ -23,6 +23,7 @@ def test_a_topic_that_allows_it_gets_a_leader(three: ControllerState) -> None:
     state = with_partitions(three, WITHOUT_LEADER)
     decision = ConfigsChanged(UNCLEAN, elects_uncleanly=False).decide(state)
     assert decision.state.topics["t"].partitions == (RECOVERING,)
+    assert decision.unclean == 1
     assert decision.state.configs("topics", "t") == UNCLEAN["topics", "t"]
 
 

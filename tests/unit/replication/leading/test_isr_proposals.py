@@ -129,6 +129,18 @@ def test_each_partition_hears_what_became_of_it(fixture: Fixture, by_id: bool) -
     assert (fixture.count, len(fixture.proposals)) == (1, 0)
 
 
+def test_outcomes_are_counted(fixture: Fixture) -> None:
+    for owner, pending in ((Owner("a"), SHRINK), (Owner("b"), EXPAND), (Owner("c"), EXPAND)):
+        fixture.submit(owner, pending)
+    fixture.clock.advance(0)
+    fixture.controller.answer()
+    fixture.submit(Owner("d"), SHRINK)
+    fixture.clock.advance(0)
+    fixture.controller.answer(ErrorCode.INELIGIBLE_REPLICA)
+    proposals = fixture.proposals
+    assert (proposals.shrinks, proposals.expands, proposals.failures) == (1, 2, 1)
+
+
 def test_one_request_at_a_time(fixture: Fixture) -> None:
     fixture.submit(Owner("a"), SHRINK)
     fixture.clock.advance(0)
