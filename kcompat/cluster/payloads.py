@@ -9,7 +9,7 @@ import msgspec
 from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 T = TypeVar("T")
 
@@ -18,12 +18,33 @@ class DamagedZnodeError(StoreError):
     """The payload of a znode is none that a Kafka version writes."""
 
 
+def decoder_of(kind: type[T]) -> Callable[[bytes], T]:
+    """Return a function that decodes payloads whose fields are those of the struct `kind`; further fields are
+    ignored, and numbers may be strings. A controller decodes one payload or more for each partition.
+    """
+    decoder = msgspec.json.Decoder(kind, strict=False)
+
+    def decode(data: bytes) -> T:
+        try:
+            return decoder.decode(data)
+        except msgspec.ValidationError as error:
+            raise DamagedZnodeError(str(error)) from error
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise _no_object(data) from error
+
+    return decode
+
+
 def json_object(data: bytes) -> dict[str, Any]:
     """Return the JSON object in the payload."""
     try:
         return msgspec.json.decode(data, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DamagedZnodeError(f"not a JSON object: {data[:80]!r}") from error
+        raise _no_object(data) from error
+
+
+def _no_object(data: bytes) -> DamagedZnodeError:
+    return DamagedZnodeError(f"not a JSON object: {data[:80]!r}")
 
 
 def field(payload: Mapping[str, Any], name: str, kind: type[T]) -> T:

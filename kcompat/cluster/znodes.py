@@ -16,7 +16,7 @@ from kcompat.cluster.feature_levels import Levels, supported_of, supported_paylo
 from kcompat.cluster.image import BrokerInfo
 from kcompat.cluster.payloads import (
     DamagedZnodeError,
-    converted,
+    decoder_of,
     field,
     json_object,
     optional_field,
@@ -102,6 +102,26 @@ class PartitionState(Struct, frozen=True):
     controller_epoch: int
     isr: tuple[int, ...]
     leader_recovery_state: int = 0
+
+
+class _TopicPayload(Struct, frozen=True):
+    """The fields of `/brokers/topics/<topic>`; old versions lack the last three."""
+
+    partitions: dict[int, tuple[int, ...]]
+    topic_id: str | None = None
+    adding_replicas: dict[int, tuple[int, ...]] | None = None
+    removing_replicas: dict[int, tuple[int, ...]] | None = None
+
+
+class _ConfigPayload(Struct, frozen=True):
+    """The fields of `/config/<kind>/<name>`."""
+
+    config: dict[str, str]
+
+
+_decode_topic = decoder_of(_TopicPayload)
+_decode_config = decoder_of(_ConfigPayload)
+_decode_partition_state = decoder_of(PartitionState)
 
 
 class ProducerIdBlock(Struct, frozen=True):
@@ -240,15 +260,15 @@ def encode_topic(assignment: TopicAssignment) -> bytes:
 
 def decode_topic(data: bytes) -> TopicAssignment:
     """Decode `/brokers/topics/<topic>`, of any version; below version 3 the topic id is `ZERO_UUID`."""
-    payload = json_object(data)
-    partitions = field(payload, "partitions", dict[int, tuple[int, ...]])
+    payload = _decode_topic(data)
+    partitions = payload.partitions
     if sorted(partitions) != list(range(len(partitions))):
         raise DamagedZnodeError(f"partitions are not numbered from 0: {sorted(partitions)}")
     return TopicAssignment(
-        _topic_id(optional_field(payload, "topic_id", str, "")),
+        _topic_id(payload.topic_id or ""),
         tuple(partitions[index] for index in range(len(partitions))),
-        optional_field(payload, "adding_replicas", dict[int, tuple[int, ...]], {}),
-        optional_field(payload, "removing_replicas", dict[int, tuple[int, ...]], {}),
+        payload.adding_replicas or {},
+        payload.removing_replicas or {},
     )
 
 
@@ -303,7 +323,7 @@ def encode_partition_state(state: PartitionState) -> bytes:
 
 def decode_partition_state(data: bytes) -> PartitionState:
     """Decode the payload of `.../partitions/<index>/state`."""
-    return converted(json_object(data), PartitionState)
+    return _decode_partition_state(data)
 
 
 def encode_config(configs: Mapping[str, str]) -> bytes:
@@ -313,7 +333,7 @@ def encode_config(configs: Mapping[str, str]) -> bytes:
 
 def decode_config(data: bytes) -> dict[str, str]:
     """Decode the payload of `/config/<kind>/<name>`."""
-    return field(json_object(data), "config", dict[str, str])
+    return _decode_config(data).config
 
 
 def encode_config_change(entity_path: str) -> bytes:

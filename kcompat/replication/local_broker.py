@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.config.broker import ConfigFeed
     from kcompat.config.topic import TopicConfig
+    from kcompat.log.config import LogConfig
     from kcompat.log.manager import LogManager
     from kcompat.replication.partition import Partition
     from kcompat.replication.replica_manager import ReplicaManager
@@ -90,7 +91,7 @@ class LocalBroker:
     def _take_roles(self, partitions: Sequence[AssignedPartition]) -> PartitionErrors:
         """Create missing logs and take the roles; return the errors of partitions that failed."""
         failed: dict[tuple[str, int], ErrorCode] = {}
-        configs: dict[Overrides, TopicConfig] = {}
+        configs: dict[Overrides, tuple[TopicConfig, LogConfig]] = {}
         for assigned in partitions:
             key = (assigned.topic, assigned.index)
             error = _contained(key, "be served", partial(self._take, assigned, configs))
@@ -98,7 +99,9 @@ class LocalBroker:
                 failed[key] = error
         return failed
 
-    def _take(self, assigned: AssignedPartition, configs: dict[Overrides, TopicConfig]) -> ErrorCode:
+    def _take(
+        self, assigned: AssignedPartition, configs: dict[Overrides, tuple[TopicConfig, LogConfig]]
+    ) -> ErrorCode:
         """Take one role.
 
         `configs` caches the configurations of topics for the rest of the request: most topics have the same.
@@ -110,9 +113,10 @@ class LocalBroker:
             overrides = self._cluster.image.configs("topics", assigned.topic)
             key = tuple(overrides.items())
             if key not in configs:
-                configs[key] = topic_config(self._config.current, overrides)
+                config = topic_config(self._config.current, overrides)
+                configs[key] = config, log_config(config)
             try:
-                partition = self._open(assigned, configs[key])
+                partition = self._open(assigned, *configs[key])
             except StorageError:
                 self._replicas.mark_offline(assigned.topic, assigned.index)
                 raise
@@ -120,8 +124,9 @@ class LocalBroker:
             return ErrorCode.INCONSISTENT_TOPIC_ID
         return self._replicas.take_role(assigned.topic, assigned.index, assigned.role)
 
-    def _open(self, assigned: AssignedPartition, config: TopicConfig) -> Partition:
-        """Return the partition with its log, which is created if there is none.
+    def _open(self, assigned: AssignedPartition, config: TopicConfig, for_log: LogConfig) -> Partition:
+        """Return the partition with its log, which is created if there is none. `for_log` is the part of its
+        configuration that applies to the log.
 
         A log without a topic id is taken as this topic's. The log of another topic of the same name, which
         was deleted or belongs to another cluster, is set aside. Raises StorageError.
@@ -139,9 +144,10 @@ class LocalBroker:
             future = self._logs.futures.get(*key)
             if future is not None:
                 self._logs.set_aside(future, "is a copy of a log that is gone")
-            log = self._logs.create(*key, assigned.topic_id, log_config(config))
+            log = self._logs.create(*key, assigned.topic_id, for_log)
         else:
-            log.update_config(log_config(config))
+            if log.config != for_log:
+                log.update_config(for_log)
             cut_if_lost(log, compacted_to=self._logs.clean_offset(log) or 0)
         return self._replicas.add(log, config, self._logs.high_watermark(log))
 
