@@ -23,6 +23,8 @@ from kcompat.cli.argument_types import (
 )
 from kcompat.cli.directory_options import add_directories
 from kcompat.cli.record_commands import add_replay, add_trace
+from kcompat.commands.run import run_command
+from kcompat.commands.table import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,9 +42,9 @@ OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return the exit code."""
     gc.set_threshold(MORE_THAN_IS_IMPORTED)
-    options = build_parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        code = _run(options)
+        code = run_command(words[0], words[1:]) if words and words[0] in COMMANDS else _run(words)
         print(end="", flush=True)  # not sys.stdout.flush(): sys.stdout is None where it was closed
     except BrokenPipeError:  # the reader of the output, such as `head`, has ended
         _drop_output()
@@ -288,7 +290,8 @@ def _add_security(start: argparse.ArgumentParser) -> None:
     )
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run(words: Sequence[str]) -> int:
+    options = build_parser().parse_args(words)
     if options.version:
         from importlib.metadata import version
 

@@ -4,12 +4,10 @@ token this broker logs in to others.
 
 from __future__ import annotations
 
-import base64
 import logging
 from functools import partial
 from random import random
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from kcompat.config.table import mechanism_key
 from kcompat.errors import ConfigError
@@ -17,7 +15,6 @@ from kcompat.security.bearer.kafka_classes import FETCHED_LOGINS, SIGNED_VALIDAT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from ssl import SSLContext
 
     from kcompat.clock import Clock
     from kcompat.config.broker import BrokerConfig
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _HANDLER: Final = "sasl.server.callback.handler.class"
-_TRUST: Final = "ssl.truststore."
-_ISSUER: Final = "sasl.oauthbearer.token.endpoint.url"
 _URL: Final = "sasl.oauthbearer.jwks.endpoint.url"
 
 
@@ -71,6 +66,7 @@ def _signed(
 ) -> Callable[[Clock, Lifetime], TokenValidator]:
     try:
         from kcompat.security.bearer.documents import fetcher, shown
+        from kcompat.security.bearer.issued_tokens import trust
         from kcompat.security.bearer.key_source import KeySource
         from kcompat.security.bearer.refreshing import Backoff
         from kcompat.security.bearer.signed import SignedSettings, SignedTokens
@@ -82,7 +78,7 @@ def _signed(
     if not url:
         raise ConfigError(f"Signed tokens at listener {listener} need {setting}, the address of a key set")
     try:
-        fetch = fetcher(url, _trust(options, listener))
+        fetch = fetcher(url, trust(options, mechanism_key(listener, "OAUTHBEARER", "sasl.jaas.config")))
     except ValueError as error:
         raise ConfigError(f"{setting} is not possible: {error}") from None
     settings = SignedSettings(
@@ -130,34 +126,19 @@ def own_tokens(
 def _fetched_tokens(
     get: Callable[[str], Any], options: Mapping[str, str], listener: str, now_ms: Callable[[], int]
 ) -> Callable[[], str]:
-    from kcompat.security.bearer import token_source
-    from kcompat.security.bearer.documents import fetcher, shown
+    from kcompat.security.bearer.documents import shown
+    from kcompat.security.bearer.issued_tokens import URL_KEY, token_fetcher
     from kcompat.security.bearer.refreshing import Backoff
+    from kcompat.security.bearer.token_source import RefreshWindow, TokenSource
 
-    url, setting = get(_ISSUER), mechanism_key(listener, "OAUTHBEARER", _ISSUER)
-    if not url:
-        raise ConfigError(f"Tokens of an identity provider need {setting}, the address that issues them")
-    is_file = urlsplit(url).scheme == "file"
-    form, headers = None, {}
-    if not is_file:
-        names = [options.get("clientId", ""), options.get("clientSecret", "")]
-        if not all(names):
-            jaas = mechanism_key(listener, "OAUTHBEARER", "sasl.jaas.config")
-            raise ConfigError(f"{jaas} lacks clientId and clientSecret, by which this broker gets a token")
-        secret = base64.b64encode(":".join(names).encode()).decode()
-        form = token_source.credentials_form(options.get("scope"))
-        headers = {"Authorization": f"Basic {secret}", "Content-Type": "application/x-www-form-urlencoded"}
-    try:
-        fetch = fetcher(url, _trust(options, listener), headers=headers, body=form)
-    except ValueError as error:
-        raise ConfigError(f"{setting} is not possible: {error}") from None
-    read = token_source.token_of_file if is_file else token_source.token_of_response
-    source = token_source.TokenSource(
+    url = get(URL_KEY)
+    fetch = token_fetcher(url, options, partial(mechanism_key, listener, "OAUTHBEARER"))
+    source = TokenSource(
         shown(url),
-        lambda: read(fetch()),
+        fetch,
         now_ms,
         backoff=Backoff(get("sasl.login.retry.backoff.ms"), get("sasl.login.retry.backoff.max.ms")),
-        window=token_source.RefreshWindow(
+        window=RefreshWindow(
             get("sasl.login.refresh.window.factor"),
             get("sasl.login.refresh.window.jitter"),
             1000 * get("sasl.login.refresh.min.period.seconds"),
@@ -166,40 +147,3 @@ def _fetched_tokens(
         chance=random,
     )
     return source.token
-
-
-def _trust(options: Mapping[str, str], listener: str) -> Callable[[], SSLContext] | None:
-    """Return the function that makes the context of TLS for the address of the key set; None if the options
-    say nothing, and the system decides whom to trust.
-
-    Raises:
-        ConfigError: an option asks for what there is not.
-    """
-    given = {name.removeprefix(_TRUST): text for name, text in options.items() if name.startswith("ssl.")}
-    if not given:
-        return None
-    unknown = given.keys() - {"type", "location", "password", "certificates"}
-    if unknown:
-        setting = mechanism_key(listener, "OAUTHBEARER", "sasl.jaas.config")
-        raise ConfigError(
-            f"{setting} has an option that is not supported for an identity provider: {min(unknown)}"
-        )
-
-    def make() -> SSLContext:
-        import ssl
-
-        from kcompat.security.key_stores import Store, read_trust_store
-
-        store = Store(
-            "trust",
-            given.get("type", "JKS").upper(),
-            given.get("location"),
-            given.get("password"),
-            inline_certificates=given.get("certificates"),
-        )
-        try:
-            return ssl.create_default_context(cadata=read_trust_store(store))
-        except ConfigError as error:
-            raise OSError(f"{error}") from error
-
-    return make

@@ -68,10 +68,14 @@ class Exchange:
     """A connection from `open` to its end, as the `Receiver` of its transport."""
 
     def __init__(
-        self, owner: ExchangeOwner, client_id: str, limit: Release, mechanism: ClientMechanism | None = None
+        self,
+        owner: ExchangeOwner,
+        client_id: str,
+        limit: Release | None,
+        mechanism: ClientMechanism | None = None,
     ) -> None:
-        """Prepare the connection; no version newer than the release `limit` has is sent. `mechanism` is the
-        one to log in by, if the peer's listener asks for a login.
+        """Prepare the connection; no version newer than the release `limit` has is sent, if there is a limit.
+        `mechanism` is the one to log in by, if the peer's listener asks for a login.
         """
         self._owner = owner
         self._mechanism = mechanism
@@ -79,7 +83,8 @@ class Exchange:
         self._limit = limit
         self._correlation_id = 0
         self._in_flight: deque[_Sent] = deque()
-        self._served: dict[int, ApiVersionsResponse.ApiVersion] = {}
+        self.served: dict[int, ApiVersionsResponse.ApiVersion] = {}
+        """The versions of each API that the peer serves; empty until it has told them."""
         self.is_connected = False
         """Whether the peer has accepted the connection."""
         self.is_proven = False
@@ -136,15 +141,15 @@ class Exchange:
         elif response.error_code:
             self._break(PeerFault.GARBLED)
         else:
-            self._served = offered
+            self.served = offered
             self.log_in()
 
-    def _version_of(self, call: Call) -> int | None:
-        """Return the version of a request for this peer; None if there is none in common."""
-        served = self._served.get(call.key)
+    def version_of(self, key: ApiKey, newest: int) -> int | None:
+        """Return the version of a request for this peer, at most `newest`; None if none is in common."""
+        served = self.served.get(key)
         if served is None:
             return None
-        version = min(served.max_version, latest(call.key, self._limit), call.newest)
+        version = min(served.max_version, latest(key, self._limit), newest)
         return None if version < served.min_version else version
 
     # Login
@@ -167,7 +172,7 @@ class Exchange:
 
     def send(self, call: Call) -> None:
         """Send a request; `ExchangeOwner.ready` must have been called."""
-        version = self._version_of(call)
+        version = self.version_of(call.key, call.newest)
         if version is None:
             call.miss(PeerFault.UNSUPPORTED)
         else:

@@ -56,7 +56,8 @@ class PeerLogin:
         if response.error_code:
             offered = ", ".join(response.mechanisms[:20])
             self._owner.refused(
-                f"{self._mechanism.name} is refused with error {response.error_code}; offered are: {offered}"
+                f"Client SASL mechanism '{self._mechanism.name}' not enabled in the server, "
+                f"enabled mechanisms are [{offered}]"
             )
             return
         self._go_on(self._negotiation.first)

@@ -89,10 +89,13 @@ _LIMITS: Final[dict[ApiKey, tuple[tuple[Release, int], ...]]] = {
 
 
 @cache
-def latest(key: ApiKey, limit: Release) -> int:
-    """Return the last version of a request that may be sent under a release, whatever the peer serves."""
+def latest(key: ApiKey, limit: Release | None) -> int:
+    """Return the last version of a request that may be sent under a release, whatever the peer serves.
+
+    Without a release, that is the last one declared.
+    """
     declared = API_FACTS[key].latest_stable
     steps = _LIMITS.get(key)
-    if steps is None:
+    if steps is None or limit is None:
         return declared
     return min(declared, next((version for since, version in steps if limit >= since), 0))

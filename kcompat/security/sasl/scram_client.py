@@ -35,11 +35,15 @@ class ScramClient:
         user: str,
         password: str,
         make_nonce: Callable[[], str] = random_text,
+        *,
+        is_token: bool = False,
     ) -> None:
+        """`is_token` says that the user is the id of a delegation token, and the password its HMAC."""
         self.name = mechanism.name
         self.mechanism = mechanism
         self.user = user.replace("=", "=3D").replace(",", "=2C")
         self.make_nonce = make_nonce
+        self.extensions = ",tokenauth=true" if is_token else ""
         self._password = password
         self._last_salted: tuple[bytes, int, bytes] | None = None
 
@@ -61,7 +65,7 @@ class ScramClientNegotiation:
         nonce = client.make_nonce()
         self._client = client
         self._nonce = nonce.encode()
-        self._bare = f"n={client.user},r={nonce}".encode()
+        self._bare = f"n={client.user},r={nonce}{client.extensions}".encode()
         self._expected: bytes | None = None  # the server's signature, once the client has given its proof
 
     def first(self) -> bytes:

@@ -1,0 +1,344 @@
+"""The client of a whole cluster: finds the broker for a request, and tries again as Java's does.
+
+Failed connections are tried again with back-off until `default.api.timeout.ms` is over. A request that was
+sent is given `request.timeout.ms`.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from kcompat.admin.connection import Connection, LostConnectionError, Node, Versioned, overdue
+from kcompat.admin.errors import JavaError, error_of_code, timed_out
+from kcompat.admin.log_lines import NETWORK_CLIENT, log_line
+from kcompat.peer.backoff import backoff_ms
+from kcompat.peer.client import OPEN
+from kcompat.peer.errors import PeerFault
+from kcompat.protocol.api_keys import ApiKey
+from kcompat.protocol.errors import ErrorCode, error_of
+from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Self
+
+    from kcompat.admin.settings import ClientSettings
+    from kcompat.protocol.message import Message
+
+ANY: Final = -1
+"""Destination of a request that any broker can serve."""
+CONTROLLER: Final = -2
+"""Destination of a request for the controller."""
+
+MOVED: Final = frozenset(
+    {
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    }
+)
+"""Errors after which the coordinator is looked for again."""
+
+_REFUSALS: Final = (PeerFault.REFUSED, PeerFault.TIMED_OUT, PeerFault.UNREACHABLE, PeerFault.UNKNOWN)
+
+
+class ClusterView(Struct, frozen=True):
+    """The brokers of a cluster, as one of them tells."""
+
+    cluster_id: str | None
+    controller_id: int
+    """Id of the controller; -1 while there is none."""
+    nodes: Mapping[int, Node]
+
+
+class AdminClient:
+    """Connections to the brokers of one cluster, opened when they are needed. Close it."""
+
+    def __init__(self, settings: ClientSettings) -> None:
+        """Connect to no broker yet.
+
+        Raises:
+            JavaError: the settings of TLS or of the login cannot be used.
+        """
+        self.settings = settings
+        self._security = OPEN
+        if settings.has_tls or settings.has_login:
+            from kcompat.admin.security import security_of  # late: it loads OpenSSL
+
+            self._security = security_of(settings)
+        self._bootstrap = [Node(-n, *address) for n, address in enumerate(settings.bootstrap, 1)]
+        random.shuffle(self._bootstrap)
+        self._connections: dict[tuple[str, int], Connection] = {}
+        self._cluster: ClusterView | None = None
+        self._coordinators: dict[tuple[int, str], int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
+
+    # What the cluster is
+
+    def cluster(self, *, refresh: bool = False) -> ClusterView:
+        """Return the brokers and the controller; with `refresh`, ask for them again."""
+        if self._cluster is None or refresh:
+            self.topics([])
+        assert self._cluster is not None
+        return self._cluster
+
+    def topics(self, names: Iterable[str] | None, name: str = "describeTopics") -> MetadataResponse:
+        """Return metadata of topics, of all if `names` is None, and update `cluster`. No topic is created."""
+        wanted = (
+            None if names is None else [MetadataRequest.MetadataRequestTopic(name=each) for each in names]
+        )
+
+        def make(version: int) -> MetadataRequest:
+            # Version 0 has no list for none; what else it tells is ignored.
+            topics = [] if version == 0 and wanted is None else wanted
+            return MetadataRequest(topics, allow_auto_topic_creation=False)
+
+        response: MetadataResponse = self.ask(Versioned(ApiKey.METADATA, make), name=name)
+        nodes = {
+            each.node_id: Node(each.node_id, each.host, each.port, each.rack) for each in response.brokers
+        }
+        self._cluster = ClusterView(response.cluster_id, response.controller_id, nodes)
+        return response
+
+    def leaders(self, names: Iterable[str]) -> dict[tuple[str, int], int]:
+        """Return the id of each partition's leader, -1 for none. Raises JavaError for a topic that is not
+        there.
+        """
+        found: dict[tuple[str, int], int] = {}
+        for topic in self.topics(names).topics:
+            if topic.error_code:
+                raise error_of_code(topic.error_code)
+            found |= {(topic.name or "", each.partition_index): each.leader_id for each in topic.partitions}
+        return found
+
+    # Requests
+
+    def ask(
+        self,
+        request: Message | Versioned,
+        to: int = ANY,
+        *,
+        name: str = "",
+        timeout_ms: float | None = None,
+        again: frozenset[ErrorCode] = frozenset(),
+    ) -> Any:
+        """Send a request to a broker by its id, to `CONTROLLER` or to `ANY`, and return the response.
+
+        `name` is Java's name of the call, for error texts. The call is repeated while the response has a
+        retriable error of its own, one of `again` in any row, or, for the controller, says that another
+        broker is it.
+
+        Raises:
+            JavaError: there is no response.
+        """
+        last: Exception | None = None
+        for left_ms in self._attempts(timeout_ms):
+            try:
+                connection = self._connection_to(to)
+                if connection is not None:
+                    response = connection.ask(request, min(left_ms, self._request_ms))
+                    if not self._is_to_repeat(response, to, again):
+                        return response
+            except LostConnectionError as error:
+                last = error
+            if to != ANY:
+                self._cluster = None
+        raise overdue(name or _call_name(request)) from last
+
+    def ask_each(
+        self, requests: Mapping[int, Message | Versioned], *, name: str = ""
+    ) -> dict[int, Any | JavaError]:
+        """Send requests to several brokers, by their ids, at once; return each response or error."""
+        sent: dict[int, Any] = {}
+        for broker_id, request in requests.items():
+            try:
+                connection = self.connection(broker_id)
+                sent[broker_id] = connection, connection.send(request)
+            except (LostConnectionError, JavaError) as error:
+                sent[broker_id] = error
+        return {
+            broker_id: self._outcome(broker_id, requests[broker_id], way, name)
+            for broker_id, way in sent.items()
+        }
+
+    def _outcome(self, broker_id: int, request: Message | Versioned, way: Any, name: str) -> Any | JavaError:
+        try:
+            if isinstance(way, JavaError):
+                return way
+            if isinstance(way, tuple):
+                connection, pending = way
+                try:
+                    return connection.wait(pending, self._request_ms)
+                except LostConnectionError:
+                    pass
+            return self.ask(request, broker_id, name=name)
+        except JavaError as error:
+            return error
+
+    def connection(self, broker_id: int) -> Connection:
+        """Return an open connection to a broker.
+
+        Raises:
+            LostConnectionError: the broker is unknown or cannot be reached now.
+            JavaError: TLS or the login failed.
+        """
+        connection = self._connection_to(broker_id)
+        if connection is None:
+            raise LostConnectionError(PeerFault.UNKNOWN, f"broker {broker_id} is not in the cluster")
+        return connection
+
+    # Coordinators
+
+    def coordinators(self, kind: int, keys: Iterable[str]) -> dict[str, int | JavaError]:
+        """Return the broker id of each key's coordinator. `kind` is 0 for groups, 1 for transactional ids, 2
+        for share partitions.
+        """
+        return {key: self._coordinator(kind, key) for key in keys}
+
+    def ask_coordinator(self, kind: int, key: str, request: Message | Versioned, *, name: str = "") -> Any:
+        """Send a request to the coordinator of a key and return the response; a coordinator that has moved is
+        looked for again. Raises JavaError.
+        """
+        for _ in self._attempts(None):
+            broker_id = self._coordinator(kind, key)
+            if isinstance(broker_id, JavaError):
+                raise broker_id
+            response = self.ask(request, broker_id, name=name, again=frozenset())
+            if not MOVED.intersection(_codes(response)):
+                return response
+            self._coordinators.pop((kind, key), None)
+        raise timed_out(f"Timed out waiting for a node assignment. Call: {name}")
+
+    def _coordinator(self, kind: int, key: str) -> int | JavaError:
+        known = self._coordinators.get((kind, key))
+        if known is not None:
+            return known
+        from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
+
+        def make(version: int) -> FindCoordinatorRequest:
+            if version >= 4:  # KIP-699: several keys
+                return FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
+            return FindCoordinatorRequest(key, kind)
+
+        try:
+            response = self.ask(Versioned(ApiKey.FIND_COORDINATOR, make), name="findCoordinator", again=MOVED)
+        except JavaError as error:
+            return error
+        row = response.coordinators[0] if response.coordinators else response
+        if row.error_code:
+            return error_of_code(row.error_code, row.error_message or None)
+        self._coordinators[kind, key] = row.node_id
+        if row.node_id not in self.cluster().nodes:
+            self.cluster(refresh=True)
+        return int(row.node_id)
+
+    # Attempts
+
+    @property
+    def _request_ms(self) -> int:
+        return self.settings.milliseconds("request.timeout.ms")
+
+    def _attempts(self, timeout_ms: float | None) -> Iterator[float]:
+        """Yield the ms that are left before each attempt, with pauses between them."""
+        if timeout_ms is None:
+            timeout_ms = self.settings.milliseconds("default.api.timeout.ms")
+        until_s = time.monotonic() + timeout_ms / 1000
+        first_ms, longest_ms = map(self.settings.milliseconds, ("retry.backoff.ms", "retry.backoff.max.ms"))
+        failures = 0
+        while (left_s := until_s - time.monotonic()) > 0:
+            yield 1000 * left_s
+            pause_ms = backoff_ms(failures, first_ms, longest_ms, random)  # type: ignore[arg-type]
+            time.sleep(max(0.0, min(pause_ms / 1000, until_s - time.monotonic())))
+            failures += 1
+
+    def _connection_to(self, to: int) -> Connection | None:
+        """Return an open connection; None if the broker, or which one is the controller, is not known."""
+        if to == ANY:
+            return self._any_connection()
+        view = self.cluster()
+        node = view.nodes.get(view.controller_id if to == CONTROLLER else to)
+        return None if node is None else self._opened(node)
+
+    def _any_connection(self) -> Connection:
+        for connection in self._connections.values():
+            if not connection.is_over:
+                return connection
+        known = list(self._cluster.nodes.values()) if self._cluster is not None else []
+        last: LostConnectionError | None = None
+        for node in known or self._bootstrap:
+            try:
+                return self._opened(node)
+            except LostConnectionError as error:
+                last = error
+        self._cluster = None  # begin with the first addresses again
+        assert last is not None
+        raise last
+
+    def _opened(self, node: Node) -> Connection:
+        address = node.host, node.port
+        connection = self._connections.get(address)
+        if connection is None or connection.is_over:
+            connection = self._connections[address] = Connection(node, self.settings, self._security)
+        try:
+            connection.open()
+        except LostConnectionError as error:
+            self._warn(node, error)
+            raise
+        except JavaError as error:
+            self._log(
+                "ERROR",
+                f"Connection to node {node.id} ({node.host}/{node.host}:{node.port}) failed authentication "
+                f"due to: {error}",
+            )
+            raise
+        return connection
+
+    def _warn(self, node: Node, error: LostConnectionError) -> None:
+        where = f"node {node.id} ({node.host}/{node.host}:{node.port})"
+        if error.fault in _REFUSALS:
+            self._log("WARN", f"Connection to {where} could not be established. Node may not be available.")
+        else:
+            self._log("WARN", f"Connection to {where} terminated during authentication: {error}")
+
+    def _log(self, level: str, text: str) -> None:
+        log_line(level, f"[AdminClient clientId={self.settings.client_id}] {text}", NETWORK_CLIENT)
+
+    def _is_to_repeat(self, response: Any, to: int, again: frozenset[ErrorCode]) -> bool:
+        own = getattr(response, "error_code", 0)
+        if own and error_of(own).retriable:
+            return True
+        codes = _codes(response)
+        if to == CONTROLLER and ErrorCode.NOT_CONTROLLER in codes:
+            return True
+        return bool(again.intersection(codes))
+
+
+def _codes(response: Any) -> set[int]:
+    """Return the error codes of a response and of its rows."""
+    found = {getattr(response, "error_code", 0)}
+    for name in response.__struct_fields__:
+        rows = getattr(response, name)
+        if isinstance(rows, list) and rows and hasattr(rows[0], "error_code"):
+            found.update(row.error_code for row in rows)
+    return found
+
+
+def _call_name(request: Message | Versioned) -> str:
+    key = request.key if isinstance(request, Versioned) else ApiKey(request.api_key)
+    first, *others = key.name.split("_")
+    return first.lower() + "".join(map(str.capitalize, others))

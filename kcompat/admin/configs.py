@@ -1,0 +1,120 @@
+"""Configs of topics, brokers and other resources as Java's `Admin` reads and changes them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+from kcompat.admin.client import ANY
+from kcompat.admin.errors import JavaError, error_of_code, raise_for
+from kcompat.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import TypeAlias
+
+    from kcompat.admin.client import AdminClient
+
+    ConfigEntry: TypeAlias = DescribeConfigsResponse.DescribeConfigsResourceResult
+    Resource: TypeAlias = tuple["ResourceType", str]
+
+
+class ResourceType(IntEnum):
+    """Kind of a resource that has configs (`ConfigResource.Type`)."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+class ConfigSource(IntEnum):
+    """Where the value of a config comes from (`ConfigEntry.ConfigSource`)."""
+
+    UNKNOWN = 0
+    DYNAMIC_TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+    STATIC_BROKER_CONFIG = 4
+    DEFAULT_CONFIG = 5
+    DYNAMIC_BROKER_LOGGER_CONFIG = 6
+    DYNAMIC_CLIENT_METRICS_CONFIG = 7
+    DYNAMIC_GROUP_CONFIG = 8
+
+
+SET: Final = 0
+DELETE: Final = 1
+"""Operations of IncrementalAlterConfigs (`AlterConfigOp.OpType`)."""
+
+
+def describe_configs(
+    admin: AdminClient, resources: Iterable[Resource], *, synonyms: bool = False
+) -> dict[Resource, list[ConfigEntry]]:
+    """Return the configs of resources; those of a broker and its loggers come from that broker.
+
+    Raises:
+        JavaError: the error of the first resource that has one.
+    """
+    by_broker: dict[int, list[Resource]] = {}
+    for resource in resources:
+        by_broker.setdefault(_destination(resource), []).append(resource)
+    found: dict[Resource, list[ConfigEntry]] = {}
+    for broker_id, wanted in by_broker.items():
+        rows = [
+            DescribeConfigsRequest.DescribeConfigsResource(kind, name, configuration_keys=None)
+            for kind, name in wanted
+        ]
+        response = admin.ask(DescribeConfigsRequest(rows, synonyms), broker_id, name="describeConfigs")
+        for row in response.results:
+            raise_for(row.error_code, row.error_message)
+            found[ResourceType(row.resource_type), row.resource_name] = row.configs
+    return found
+
+
+def alter_configs(
+    admin: AdminClient,
+    resource: Resource,
+    changes: Mapping[str, tuple[int, str | None]],
+    *,
+    timeout_ms: int = 30_000,
+) -> None:
+    """Change configs: an operation (`SET`, `DELETE`) and a value for each name. Raises JavaError."""
+    from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+
+    kind, name = resource
+    configs = [
+        IncrementalAlterConfigsRequest.AlterableConfig(each, operation, value)
+        for each, (operation, value) in changes.items()
+    ]
+    row = IncrementalAlterConfigsRequest.AlterConfigsResource(kind, name, configs)
+    response = admin.ask(
+        IncrementalAlterConfigsRequest([row]),
+        _destination(resource),
+        name="incrementalAlterConfigs",
+        timeout_ms=timeout_ms,
+    )
+    for result in response.responses:
+        raise_for(result.error_code, result.error_message)
+
+
+def list_resources(admin: AdminClient, kind: ResourceType) -> list[str]:
+    """Return the names of the resources of a kind that have configs (KIP-714, KIP-1142). Raises JavaError."""
+    from kcompat.protocol.messages.list_config_resources import ListConfigResourcesRequest
+
+    response = admin.ask(ListConfigResourcesRequest([kind]), name="listConfigResources")
+    if response.error_code:
+        raise error_of_code(response.error_code)
+    return [each.resource_name for each in response.config_resources]
+
+
+def _destination(resource: Resource) -> int:
+    """Return the id of the broker that alone knows a resource, or `ANY`."""
+    kind, name = resource
+    if kind not in (ResourceType.BROKER, ResourceType.BROKER_LOGGER) or not name:
+        return ANY
+    try:
+        return int(name)
+    except ValueError:
+        message = f"Unexpected broker id, expected an integer, but received {name}"
+        raise JavaError("InvalidRequestException", message) from None
