@@ -14,8 +14,8 @@ import pytest
 from drivers.logins import LoginFailedError, MissingError, aiokafka, confluent, go, kafka_python, kafkajs
 from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcompat.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from kcompat.security.bearer.kafka_classes import LOGIN_MODULE, SIGNED_VALIDATORS
 from kcompat.security.client_settings import ClientAccess, ClientLogin
+from kcompat.security.login_lines import BEARER_MODULE, SIGNED_VALIDATORS
 from support.bearer_tokens import TokenIssuer
 from support.places import CACHE
 from support.raw_client import RawClient
@@ -77,7 +77,7 @@ def broker(
         prefix = f"listener.name.{listener.lower()}"
         properties |= {
             f"{prefix}.sasl.enabled.mechanisms": "OAUTHBEARER",
-            f"{prefix}.oauthbearer.sasl.jaas.config": f"{LOGIN_MODULE} required;",
+            f"{prefix}.oauthbearer.sasl.jaas.config": f"{BEARER_MODULE} required;",
             f"{prefix}.oauthbearer.sasl.server.callback.handler.class": SIGNED_VALIDATORS[0],
             f"{prefix}.oauthbearer.sasl.oauthbearer.jwks.endpoint.url": keys.as_uri(),
         }
@@ -161,7 +161,7 @@ def test_kafkas_own_client(
         f"security.protocol={listener}\n"
         f"ssl.truststore.type=PEM\nssl.truststore.location={authority.trust_in(tmp_path)}\n"
         "sasl.mechanism=OAUTHBEARER\n"
-        f"sasl.jaas.config={LOGIN_MODULE} required;\n"
+        f"sasl.jaas.config={BEARER_MODULE} required;\n"
         "sasl.login.callback.handler.class="
         "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler\n"
         f"sasl.oauthbearer.token.endpoint.url={token.as_uri()}\n"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kcompat.config.table import mechanism_key
 from kcompat.errors import ConfigError
-from kcompat.security.bearer.kafka_classes import FETCHED_LOGINS, SIGNED_VALIDATORS
+from kcompat.security.login_lines import FETCHED_LOGINS, SIGNED_VALIDATORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

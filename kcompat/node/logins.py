@@ -65,10 +65,10 @@ def _plain(config: BrokerConfig, listener: str) -> Make:
 
 def _oauthbearer(config: BrokerConfig, listener: str) -> Make:
     from kcompat.node.bearer_logins import token_validator
-    from kcompat.security.bearer.kafka_classes import LOGIN_MODULE
+    from kcompat.security.login_lines import BEARER_MODULE
     from kcompat.security.sasl.oauthbearer import OAUTHBEARER, OAuthBearer
 
-    login = jaas_login(config, listener, OAUTHBEARER, LOGIN_MODULE)
+    login = jaas_login(config, listener, OAUTHBEARER, BEARER_MODULE)
     validator = token_validator(config, listener, login.options)
     return lambda services, lifetime: OAuthBearer(validator(services.server.clock, lifetime))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig
     from kcompat.config.listeners import Endpoint
     from kcompat.security.credentials import ScramMechanism
-    from kcompat.security.sasl.login import ClientMechanism
+    from kcompat.security.sasl.mechanism import ClientMechanism
     from kcompat.security.tls_server import Version
 
 logger = logging.getLogger(__name__)
@@ -43,8 +43,7 @@ class Make(Protocol):
 
 
 def _plain(config: BrokerConfig, listener: str, _now_ms: Callable[[], int]) -> ClientMechanism:
-    from kcompat.security.sasl.plain import LOGIN_MODULE  # late: it loads OpenSSL
-    from kcompat.security.sasl.plain_client import PlainClient
+    from kcompat.security.sasl.plain import LOGIN_MODULE, PlainClient  # late: it loads OpenSSL
 
     return PlainClient(*_password_of(config, listener, "PLAIN", LOGIN_MODULE))
 
@@ -61,10 +60,10 @@ def _scram(mechanism: ScramMechanism) -> Make:
 
 def _oauthbearer(config: BrokerConfig, listener: str, now_ms: Callable[[], int]) -> ClientMechanism:
     from kcompat.node.bearer_logins import own_tokens
-    from kcompat.security.bearer.kafka_classes import LOGIN_MODULE
+    from kcompat.security.login_lines import BEARER_MODULE
     from kcompat.security.sasl.oauthbearer import OAuthBearerClient
 
-    options = jaas_login(config, listener, "OAUTHBEARER", LOGIN_MODULE).options
+    options = jaas_login(config, listener, "OAUTHBEARER", BEARER_MODULE).options
     return OAuthBearerClient(own_tokens(config, listener, options, now_ms))
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kcompat.peer.call import Call
     from kcompat.peer.releases import Release
     from kcompat.protocol.message import Message
-    from kcompat.security.sasl.login import ClientMechanism
+    from kcompat.security.sasl.mechanism import ClientMechanism
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kcompat.peer.call import Call
     from kcompat.protocol.message import Message
-    from kcompat.security.sasl.login import ClientMechanism
+    from kcompat.security.sasl.mechanism import ClientMechanism
 
 MOST_ROUNDS: Final = 10
 """Tokens of the server after which a login is given up; no mechanism here needs more than two."""

@@ -1,15 +1,33 @@
-"""JAAS login lines, the values of `sasl.jaas.config` for brokers and for clients in Java."""
+"""JAAS login lines, the values of `sasl.jaas.config` for brokers and for clients in Java, and the names of
+Kafka's classes that these and other settings of logins have.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
 
-from kcompat.security.bearer import kafka_classes
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_BEARER: Final = "org.apache.kafka.common.security.oauthbearer"
+
+BEARER_MODULE: Final = f"{_BEARER}.OAuthBearerLoginModule"
+"""Login module of OAUTHBEARER in JAAS lines."""
+UNSECURED_VALIDATOR: Final = f"{_BEARER}.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
+"""Validator of unsecured tokens, Kafka's default."""
+SIGNED_VALIDATORS: Final = (
+    f"{_BEARER}.OAuthBearerValidatorCallbackHandler",
+    f"{_BEARER}.secured.OAuthBearerValidatorCallbackHandler",
+)
+"""Names of the validator of signed tokens: the present one, and an older one."""
+UNSECURED_LOGIN: Final = f"{_BEARER}.internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler"
+"""Source of unsecured tokens for a broker's own logins, Kafka's default."""
+FETCHED_LOGINS: Final = (
+    f"{_BEARER}.OAuthBearerLoginCallbackHandler",
+    f"{_BEARER}.secured.OAuthBearerLoginCallbackHandler",
+)
+"""Names of the source of tokens that an identity provider issues: the present one, and an older one."""
 PLAIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
@@ -17,7 +35,7 @@ LOGIN_MODULES: Final = {
     "PLAIN": PLAIN_MODULE,
     "SCRAM-SHA-256": SCRAM_MODULE,
     "SCRAM-SHA-512": SCRAM_MODULE,
-    "OAUTHBEARER": kafka_classes.LOGIN_MODULE,
+    "OAUTHBEARER": BEARER_MODULE,
 }
 """Login module of each SASL mechanism."""
 PASSWORD_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")

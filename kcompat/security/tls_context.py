@@ -1,15 +1,18 @@
-"""OpenSSL's contexts for both sides of a listener's connections, made of its settings."""
+"""OpenSSL's contexts for both sides of a listener's connections, made of its settings.
+
+The settings name cipher suites as Java does.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import ssl
 import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from kcompat.errors import ConfigError
-from kcompat.security.cipher_suites import TLS_1_3, openssl_name
 from kcompat.security.key_stores import read_trust_store
 
 if TYPE_CHECKING:
@@ -17,6 +20,32 @@ if TYPE_CHECKING:
 
     from kcompat.security.key_stores import KeyMaterial
     from kcompat.security.tls_settings import TlsSettings
+
+
+TLS_1_3: Final = frozenset(
+    {"TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256"}
+)
+"""The suites of TLS 1.3, which have the same names in Java and in OpenSSL."""
+
+_SUITE: Final = re.compile(
+    "TLS_(?P<exchange>RSA|DHE_RSA|ECDHE_RSA|ECDHE_ECDSA)_WITH_"
+    "(?:AES_(?P<bits>128|256)_(?P<mode>CBC|GCM)_(?P<hash>SHA|SHA256|SHA384)|CHACHA20_POLY1305_SHA256)"
+)
+
+
+def openssl_name(java: str) -> str | None:
+    """Return OpenSSL's name of a suite of TLS 1.2; None for a name that is none of Java's.
+
+    OpenSSL need not have the suite.
+    """
+    found = _SUITE.fullmatch(java)
+    if found is None:
+        return None
+    exchange = "" if found["exchange"] == "RSA" else found["exchange"].replace("_", "-") + "-"
+    if found["bits"] is None:
+        return f"{exchange}CHACHA20-POLY1305"
+    mode = "GCM-" if found["mode"] == "GCM" else ""
+    return f"{exchange}AES{found['bits']}-{mode}{found['hash']}"
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _VERIFY: Final = {

@@ -16,7 +16,7 @@ from kcompat.protocol.messages.heartbeat import HeartbeatRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcompat.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from kcompat.security.bearer.kafka_classes import LOGIN_MODULE as BEARER_MODULE
+from kcompat.security.login_lines import BEARER_MODULE
 from kcompat.security.sasl.plain import LOGIN_MODULE
 from support.bearer_tokens import unsecured_token
 from support.eventually import limit_s

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kcompat.config.keys import ConfigKey, Importance, Scope, no_effect, refused
 from kcompat.config.types import ConfigType
 from kcompat.config.validators import OneOf, Range
-from kcompat.security.bearer.kafka_classes import (
+from kcompat.security.login_lines import (
     FETCHED_LOGINS,
     SIGNED_VALIDATORS,
     UNSECURED_LOGIN,

@@ -1,4 +1,4 @@
-"""The port to a SASL mechanism: negotiations that end in a login or a failure."""
+"""The ports to both sides of a SASL mechanism: negotiations that end in a login or a failure."""
 
 from __future__ import annotations
 
@@ -52,4 +52,32 @@ class Mechanism(Protocol):
     """Registered name of the mechanism, such as `SCRAM-SHA-512`."""
 
     def begin(self) -> Negotiation:
+        """Return a negotiation for a new login."""
+
+
+class ClientNegotiation(Protocol):
+    """The client's side of one login."""
+
+    def first(self) -> bytes:
+        """Return the client's first token.
+
+        Raises:
+            SaslError: the client has no credential now.
+        """
+
+    def respond(self, token: bytes) -> bytes | None:
+        """Take the server's next token, and return the client's; None if the login is complete.
+
+        Raises:
+            SaslError: the server has not proven who it is, or does not follow the mechanism.
+        """
+
+
+class ClientMechanism(Protocol):
+    """The client's side of one SASL mechanism, with the credential of this broker."""
+
+    name: str
+    """Registered name of the mechanism, such as `SCRAM-SHA-512`."""
+
+    def begin(self) -> ClientNegotiation:
         """Return a negotiation for a new login."""

@@ -1,4 +1,4 @@
-"""PLAIN (RFC 4616) on the server: the client sends its name and its password.
+"""PLAIN (RFC 4616), both sides: the client sends its name and its password in clear.
 
 A refused login takes the same work and gives the same answer whether or not the user exists.
 """
@@ -90,3 +90,26 @@ class PlainNegotiation:
 
 def _digest(password: str) -> bytes:
     return sha256(password.encode("utf-8", "surrogatepass")).digest()
+
+
+class PlainClient:
+    """The client's side, with one user's password."""
+
+    name = "PLAIN"
+
+    def __init__(self, user: str, password: str) -> None:
+        self._message = f"\0{user}\0{password}".encode()
+
+    def begin(self) -> _PlainNegotiation:
+        return _PlainNegotiation(self._message)
+
+
+class _PlainNegotiation:
+    def __init__(self, message: bytes) -> None:
+        self._message = message
+
+    def first(self) -> bytes:
+        return self._message
+
+    def respond(self, token: bytes) -> None:  # noqa: ARG002
+        return None

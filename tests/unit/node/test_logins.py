@@ -9,8 +9,7 @@ from kcompat.config.broker import BrokerConfig
 from kcompat.errors import ConfigError
 from kcompat.node.lifetime import Lifetime
 from kcompat.node.logins import MECHANISMS, check_listeners, login_gates, offers_scram, prepare_logins
-from kcompat.security.bearer.kafka_classes import LOGIN_MODULE as BEARER_MODULE
-from kcompat.security.bearer.kafka_classes import SIGNED_VALIDATORS, UNSECURED_VALIDATOR
+from kcompat.security.login_lines import BEARER_MODULE, SIGNED_VALIDATORS, UNSECURED_VALIDATOR
 from kcompat.security.sasl.oauthbearer import OAuthBearer
 from kcompat.security.sasl.plain import LOGIN_MODULE
 from kcompat.security.sasl.scram import LOGIN_MODULE as SCRAM_LOGIN_MODULE

@@ -13,8 +13,7 @@ from kcompat.config.broker import BrokerConfig
 from kcompat.errors import ConfigError
 from kcompat.node.peer_security import insist_on_peer_security, peer_security
 from kcompat.peer.client import OPEN
-from kcompat.security.bearer.kafka_classes import FETCHED_LOGINS
-from kcompat.security.bearer.kafka_classes import LOGIN_MODULE as BEARER_MODULE
+from kcompat.security.login_lines import BEARER_MODULE, FETCHED_LOGINS
 from kcompat.security.sasl.mechanism import SaslError
 from kcompat.security.sasl.plain import LOGIN_MODULE
 from support.bearer_tokens import unsecured_token

@@ -18,7 +18,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
 from kcompat.protocol.messages.sasl_handshake import SaslHandshakeResponse
-from kcompat.security.sasl.plain_client import PlainClient
+from kcompat.security.sasl.plain import PlainClient
 from support.client_scene import SETTINGS, Scene, play
 from support.outcomes import outcome_of
 

@@ -6,7 +6,7 @@ import ssl
 
 import pytest
 
-from kcompat.security.cipher_suites import openssl_name
+from kcompat.security.tls_context import openssl_name
 
 
 @pytest.mark.parametrize(
