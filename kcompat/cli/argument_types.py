@@ -1,4 +1,7 @@
-"""The types of arguments of the command line. They raise argparse.ArgumentTypeError with a sentence."""
+"""The types of arguments of the command line, and options that several commands have.
+
+The types raise argparse.ArgumentTypeError with a sentence.
+"""
 
 from __future__ import annotations
 
@@ -64,3 +67,20 @@ def factor(text: str) -> float:
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is not a speed, which is a number above 0")
     return value
+
+
+def add_directories(command: argparse.ArgumentParser) -> None:
+    """Add the options for data directories, for commands that do not start a broker."""
+    command.set_defaults(host=None, port=None)
+    command.add_argument(
+        "--data-dir",
+        type=absolute_path,
+        metavar="DIR",
+        help="where the broker stores (default: ./kcompat-data)",
+    )
+    command.add_argument(
+        "--properties", type=path, metavar="server.properties", help="the broker's properties file"
+    )
+    command.add_argument(
+        "--override", action="append", default=[], metavar="KEY=VALUE", help="set one key; may be repeated"
+    )

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 from kcompat.cli import asyncio_without_tls
 from kcompat.cli.argument_types import (
     absolute_path,
+    add_directories,
     address,
     broker_count,
     host_name,
     path,
     port_number,
 )
-from kcompat.cli.directory_options import add_directories
 from kcompat.cli.record_commands import add_replay, add_trace
 from kcompat.commands.run import run_command
 from kcompat.commands.table import COMMANDS

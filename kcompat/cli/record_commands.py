@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.cli.argument_types import address, factor, path
-from kcompat.cli.directory_options import add_directories
+from kcompat.cli.argument_types import add_directories, address, factor, path
 
 if TYPE_CHECKING:
     import argparse

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kcompat.api.documentation import coverage_page
 from kcompat.api.registry import SERVED
+from kcompat.cli.apis import coverage_page
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "apis.md"
 
