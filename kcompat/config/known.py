@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from kcompat.config.table import BROKER_KEYS, TOPIC_CONFIG_SYNONYMS, TOPIC_KEYS, broker_key
 from kcompat.config.unenforced import WITHOUT_ROW
 from kcompat.errors import ConfigError
+from kcompat.wording import meant_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,9 +53,6 @@ _PLUGIN_PREFIXES: Final = (
 )
 """Prefixes of keys that authorizers, reporters and other plug-ins of Kafka's brokers read."""
 
-_LIKENESS: Final = 0.8
-"""Least ratio of difflib at which one name counts as a misspelling of another."""
-
 
 def is_known(name: str) -> bool:
     """Return whether Kafka 3.9 or 4.3, or a plug-in of theirs, has a broker key of this name."""
@@ -71,7 +69,7 @@ def meant_key(name: str) -> str | None:
     """Return the broker key that a misspelt name or a topic key's name stands for; None if there is none."""
     if name in TOPIC_CONFIG_SYNONYMS:
         return TOPIC_CONFIG_SYNONYMS[name][0].name
-    return _likest(name, BROKER_KEYS)
+    return meant_name(name, BROKER_KEYS)
 
 
 def meant_topic_key(name: str, others: Iterable[str] = ()) -> str | None:
@@ -81,14 +79,7 @@ def meant_topic_key(name: str, others: Iterable[str] = ()) -> str | None:
     for key, synonyms in TOPIC_CONFIG_SYNONYMS.items():
         if name in (synonym.name for synonym in synonyms):
             return key
-    return _likest(name, (*TOPIC_KEYS, *others))
-
-
-def _likest(name: str, known: Iterable[str]) -> str | None:
-    import difflib  # imported here because only a misspelt key needs it
-
-    written = name.lower().replace("_", ".")
-    return next(iter(difflib.get_close_matches(written, known, 1, _LIKENESS)), None)
+    return meant_name(name, (*TOPIC_KEYS, *others))
 
 
 def insist_on_known(names: Iterable[str]) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from kcompat.errors import RequestError, UsageError
 from kcompat.instrumentation.turns import turns
 from kcompat.protocol.errors import ErrorCode
+from kcompat.wording import meant_name
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
@@ -67,8 +67,8 @@ class Brokers:
         """Return a topic. Raises UsageError if there is none of this name."""
         topics = self.image.topics
         if name not in topics:
-            near = get_close_matches(str(name), topics, 1)
-            hint = f"did you mean {near[0]!r}?" if near else _listed(_own(topics.values()))
+            meant = meant_name(name, topics)
+            hint = _listed(_own(topics.values())) if meant is None else f"did you mean {meant!r}?"
             raise UsageError(f"there is no topic {name!r}: {hint}")
         return topics[name]
 

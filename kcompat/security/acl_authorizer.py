@@ -8,10 +8,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from kcompat.printable import printable
 from kcompat.security.acls import SUPER_USER, AclTable
 from kcompat.security.authorizer import AUDIT_LOGGER, Purpose
 from kcompat.security.operations import camel_case
+from kcompat.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection

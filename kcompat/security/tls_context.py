@@ -47,6 +47,7 @@ def openssl_name(java: str) -> str | None:
     mode = "GCM-" if found["mode"] == "GCM" else ""
     return f"{exchange}AES{found['bits']}-{mode}{found['hash']}"
 
+
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _VERIFY: Final = {
     "none": ssl.CERT_NONE,

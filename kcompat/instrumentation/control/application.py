@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 import msgspec
 from starlette.applications import Starlette
@@ -14,7 +16,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from kcompat.instrumentation.control.openapi import PATH, as_text
-from kcompat.instrumentation.control.origins import refusal
 from kcompat.instrumentation.control.problems import MEDIA_TYPE, ProblemError, problem, problem_of
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ MAX_BODY: Final = 16 * 1024 * 1024
 """Most bytes of the body of a request."""
 BODY_TIMEOUT_S: Final = 30.0
 """Seconds in which the body of a request has to come."""
+
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def application(control: Control, operations: Sequence[Operation], *, is_loopback: bool) -> ASGIApp:
@@ -100,7 +103,12 @@ def _refused(refused: Problem, headers: Mapping[str, str] | None = None) -> Resp
 
 
 class _Guard:
-    """An application that serves no web pages of other origins."""
+    """An application that serves no web pages of other origins.
+
+    A browser sends requests of any page to a port of its own machine. Against DNS rebinding, by which the
+    name of a page resolves to the loopback address, the `Host` must be a name that no page can have. A
+    request with the `Origin` of another page is refused too.
+    """
 
     def __init__(self, served: ASGIApp, *, is_loopback: bool) -> None:
         self._served = served
@@ -117,3 +125,28 @@ class _Guard:
             await self._served(scope, receive, send)
         else:
             await _refused(problem(HTTPStatus.FORBIDDEN, reason))(scope, receive, send)
+
+
+def refusal(host: str, origin: str | None, *, is_loopback: bool) -> str | None:
+    """Return the reason in a sentence why a request is refused, or None.
+
+    `host` and `origin` are the headers of the request. A port that is open to other machines, where not
+    `is_loopback`, is also reached by addresses and by names of a local network, which have no dot.
+    """
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        name = ""
+    if name not in _LOOPBACK and (is_loopback or not _is_local(name)):
+        return f"the control port is not reached by the name {host!r}: use localhost"
+    if origin is not None and origin != f"http://{host}":
+        return f"the control port does not serve pages of {origin!r}"
+    return None
+
+
+def _is_local(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return bool(name) and "." not in name
+    return True

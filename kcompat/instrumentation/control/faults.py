@@ -1,4 +1,4 @@
-"""Faults of requests on purpose, by the control port."""
+"""Faults of requests and of producers on purpose, by the control port."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta, Struct, structs
 
 from kcompat.instrumentation.control.problems import ProblemError
+from kcompat.instrumentation.faults import transactions
 from kcompat.instrumentation.faults.requests import FaultOfBrokers
 
 if TYPE_CHECKING:
@@ -75,6 +76,12 @@ class ThrottleClients(SomeRequests, kw_only=True):
     ms: Milliseconds
 
 
+class WhichProducer(Struct, forbid_unknown_fields=True):
+    """The choice of a transactional producer."""
+
+    transactional_id: str
+
+
 class Fault(Struct):
     """A fault that was put in force by the control port."""
 
@@ -125,6 +132,16 @@ async def disconnect(control: Control, fault: Disconnect) -> Fault:
 async def throttle_clients(control: Control, fault: ThrottleClients) -> Fault:
     """Answer requests with a throttle time, and serve nothing more on the connection until it is over."""
     return _add(control, "throttle", fault)
+
+
+async def fence_producer(control: Control, which: WhichProducer) -> None:
+    """Take a transactional id from its producer, as another producer does that begins to use it."""
+    await transactions.fence_producer(control.nodes, which.transactional_id)
+
+
+async def hang_transaction(control: Control, which: WhichProducer) -> Fault:
+    """Let the coordinator forget the open transaction of an id, so that it hangs until the fault ends."""
+    return kept(control, [await transactions.hang_transaction(control.nodes, which.transactional_id)])
 
 
 async def list_faults(control: Control, _: Nothing) -> Faults:

@@ -17,7 +17,6 @@ from kcompat.instrumentation.control import (
     requests,
     snapshots,
     topics,
-    transactions,
 )
 from kcompat.instrumentation.control.operation import Nothing, Operation
 from kcompat.instrumentation.topics import Topic
@@ -83,8 +82,8 @@ OPERATIONS: Final = (
     Operation(
         "POST",
         "/transactions/fence-producer",
-        transactions.fence_producer,
-        transactions.WhichProducer,
+        faults.fence_producer,
+        faults.WhichProducer,
         None,
         _NO_CONTENT,
     ),
@@ -114,8 +113,8 @@ OPERATIONS: Final = (
     Operation(
         "POST",
         "/transactions/hang",
-        transactions.hang_transaction,
-        transactions.WhichProducer,
+        faults.hang_transaction,
+        faults.WhichProducer,
         faults.Fault,
         _CREATED,
     ),

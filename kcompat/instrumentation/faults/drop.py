@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.instrumentation.exchange import when_settled
 from kcompat.instrumentation.faults.checks import checked_served
-from kcompat.instrumentation.faults.later import HeldAnswers
-from kcompat.instrumentation.faults.request_fault import RequestFault
+from kcompat.instrumentation.faults.request_fault import HeldAnswers, RequestFault
 from kcompat.net.answers import CLOSE, Mode
 
 if TYPE_CHECKING:

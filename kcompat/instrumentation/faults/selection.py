@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from kcompat.api.registry import SERVED
 from kcompat.errors import UsageError
+from kcompat.instrumentation.faults.checks import check_names, check_partition, checked_rate, checked_times
 from kcompat.instrumentation.faults.targets import means_all, names_partitions, names_topics, targets
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.plan import plan_message
+from kcompat.wording import meant_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -58,13 +59,8 @@ class Selection:
         self.topic = topic
         self.partition = partition
         self.client_id = client_id
-        _insist_on_text(topic=topic, client_id=client_id)
-        if partition is not None and (isinstance(partition, bool) or not isinstance(partition, int)):
-            raise UsageError(f"partition={partition!r} is not the number of a partition: use 0 or more")
-        if partition is not None and topic is None:
-            raise UsageError(
-                f"partition={partition} is of no topic: name the topic as well, as in topic='orders'"
-            )
+        check_names(topic=topic, client_id=client_id)
+        check_partition(partition, topic)
         if topic is not None:
             self._insist_on_topics()
 
@@ -136,12 +132,8 @@ class Chance:
         """Make the decisions that `seed` stands for, the same ones for the same sequence of requests. Raises
         UsageError.
         """
-        if times is not None and (isinstance(times, bool) or not isinstance(times, int) or times < 1):
-            raise UsageError(f"times={times!r} is not a number of requests: use 1 or more, or None for all")
-        if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate <= 1:
-            raise UsageError(f"rate={rate!r} is not a probability: use a number above 0 and up to 1")
-        self.times = times
-        self.rate = rate
+        self.times = checked_times(times)
+        self.rate = checked_rate(rate)
         self.struck = 0
         """Number of requests struck so far."""
         self._random = Random(seed)  # noqa: S311 - repeatable on purpose
@@ -157,12 +149,6 @@ class Chance:
             return False
         self.struck += 1
         return True
-
-
-def _insist_on_text(**values: object) -> None:
-    for name, value in values.items():
-        if value is not None and (not isinstance(value, str) or not value):
-            raise UsageError(f"{name}={value!r} is not a name: use a text, or None for every one")
 
 
 def api_key(name: str) -> ApiKey:
@@ -196,9 +182,5 @@ def _latest(key: ApiKey) -> int:
 
 
 def _hint(name: str, known: Iterable[str], example: str) -> str:
-    by_letters = {each.replace("_", "").lower(): each for each in known}
-    letters = str(name).replace("_", "").replace(" ", "").lower()
-    meant = next(iter(difflib.get_close_matches(letters, by_letters, 1)), None)
-    return (
-        f"use Kafka's name, such as {example!r}" if meant is None else f"did you mean {by_letters[meant]!r}?"
-    )
+    meant = meant_name(name, known)
+    return f"use Kafka's name, such as {example!r}" if meant is None else f"did you mean {meant!r}?"

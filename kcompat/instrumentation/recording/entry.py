@@ -10,9 +10,9 @@ from kcompat.instrumentation.recording.decoding import as_values, read_request, 
 from kcompat.instrumentation.recording.exchange import Fate
 from kcompat.instrumentation.recording.outcome import groups_of, refusals_of, topics_of
 from kcompat.instrumentation.request_head import read_head
-from kcompat.printable import printable
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode
+from kcompat.wording import printable
 
 if TYPE_CHECKING:
     from kcompat.instrumentation.recording.exchange import Event, Exchange

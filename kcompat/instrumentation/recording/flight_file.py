@@ -18,7 +18,7 @@ import msgspec
 
 from kcompat.errors import UsageError
 from kcompat.instrumentation.recording.journal import FORMAT_VERSION, Began, Entry
-from kcompat.printable import printable
+from kcompat.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,11 +5,11 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from kcompat.printable import printable
 from kcompat.testing.story.causes import causes, explained
 from kcompat.testing.story.evidence import NOT_KNOWN, SINCE_EARLIER, clock, counted
 from kcompat.testing.story.memberships import groups_of_test, lines_of
 from kcompat.testing.story.traffic import offsets_read, produced
+from kcompat.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

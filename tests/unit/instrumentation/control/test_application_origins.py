@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.instrumentation.control.origins import refusal
+from kcompat.instrumentation.control.application import refusal
 
 
 @pytest.mark.parametrize(
