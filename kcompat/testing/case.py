@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import TYPE_CHECKING, ClassVar
 
-from kcompat.testing.topic_names import unique_topic
+from kcompat.testing.sharing import unique_topic
 
 if TYPE_CHECKING:
     from kcompat import Broker

@@ -7,18 +7,22 @@ nothing of a broker.
 from __future__ import annotations
 
 import os
+import sys
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kcompat.embedded.observers import observers
-from kcompat.testing import factories, plain_imports
+from kcompat.testing import factories
 from kcompat.testing.options import add_options, check_options, external_address, settings
-from kcompat.testing.topic_names import unique_topic
+from kcompat.testing.sharing import unique_topic
 from kcompat.testing.watch import TITLE, WATCH, Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
     from kcompat.embedded.settings import Settings
 
@@ -50,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Check the options, keep pytest from rewriting the assertions of brokers, and watch brokers."""
     check_options(config)
-    plain_imports.install()
+    import_plainly()
     watch = config.stash[WATCH] = Watch()
     observers.append(watch)
     config.add_cleanup(lambda: observers.remove(watch))
@@ -86,3 +90,24 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     if address is None:
         return None
     return f"kcompat: the tests use the broker at {address}, with its own settings"
+
+
+class PlainFinder:
+    """Finder for the modules of kcompat that stands before pytest's own.
+
+    pytest rewrites the `assert` statements of all modules of a distribution that has a plugin. Those of
+    kcompat are its own: rewriting them takes seconds in a first run, and makes a broker slower.
+    """
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of a module of kcompat as Python finds it; None for any other."""
+        return PathFinder.find_spec(name, path, target) if name.startswith("kcompat.") else None
+
+
+def import_plainly() -> None:
+    """Import modules of kcompat without rewriting from now on."""
+    if PlainFinder not in sys.meta_path:
+        sys.meta_path.insert(0, PlainFinder)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kcompat.errors import KcompatError, SnapshotError, StartError, UsageError
 
@@ -13,6 +15,11 @@ if TYPE_CHECKING:
     from kcompat import Broker, Cluster
 
     Brokers: TypeAlias = Broker | Cluster
+
+_LONGEST: Final = 200
+"""Most characters of a test's name in a topic's name, which Kafka limits to 249."""
+
+_numbers: Final = itertools.count(1)
 
 
 def is_running(brokers: Brokers) -> bool:
@@ -122,3 +129,12 @@ class SharedBrokers:
         """End all faults behind a test, also those that the test forgot."""
         for shared in self._shared:
             shared.clean(test)
+
+
+def unique_topic(test: str, run: str = "") -> str:
+    """Return a topic name that begins with the name of a test and that this process has not used before.
+
+    `run` tells the names of this process from those of others.
+    """
+    allowed = re.sub(r"[^A-Za-z0-9._-]+", "-", test)
+    return f"{allowed[:_LONGEST]}-{next(_numbers)}{run and '-'}{run}"

@@ -8,7 +8,7 @@ from importlib.machinery import SourceFileLoader
 import pytest
 
 import kcompat
-from kcompat.testing.plain_imports import PlainFinder, install
+from kcompat.testing.plugin import PlainFinder, import_plainly
 
 
 def test_modules_of_kcompat_are_found_as_python_finds_them() -> None:
@@ -24,7 +24,7 @@ def test_other_modules_are_left_to_other_finders(name: str) -> None:
 
 def test_it_is_installed_once_and_before_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
-    install()
-    install()
+    import_plainly()
+    import_plainly()
     assert sys.meta_path[0] is PlainFinder
     assert sys.meta_path.count(PlainFinder) == 1
