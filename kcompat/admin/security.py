@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from kcompat.admin.settings import ClientSettings
-    from kcompat.security.sasl.login import ClientMechanism
+    from kcompat.security.sasl.mechanism import ClientMechanism
 
 _JAAS: Final = "sasl.jaas.config"
 _MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
@@ -63,7 +63,7 @@ def _mechanism(settings: ClientSettings) -> ClientMechanism:
     if user is None or password is None:
         raise ConfigError(f"{_JAAS} needs the options username and password for {name}")
     if name == "PLAIN":
-        from kcompat.security.sasl.plain_client import PlainClient
+        from kcompat.security.sasl.plain import PlainClient
 
         return PlainClient(user, password)
     from kcompat.security.credentials import SCRAM_MECHANISMS
