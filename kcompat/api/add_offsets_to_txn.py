@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.api.failures import note_transaction
 from kcompat.coordinator.partitioning import NOWHERE
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
@@ -41,8 +42,9 @@ def handle(
     place = (CONSUMER_OFFSETS, partition)
     producer = Producer(request.producer_id, request.producer_epoch)
     added = services.coordinators.transactions.add_partitions(request.transactional_id, producer, [place], 0)
-    return added.map(
-        lambda error: AddOffsetsToTxnResponse(
-            error_code=known_to(context.api_version, FIRST_WITH_FENCED, error)
-        )
-    )
+
+    def response(error: ErrorCode) -> AddOffsetsToTxnResponse:
+        note_transaction(context, request.transactional_id, request.producer_epoch, error)
+        return AddOffsetsToTxnResponse(error_code=known_to(context.api_version, FIRST_WITH_FENCED, error))
+
+    return added.map(response)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcompat.api.failures import note_transaction
 from kcompat.log.verification import VERSION_2
 from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import ErrorCode
@@ -103,7 +104,12 @@ def _add(context: RequestContext, requested: Requested, refused: Errors) -> Prom
     version = context.api_version
     client_version = VERSION_2 if version >= FIRST_OF_BROKERS else 0
     added = transactions.add_partitions(name, producer, partitions, client_version)
-    return added.map(lambda error: dict.fromkeys(partitions, known_to(version, FIRST_WITH_FENCED, error)))
+
+    def errors(error: ErrorCode) -> Errors:
+        note_transaction(context, name, producer.epoch, error)
+        return dict.fromkeys(partitions, known_to(version, FIRST_WITH_FENCED, error))
+
+    return added.map(errors)
 
 
 def _partitions(requested: Requested) -> list[tuple[str, int]]:

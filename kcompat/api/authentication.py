@@ -8,7 +8,7 @@ Failures (Kafka's `SaslServerAuthenticator` and `Selector`)
 - A refused login is answered after `connection.failed.authentication.delay.ms`. The connection closes 100 ms
   later, or instead of an answer that the protocol does not have.
 - Garbage, an unexpected request and a frame that is too large close the connection at once.
-- Each is logged with its reason, at most one line a second for an address.
+- Each is logged with its reason (`kcompat.notices`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from kcompat.api import api_versions
 from kcompat.net.answers import CLOSE, Mode, Waiting
+from kcompat.notices.causes import LOGIN_BROKEN, LOGIN_REFUSED, SESSION_EXPIRED
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.schema import ProtocolViolation
@@ -114,7 +115,7 @@ class LoginGate:
 
     def _refuse(self, connection: Connection, refusal: LoginRefusedError) -> Answer:
         """Return the answer to a refused login, which comes after the delay; then the connection closes."""
-        connection.complain(f"login refused: {refusal}")
+        connection.complain(LOGIN_REFUSED, reason=refusal)
         call_later, delay_ms = self._services.server.clock.call_later, self._settings.failure_delay_ms
         later: Promise[Answer] = Promise()
 
@@ -149,6 +150,7 @@ class SessionGate:
             self._login_gate.renew(connection, session, now_ms)
             return self._login_gate.on_frame(connection, frame)
         if session.has_ended(now_ms):
+            connection.complain(SESSION_EXPIRED, principal=connection.principal)
             connection.close_behind(EXPIRED)
             return CLOSE
         return self._dispatcher.on_frame(connection, frame)
@@ -159,6 +161,6 @@ class SessionGate:
 
 
 def _close(connection: Connection, reason: str) -> Answer:
-    connection.complain(f"connection closed: {reason}")
+    connection.complain(LOGIN_BROKEN, reason=reason)
     connection.close_behind(REFUSED)
     return CLOSE

@@ -71,4 +71,4 @@ def handle(
     )
     groups.note_request(context.connection, request.group_id, request.member_id)
     answered = groups.modern_heartbeat(CONSUMER_KIND, heartbeat)
-    return answered.map(partial(heartbeat_response, ConsumerGroupHeartbeatResponse))
+    return answered.map(partial(heartbeat_response, ConsumerGroupHeartbeatResponse, context, request))

@@ -21,6 +21,7 @@ from kcompat.api.registry import BROKER_LISTENERS, served_at
 from kcompat.api.route import MAX_VALUES, Route
 from kcompat.api.throttling import limited
 from kcompat.net.answers import CLOSE, Mode, Waiting
+from kcompat.notices.causes import REFUSED_REQUEST
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.compiling import compile_framer, read_request_header
@@ -121,14 +122,15 @@ class Dispatcher:
         if not served.min_version <= version <= served.max_version:
             if key == ApiKey.API_VERSIONS:
                 return None
-            raise ProtocolViolation(f"version {version} of {served.key.name} is not served")
+            known = f"{served.min_version} to {served.max_version}"
+            raise ProtocolViolation(f"version {version} of {served.key.name} is not served, but {known}")
         route = self._routes[key, version] = Route(served, version, self._services)
         return route
 
 
 def _close(connection: Connection, damage: Exception) -> Settled:
     """Log the reason and return CLOSE, which closes the connection."""
-    logger.info("Closing the connection from %s: %s", connection.peer_host, damage)
+    connection.report(REFUSED_REQUEST, connection.peer_host, reason=damage)
     return CLOSE
 
 

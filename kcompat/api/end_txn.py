@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.api.failures import note_transaction
 from kcompat.log.verification import VERSION_2
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
@@ -41,6 +42,7 @@ def handle(context: RequestContext, request: EndTxnRequest) -> EndTxnResponse | 
     )
 
     def response(answer: ProducerAnswer) -> EndTxnResponse:
+        note_transaction(context, request.transactional_id, request.producer_epoch, answer.error)
         error = known_to(version, FIRST_WITH_FENCED, answer.error)
         return EndTxnResponse(
             error_code=error, producer_id=answer.producer.id, producer_epoch=answer.producer.epoch

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.api.cluster_view import current_leader, endpoints
 from kcompat.api.context import Interruptible
+from kcompat.api.failures import note_fetch, note_fetch_session
 from kcompat.api.old_fetch import FIRST_WITH_BATCHES, in_old_format
 from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
@@ -95,6 +96,7 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | In
     reader = _reader(context, request)
     session = _open_session(context, request, reader)
     if isinstance(session, ErrorCode):
+        note_fetch_session(context, request.session_id, session)
         return FetchResponse(error_code=session)
     services = context.services
     replicas = services.storage.replicas
@@ -281,8 +283,8 @@ def _respond(
             ]
         if fetched.preferred_replica != NO_REPLICA:
             answer.preferred_read_replica = fetched.preferred_replica
-        if error in SERVED_ELSEWHERE and context.api_version >= FIRST_WITH_LEADERS:
-            leaders.append(_say_who_leads(context, target, answer))
+        if error:
+            _explain(context, session, target, answer, leaders)
         if fetched.diverging is not None:
             answer.diverging_epoch = PartitionAnswer.EpochEndOffset(*fetched.diverging)
         topic_answer.partitions.append(answer)
@@ -318,6 +320,22 @@ def _size(results: Results, session: FetchContext) -> int:
     sizes = [len(fetched.records) for _, fetched in results]
     rows = sum(1 for size in sizes if size) if session.is_incremental else len(sizes)
     return _ENVELOPE_SIZE + rows * _ROW_SIZE + sum(sizes)
+
+
+def _explain(
+    context: RequestContext,
+    session: FetchContext,
+    target: FetchTarget,
+    answer: PartitionAnswer,
+    leaders: list[int],
+) -> None:
+    """Add the current leader to `leaders` and to the row of a partition with an error of leadership; log the
+    reason of a consumer's error.
+    """
+    if not session.is_privileged:
+        note_fetch(context, target, answer.error_code)
+    if answer.error_code in SERVED_ELSEWHERE and context.api_version >= FIRST_WITH_LEADERS:
+        leaders.append(_say_who_leads(context, target, answer))
 
 
 def _say_who_leads(context: RequestContext, target: FetchTarget, answer: PartitionAnswer) -> int:

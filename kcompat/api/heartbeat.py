@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.api.failures import note_member
 from kcompat.group.requests import MemberIdentity
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -32,4 +33,6 @@ def handle(context: RequestContext, request: HeartbeatRequest) -> HeartbeatRespo
     )
     groups.note_request(context.connection, request.group_id, request.member_id)
     error = groups.heartbeat(request.group_id, member, request.generation_id)
+    if error:
+        note_member(context, request, error)
     return HeartbeatResponse(error_code=error)

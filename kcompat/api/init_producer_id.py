@@ -18,6 +18,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcompat.api.failures import note_init
 from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -51,13 +52,16 @@ def handle(
         Producer(request.producer_id, request.producer_epoch) if has_former else None,
     )
     return context.services.coordinators.transactions.initialize(init).map(
-        partial(_response, context.api_version)
+        partial(_response, context, request)
     )
 
 
-def _response(version: int, answer: ProducerAnswer) -> InitProducerIdResponse:
+def _response(
+    context: RequestContext, request: InitProducerIdRequest, answer: ProducerAnswer
+) -> InitProducerIdResponse:
     if answer.error:
-        return _refusal(known_to(version, FIRST_WITH_FENCED, answer.error))
+        note_init(context, request, answer.error)
+        return _refusal(known_to(context.api_version, FIRST_WITH_FENCED, answer.error))
     return InitProducerIdResponse(producer_id=answer.producer.id, producer_epoch=answer.producer.epoch)
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.api.failures import note_member
 from kcompat.group.requests import JoinAnswer, JoinRequest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -52,7 +53,12 @@ def handle(
         can_skip_assignment=version >= 9,
         may_describe=lambda topic: context.may(Operation.DESCRIBE, Resource.topic(topic)),
     )
-    return context.services.coordinators.groups.join(join).map(lambda answer: _response(answer, version))
+
+    def response(answer: JoinAnswer) -> JoinGroupResponse:
+        note_member(context, request, answer.error)
+        return _response(answer, version)
+
+    return context.services.coordinators.groups.join(join).map(response)
 
 
 def _response(answer: JoinAnswer, version: int) -> JoinGroupResponse:

@@ -39,6 +39,7 @@ from kcompat.api.cluster_view import (
     offline_replicas,
     reachable_brokers,
 )
+from kcompat.api.failures import note_missing_topics, note_uncreated
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcompat.protocol.uuids import ZERO_UUID
@@ -89,6 +90,8 @@ def _answer(
         request.allow_auto_topic_creation and context.services.server.config.auto_create_topics_enable
     )
     if not missing or not may_create or not image.is_from_controller:
+        if missing and image.is_from_controller:
+            note_missing_topics(context, missing, may_create=request.allow_auto_topic_creation)
         return _by_name(context, request, names, denied, {})
     if not context.may(Operation.CREATE, CLUSTER, Purpose.FILTER):
         denied.update(name for name in missing if not context.may(Operation.CREATE, Resource.topic(name)))
@@ -157,6 +160,7 @@ def _by_name(
             found.append(image.topics[name])
         else:
             error = errors.get(name) or absence_error(name, image)
+            note_uncreated(context, name, errors.get(name))
             failed.append(TopicAnswer(error_code=error, name=name))
     return _response(context, request, found, failed)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.notices.causes import LOGIN_WHERE_NONE_IS
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
 
 
-def handle(_context: RequestContext, _request: SaslHandshakeRequest) -> SaslHandshakeResponse:
+def handle(context: RequestContext, _request: SaslHandshakeRequest) -> SaslHandshakeResponse:
     """Refuse a second authentication."""
+    context.report(LOGIN_WHERE_NONE_IS, listener=context.listener)
     return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)

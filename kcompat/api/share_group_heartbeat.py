@@ -54,4 +54,4 @@ def handle(
     )
     context.services.coordinators.groups.note_request(context.connection, request.group_id, request.member_id)
     answered = context.services.coordinators.groups.share.heartbeat(heartbeat)
-    return answered.map(partial(heartbeat_response, ShareGroupHeartbeatResponse))
+    return answered.map(partial(heartbeat_response, ShareGroupHeartbeatResponse, context, request))

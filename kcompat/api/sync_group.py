@@ -12,8 +12,10 @@ Version notes
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from kcompat.api.failures import note_member
 from kcompat.group.requests import SyncRequest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
@@ -45,10 +47,11 @@ def handle(
     )
     groups = context.services.coordinators.groups
     groups.note_request(context.connection, request.group_id, request.member_id)
-    return groups.sync(sync).map(_response)
+    return groups.sync(sync).map(partial(_response, context, request))
 
 
-def _response(answer: SyncAnswer) -> SyncGroupResponse:
+def _response(context: RequestContext, request: SyncGroupRequest, answer: SyncAnswer) -> SyncGroupResponse:
+    note_member(context, request, answer.error)
     return SyncGroupResponse(
         error_code=answer.error,
         protocol_type=answer.protocol_type,

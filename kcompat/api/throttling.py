@@ -8,9 +8,10 @@ with the time for which it should wait, and its connection hands on no more requ
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kcompat.api.charges import Charges
+from kcompat.api.failures import note_throttling
 from kcompat.api.route import Route
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
 from kcompat.protocol.compiling import read_request_header
@@ -24,16 +25,23 @@ if TYPE_CHECKING:
     from kcompat.security.quotas.clients import ClientQuotas
 
 
+HARD_MS: Final = 1000
+"""Time in ms from which on throttling is logged: clients notice it, and some time out."""
+
+
 class LimitedRoute(Route):
     """A route for one request of a client that has a quota."""
 
-    __slots__ = ("_charges", "_connection", "_route", "_size")
+    __slots__ = ("_charges", "_client_id", "_connection", "_route", "_size")
 
-    def __init__(self, route: Route, charges: Charges, connection: Connection, size: int) -> None:
+    def __init__(
+        self, route: Route, charges: Charges, connection: Connection, client_id: str | None, size: int
+    ) -> None:
         """`size` is that of the request in bytes, without its header."""
         self._route = route
         self._charges = charges
         self._connection = connection
+        self._client_id = client_id
         self._size = size
         self.key = route.key
         self.version = route.version
@@ -93,6 +101,8 @@ class LimitedRoute(Route):
         throttle_ms = self._charges.settle()
         if throttle_ms:
             self._connection.mute(throttle_ms)
+            if throttle_ms >= HARD_MS:
+                note_throttling(self._connection, self._client_id, self.key, throttle_ms)
         return throttle_ms
 
 
@@ -115,7 +125,7 @@ def limited(
     quota = quotas.of(connection.principal.name, client_id, now_ms())
     if quota is None or API_FACTS[route.key].cluster_action:
         return route
-    return LimitedRoute(route, Charges(quota, now_ms, work_ns), connection, len(frame) - body)
+    return LimitedRoute(route, Charges(quota, now_ms, work_ns), connection, client_id, len(frame) - body)
 
 
 def _size_of_records(response: ShareFetchResponse) -> int:

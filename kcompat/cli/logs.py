@@ -7,8 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from kcompat.config.errors import ConfigError
-from kcompat.config.loggers import LEVELS, PACKAGE
-from kcompat.security.authorizer import AUDIT_LOGGER
+from kcompat.config.loggers import LEVELS, set_level, set_root_level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,13 +32,12 @@ def set_up_logging(environment: Mapping[str, str], level: str | None = None, ori
     handler.setFormatter(LinesFrom(origin) if origin else logging.Formatter(PATTERN))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     root_level = level or environment.get(ROOT_LEVEL_VARIABLE) or "WARN"
-    for name in (PACKAGE, AUDIT_LOGGER):
-        logging.getLogger(name).setLevel(_number(ROOT_LEVEL_VARIABLE, root_level))
+    set_root_level(_number(ROOT_LEVEL_VARIABLE, root_level))
     for pair in filter(None, environment.get(LOGGERS_VARIABLE, "").split(",")):
         name, separator, text = (part.strip() for part in pair.partition("="))
         if not separator:
             raise ConfigError(f"{LOGGERS_VARIABLE} has {pair!r}, which is not of the form LOGGER=LEVEL")
-        logging.getLogger(name).setLevel(_number(LOGGERS_VARIABLE, text))
+        set_level(name, _number(LOGGERS_VARIABLE, text))
 
 
 class LinesFrom(logging.Formatter):

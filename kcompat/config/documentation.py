@@ -58,8 +58,8 @@ refused: at the start, with a listener's prefix too, and as a dynamic config.
   have no row below. The `sasl.oauthbearer` keys of Kafka 4.3 are refused unless they are empty or have
   their defaults.
 - DescribeConfigs version 0 says truly which values are defaults; Kafka 3.9 always answers no.
-- The loggers that can be described and changed are this broker's, below `kcompat`, and
-  `kafka.authorizer.logger`; `root` stands for the former.
+- The loggers that can be described and changed are this broker's: those below `kcompat`, and those with
+  names of Kafka, such as `kafka.server.KafkaApis`; `root` stands for all of them.
 """
 
 

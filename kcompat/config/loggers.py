@@ -1,7 +1,10 @@
 """The levels of this broker's loggers, which the BROKER_LOGGER resource shows and sets (KIP-412).
 
-Clients see only the loggers of the package `kcompat`, the package itself under Kafka's name `root`, and the
-log of the authorizer: they cannot change the logging of a program that embeds a broker.
+Clients see only the loggers of the package `kcompat`, the package itself under Kafka's name `root`, and those
+that have Kafka's names: they cannot change the logging of a program that embeds a broker.
+
+A logger with one of Kafka's names has the level of `root` until it gets its own. Its level is set on itself
+alone, because a client in the same program may use the loggers above it, as kafka-python does with `kafka`.
 """
 
 from __future__ import annotations
@@ -12,8 +15,8 @@ from typing import TYPE_CHECKING
 from kcompat.config.describe import EVERYTHING, ConfigSource, Entry
 from kcompat.config.dynamic import CONFIG_OPERATIONS, Alteration, Change, ConfigOperation, check_form
 from kcompat.config.types import ConfigType
+from kcompat.logger_names import KAFKA_NAMES
 from kcompat.protocol.errors import ErrorCode
-from kcompat.security.authorizer import AUDIT_LOGGER
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -41,14 +44,36 @@ def find_logger(name: str) -> logging.Logger | None:
     """Return one of this broker's loggers by the name that clients use; None if there is none."""
     if name == ROOT:
         return logging.getLogger(PACKAGE)
+    if name in KAFKA_NAMES:
+        return logging.getLogger(name)
     known = logging.Logger.manager.loggerDict.get(name)
-    is_ours = name.startswith(f"{PACKAGE}.") or name == AUDIT_LOGGER
-    return known if isinstance(known, logging.Logger) and is_ours else None
+    return known if isinstance(known, logging.Logger) and name.startswith(f"{PACKAGE}.") else None
+
+
+def set_root_level(number: int) -> None:
+    """Set the level of the package, and of each logger with one of Kafka's names that has none of its own."""
+    root = logging.getLogger(PACKAGE)
+    for name in KAFKA_NAMES:
+        logger = logging.getLogger(name)
+        if logger.level in (logging.NOTSET, root.level):
+            logger.setLevel(number)
+    root.setLevel(number)
+
+
+def set_level(name: str, number: int) -> None:
+    """Set the level of a logger and of those below it, as log4j does. The name need not be one of ours."""
+    if name == ROOT:
+        set_root_level(number)
+        return
+    logging.getLogger(name).setLevel(number)
+    for below in KAFKA_NAMES:
+        if below.startswith(f"{name}."):
+            logging.getLogger(below).setLevel(number)
 
 
 def describe_loggers(names: Container[str] = EVERYTHING) -> list[Entry]:
     """Return every logger with its effective level, restricted to `names`."""
-    found = [ROOT, *sorted(logging.Logger.manager.loggerDict)]
+    found = [ROOT, *sorted(KAFKA_NAMES | logging.Logger.manager.loggerDict.keys())]
     return [
         Entry(
             name=name,
@@ -73,8 +98,13 @@ def change_loggers(alterations: Sequence[Alteration], *, validate_only: bool) ->
         for alteration in alterations:
             logger = find_logger(alteration.name)
             assert logger is not None, "checked by _check_levels"
-            deleted = alteration.operation == ConfigOperation.DELETE
-            logger.setLevel(logging.NOTSET if deleted else LEVELS[alteration.value or ""])
+            if alteration.operation == ConfigOperation.DELETE:
+                is_kafkas = alteration.name in KAFKA_NAMES
+                logger.setLevel(logging.getLogger(PACKAGE).level if is_kafkas else logging.NOTSET)
+            elif alteration.name == ROOT:
+                set_root_level(LEVELS[alteration.value or ""])
+            else:
+                logger.setLevel(LEVELS[alteration.value or ""])
     return Change()
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from kcompat.net.answers import FrameHandler
     from kcompat.node.parts import Parts
+    from kcompat.notices.cause import Cause
     from kcompat.protocol.message import Message
 
 T = TypeVar("T")
@@ -108,5 +109,8 @@ class _NoConnection:
     def close_behind(self, reason: str) -> None:
         pass
 
-    def complain(self, message: str) -> None:
+    def complain(self, cause: Cause, **details: object) -> None:
+        pass
+
+    def report(self, cause: Cause, about: str, **details: object) -> None:
         pass

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
+    from kcompat.notices.cause import Cause
     from kcompat.promise import Promise
     from kcompat.security.principals import Principal
 
@@ -140,8 +141,11 @@ class Connection(Hashable, Protocol):
     def close_behind(self, reason: str) -> None:
         """Hand on no more frames, and close once the answers so far have been sent, waiting ones included."""
 
-    def complain(self, message: str) -> None:
-        """Log a message about the peer, at most one line a second for its address."""
+    def report(self, cause: Cause, about: str, **details: object) -> None:
+        """Log that a client or group, `about`, fails, with the details of the line."""
+
+    def complain(self, cause: Cause, **details: object) -> None:
+        """Log why the connection is closed, or the login of its peer refused."""
 
 
 class FrameHandler(Protocol):

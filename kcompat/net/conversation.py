@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.net.answer_queue import AnswerQueue
 from kcompat.net.answers import CLOSE, Waiting
-from kcompat.net.frame_buffer import FrameBuffer, length_complaint, unpack_length
+from kcompat.net.frame_buffer import FrameBuffer, cause_of_length, unpack_length
 from kcompat.net.gate import BUSY, CLOSED, CLOSING, CROWDED, ITERATION_S, MUTED, STARVED, WAITING, YIELDING
 from kcompat.net.out_queue import MAX_PIECES
 from kcompat.net.placing import misfit
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kcompat.net.answers import Answer, FrameHandler, Piece
     from kcompat.net.hub import Hub
     from kcompat.net.out_queue import OutQueue
+    from kcompat.notices.cause import Cause
 
 logger = logging.getLogger(__name__)
 
@@ -125,8 +126,11 @@ class Conversation(ABC):
         self._gate |= YIELDING  # `_hand_on`, which may be running, knows the last handler only
         self._schedule()
 
-    def complain(self, message: str) -> None:
-        self._hub.complain(self.peer_host, message)
+    def complain(self, cause: Cause, **details: object) -> None:
+        self._hub.complain(self.peer_host, cause, listener=self.listener_name, **details)
+
+    def report(self, cause: Cause, about: str, **details: object) -> None:
+        self._hub.notices.tell(cause, about, **details)
 
     def place_next(self, data: memoryview, position: int) -> None:
         self.lead = (self.lead + misfit(data, position)) % GRAIN
@@ -233,7 +237,7 @@ class Conversation(ABC):
                 length: int = unpack_length(data, start)[0]
                 if not 0 < length <= max_frame:
                     # Another protocol, or damage. Answers of earlier frames still go out.
-                    self._hub.complain(self.peer_host, length_complaint(length, max_frame))
+                    self.complain(cause_of_length(length), length=length, limit=max_frame)
                     self.close_behind("bad frame length")
                     break
                 stop = start + PREFIX + length

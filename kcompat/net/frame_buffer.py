@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from struct import Struct
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kcompat.net.sizes import GRAIN, KIB, MIB, PREFIX
+from kcompat.notices.causes import FOREIGN_FRAME, HTTP, TLS_ON_PLAIN_PORT
+
+if TYPE_CHECKING:
+    from kcompat.notices.cause import Cause
 
 STEP: Final = 64 * KIB
 """Most bytes that are allocated at a time for a frame of which little has arrived."""
@@ -33,17 +37,13 @@ def whole_size(data: bytearray | memoryview, start: int, end: int, max_frame: in
     return PREFIX + length if 0 < length <= max_frame else PREFIX
 
 
-def length_complaint(length: int, max_frame: int) -> str:
-    """Return the reason why a connection is closed whose peer announced a frame of a length that is not
-    allowed, as a log message.
-    """
+def cause_of_length(length: int) -> Cause:
+    """Return the reason why a peer announced a frame of a length that is not allowed: what it speaks."""
     if length >> 16 == _TLS_HANDSHAKE:
-        problem = "the client speaks TLS, and this listener does not"
-    elif length > 0 and length.to_bytes(4, "big") in _HTTP_METHODS:
-        problem = "the client speaks HTTP, and this listener speaks Kafka's protocol"
-    else:
-        problem = f"a frame of {length} bytes, which is none of Kafka's: at most {max_frame} are allowed"
-    return f"connection closed: {problem}"
+        return TLS_ON_PLAIN_PORT
+    if length > 0 and length.to_bytes(4, "big") in _HTTP_METHODS:
+        return HTTP
+    return FOREIGN_FRAME
 
 
 class BufferPool:

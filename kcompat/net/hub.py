@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter, deque
 from collections.abc import Hashable
-from math import inf
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -14,8 +12,11 @@ from kcompat.net.connection_rates import NO_ADDRESS_LIMITS, ConnectionRates
 from kcompat.net.frame_buffer import STEP, BufferPool, FrameBuffer, whole_size
 from kcompat.net.gate import STARVED
 from kcompat.net.limits import Limits, ReceiveMemory
+from kcompat.net.loop_clock import LoopClock
 from kcompat.net.loop_iteration import LoopIteration
 from kcompat.net.sizes import GRAIN, KIB
+from kcompat.notices.causes import SLOW
+from kcompat.notices.notices import Notices
 
 if TYPE_CHECKING:
     import asyncio
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
 
     from kcompat.net.answers import Waiting
     from kcompat.net.observer import ConnectionObserver
+    from kcompat.notices.cause import Cause
     from kcompat.security.principals import Principal
-
-logger = logging.getLogger(__name__)
 
 SCRATCH_SIZE: Final = 1088 * KIB
 """Bytes received at a time: enough for a client's full batch, which is then served in place.
@@ -39,8 +39,6 @@ SHORT_READ: Final = 4 * KIB
 bytes must be kept."""
 WOKEN_PER_RELEASE: Final = 16
 """Most conversations that try again to get memory when some was released: most would find none."""
-MAX_LOG_HOSTS: Final = 1000
-"""Most addresses for which the time of the last log line is remembered."""
 
 
 class Member(Hashable, Protocol):
@@ -101,9 +99,11 @@ class Hub:
         limits: Limits | None = None,
         iteration: LoopIteration | None = None,
         address_limits: Mapping[str | None, float] = NO_ADDRESS_LIMITS,
+        notices: Notices | None = None,
     ) -> None:
         """Make a hub of the running loop. `iteration` is the loop's `LoopIteration` if one exists already.
-        `address_limits` are described in `connection_rates`.
+        `address_limits` are described in `connection_rates`. `notices` is the log of the failures of clients;
+        without it the hub has one of its own.
         """
         self.loop = loop
         self.iteration = iteration or LoopIteration(loop)
@@ -121,13 +121,13 @@ class Hub:
         self.closed: Counter[str] = Counter()
         """Connections closed, by reason."""
         self.observers: list[ConnectionObserver] = []
+        self.notices = notices or Notices(LoopClock(loop, self.iteration))
         self._per_host: dict[str, int] = {}
         self._per_listener: dict[str, int] = {}
         self._rates = ConnectionRates(address_limits)
         self._endings: dict[Member, list[Callable[[], object]]] = {}
         self._starved: deque[Member] = deque()
         self._feeding = False
-        self._logged_at: dict[str, float] = {}
         self._sweep_timer: asyncio.TimerHandle | None = None
         self._emptied: asyncio.Future[None] | None = None
         self._shared: dict[object, Any] = {}
@@ -154,6 +154,7 @@ class Hub:
         for shared in self._shared.values():
             shared.close()
         self._shared.clear()
+        self.notices.close()
 
     def share(self, make: Callable[[Hub], S]) -> S:
         """Return the object that all connections of a transport share, made by `make(hub)` at the first call.
@@ -239,18 +240,11 @@ class Hub:
             self._emptied = self.loop.create_future()
             await self._emptied
 
-    def complain(self, host: str, message: str) -> None:
-        """Log a message about a peer, at most one line a second per address; tell the observers each one."""
+    def complain(self, host: str, cause: Cause, **details: object) -> None:
+        """Log why the connection of a peer is closed or its login refused; tell the observers."""
         for observer in self.observers:
-            observer.complained(host, message)
-        now = self.loop.time()
-        if now < self._logged_at.get(host, -inf) + 1.0:
-            return
-        self._logged_at.pop(host, None)
-        self._logged_at[host] = now
-        if len(self._logged_at) > MAX_LOG_HOSTS:
-            del self._logged_at[next(iter(self._logged_at))]
-        logger.warning("%s: %s", host, message)
+            observer.complained(host, cause.reason(details))
+        self.notices.tell(cause, host, **details)
 
     # Receive memory
 
@@ -332,7 +326,7 @@ class Hub:
             reason = connection.overdue(now)
             if reason is not None:
                 if reason != "idle":
-                    self.complain(connection.peer_host, f"connection closed: {reason}")
+                    self.complain(connection.peer_host, SLOW, reason=reason)
                 connection.close(reason)
         self._feed(len(self._starved))
         self.buffers.trim()

@@ -17,6 +17,7 @@ from kcompat.net.loop_poller import LoopPoller
 from kcompat.net.loopback import LOCALHOST, bind_localhost
 from kcompat.net.plain import PlainConnection
 from kcompat.net.sockets import bound, hang_up
+from kcompat.notices.causes import TOO_MANY_CONNECTIONS
 
 if TYPE_CHECKING:
     import asyncio
@@ -167,7 +168,7 @@ class PlainListener:
         if refusal is not None:
             sock.close()
             hub.closed[refusal] += 1
-            hub.complain(host, f"connection closed: {refusal}")
+            hub.complain(host, TOO_MANY_CONNECTIONS, reason=refusal)
             return False
         try:
             sock.setblocking(False)

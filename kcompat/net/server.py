@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kcompat.net.limits import Limits
     from kcompat.net.listener import Listener
     from kcompat.net.loop_iteration import LoopIteration
+    from kcompat.notices.notices import Notices
 
 NO_GATES: Final[Mapping[str, FrameHandler]] = MappingProxyType({})
 GRACE_S: Final = 1.0
@@ -33,15 +34,16 @@ class Server:
         iteration: LoopIteration | None = None,
         gates: Mapping[str, FrameHandler] = NO_GATES,
         address_limits: Mapping[str | None, float] = NO_ADDRESS_LIMITS,
+        notices: Notices | None = None,
     ) -> None:
         """Make the server. `handler` serves every listener but those that have a handler of their own in
         `gates`, by name. `iteration` is the `LoopIteration` of the running loop, if one exists already.
-        `address_limits` are described in `connection_rates`.
+        `address_limits` are described in `connection_rates`, `notices` in `Hub`.
         """
         self.listeners = list(listeners)
         self._handler = handler
         self._gates = gates
-        self.hub = Hub(asyncio.get_running_loop(), limits, iteration, address_limits)
+        self.hub = Hub(asyncio.get_running_loop(), limits, iteration, address_limits, notices)
 
     def start(self) -> None:
         """Start to accept connections on all listeners."""

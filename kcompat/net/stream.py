@@ -10,6 +10,7 @@ from kcompat.net.conversation import Conversation
 from kcompat.net.gate import CLOSED, SENDING
 from kcompat.net.out_queue import OutQueue, TruncatedRangeError, joined
 from kcompat.net.sizes import JOIN_LIMIT, KIB, MIB
+from kcompat.notices.causes import TOO_MANY_ANSWERS
 
 if TYPE_CHECKING:
     from kcompat.net.answers import Piece
@@ -92,7 +93,7 @@ class Stream(Conversation):
                 self.unwatch_writable()
                 self.clear(SENDING)
         elif out.memory > self._hub.limits.max_unsent:
-            self._hub.complain(self.peer_host, "connection closed: too many unsent answers")
+            self.complain(TOO_MANY_ANSWERS)
             self.close("too many unsent answers")
         elif not self._gate & SENDING:
             self._gate |= SENDING

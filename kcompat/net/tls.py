@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from kcompat.net.gate import CLOSED
 from kcompat.net.sizes import KIB
 from kcompat.net.socket_stream import SocketStream
+from kcompat.notices.causes import CERTIFICATE, PLAIN_ON_TLS_PORT, TLS_DAMAGED, TLS_HANDSHAKE
 from kcompat.security.tls_server import CertificateError
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class TlsConnection(SocketStream):
         try:
             self.principal = self._server.principal(self._tls)
         except CertificateError as error:
-            self._hub.complain(self.peer_host, f"connection closed: {error}")
+            self.complain(CERTIFICATE, reason=error)
             self.close("refused certificate")
         except Exception as error:  # nobody may stay in without the name that the certificate gives
             self.request_failed(error)
@@ -143,11 +144,10 @@ class TlsConnection(SocketStream):
     def _handshake_failed(self, error: ssl.SSLError) -> None:
         if error.reason in _NOT_TLS:
             alert = _NOT_TLS_ALERT
-            problem = f"the client does not speak TLS, and listener {self.listener_name} does"
+            self.complain(PLAIN_ON_TLS_PORT)
         else:
             alert = self._outgoing.read()
-            problem = f"TLS handshake on listener {self.listener_name} failed: {_explained(error)}"
-        self._hub.complain(self.peer_host, f"connection closed: {problem}")
+            self.complain(TLS_HANDSHAKE, reason=_explained(error))
         with suppress(OSError):
             self._socket.send(alert)
             self._socket.recv_into(
@@ -203,7 +203,7 @@ class TlsConnection(SocketStream):
 
     def _damaged(self, problem: str) -> None:
         self._ending, self._is_at_end = "damaged TLS", True
-        self._hub.complain(self.peer_host, f"connection closed: damaged TLS: {problem}")
+        self.complain(TLS_DAMAGED, reason=problem)
 
     def _fetch(self) -> int:
         """Receive encrypted bytes for OpenSSL and return their number."""

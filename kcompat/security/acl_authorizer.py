@@ -8,8 +8,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from kcompat.logger_names import AUTHORIZER
 from kcompat.security.acls import SUPER_USER, AclTable
-from kcompat.security.authorizer import AUDIT_LOGGER, Purpose
+from kcompat.security.authorizer import Purpose
 from kcompat.security.operations import camel_case
 from kcompat.wording import printable
 
@@ -36,7 +37,7 @@ INFO: Final = logging.INFO
 _ACCESS: Final = Purpose.ACCESS
 _OPERATIONS: Final = Purpose.OPERATIONS
 
-_audit_log = logging.getLogger(AUDIT_LOGGER)
+_audit_log = logging.getLogger(AUTHORIZER)
 _is_logged = _audit_log.isEnabledFor
 
 

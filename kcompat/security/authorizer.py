@@ -44,9 +44,6 @@ class Resource(Struct, frozen=True, gc=False):
         return cls(ResourceType.TRANSACTIONAL_ID, name)
 
 
-AUDIT_LOGGER: Final = "kafka.authorizer.logger"
-"""Kafka's name of the log of decisions."""
-
 CLUSTER = Resource(ResourceType.CLUSTER, "kafka-cluster")
 """The cluster as a resource, the only one of its type, under the name that Kafka gives it."""
 

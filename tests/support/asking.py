@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kcompat.api.charges import Charges
     from kcompat.net.answers import FrameHandler
+    from kcompat.notices.cause import Cause
     from kcompat.protocol.message import Message
     from kcompat.security.authorizer import Resource
     from kcompat.security.operations import Operation, ResourceType
@@ -44,6 +45,8 @@ class Client:
         self.closes_behind = ""
         """The reason that `close_behind` has been called with."""
         self.complaints: list[str] = []
+        self.reports: list[str] = []
+        """Lines that say why requests fail."""
         self.placed: list[tuple[int, int]] = []
         """(size of the data, position of what follows it)"""
         self._told_of_end: list[Callable[[], object]] = []
@@ -75,9 +78,13 @@ class Client:
         """Remember the reason."""
         self.closes_behind = reason
 
-    def complain(self, message: str) -> None:
-        """Remember the message."""
-        self.complaints.append(message)
+    def complain(self, cause: Cause, **details: object) -> None:
+        """Remember the reason."""
+        self.complaints.append(cause.reason({"listener": self.listener_name, **details}))
+
+    def report(self, cause: Cause, about: str, **details: object) -> None:
+        """Remember the line of the log."""
+        self.reports.append(cause.line(about, details))
 
     def mute(self, ms: float) -> None:
         """Fail the test: handlers leave that to the dispatcher."""

@@ -165,7 +165,8 @@ async def test_tls_on_a_plain_listener_is_named_in_the_log(caplog):
                 pass
         await closed_for(server, "bad frame length")
     assert (
-        "127.0.0.1: connection closed: the client speaks TLS, and this listener does not" in caplog.messages
+        "127.0.0.1: connection closed: the client speaks TLS, and listener PLAINTEXT does not"
+        in caplog.messages
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 
 from kcompat.api.context import Busy
+from kcompat.api.failures import note_batch
 from kcompat.api.produce.acceptance import (
     FIRST_WITH_BATCHES,
     INLINE,
@@ -155,11 +156,13 @@ class Production(Struct):
                 partition = find(name, data.index)
                 if refusal or data.records is None or not isinstance(partition, Partition):
                     answer = refuse_unread(data, refusal, partition)
+                    note_batch(context, (name, data.index), answer, partition, data.records)
                     if not refusal and not isinstance(partition, Partition):
                         note_refusal(context, name, data, answer)
                     add_current_leader(context, name, answer, self.leaders)
                 elif self.verified is not None and (denied := self.verified.refusal(name, data.index)):
                     answer = denied
+                    note_batch(context, (name, data.index), answer, partition, data.records)
                     add_current_leader(context, name, answer, self.leaders)
                 else:
                     stored = self._accept(data, partition.log.config, accepted)
@@ -227,7 +230,9 @@ class Production(Struct):
         if not isinstance(stored, tuple):
             if stored is not None:
                 partition.statistics.note_refusal(stored.error, len(data.records or b""))
-            return refuse_batch(index, stored, partition.log.log_start_offset, context.api_version)
+            answer = refuse_batch(index, stored, partition.log.log_start_offset, context.api_version)
+            note_batch(context, (partition.topic, index), answer, partition, None)
+            return answer
         batch, header = stored
         if context.api_version < FIRST_WITH_BATCHES:
             partition.statistics.produce_conversions += header.record_count
@@ -235,24 +240,25 @@ class Production(Struct):
         result = partition.append(batch, header, self.request.acks, context.now_ms, terms)
         if isinstance(result, AppendResult) and not result.error and _has_one_batch(self.request):
             place_behind(context.connection, batch, partition)
-        return self._appended(partition, index, result)
+        return self._appended(partition, index, result, batch)
 
-    def answer(self, partition: Partition, result: AppendResult | ErrorCode) -> AtOnce:
+    def answer(self, partition: Partition, result: AppendResult | ErrorCode, batch: memoryview) -> AtOnce:
         """Return the response to a request whose only batch `repeated.py` has appended, or failed
         to append.
         """
         topic = self.request.topic_data[0]
-        rows = [self._appended(partition, topic.partition_data[0].index, result)]
+        rows = [self._appended(partition, topic.partition_data[0].index, result, batch)]
         self.answers.append(TopicAnswer(topic.name, topic.topic_id, rows))
         return self._finish()
 
     def _appended(
-        self, partition: Partition, index: int, result: AppendResult | ErrorCode
+        self, partition: Partition, index: int, result: AppendResult | ErrorCode, batch: memoryview
     ) -> PartitionAnswer:
         """Return the response to an append, and add it to `waiting` if `acks` is not satisfied yet."""
         # An isinstance check against the enumeration ErrorCode would take longer.
         if not isinstance(result, AppendResult) or result.error:
             refused = refuse_append(partition, index, result)
+            note_batch(self.context, (partition.topic, index), refused, partition, batch)
             add_current_leader(self.context, partition.topic, refused, self.leaders)
             return refused
         answer = PartitionAnswer(
@@ -279,6 +285,7 @@ class Production(Struct):
             answer = waiting[partition][1]
             if error:
                 answer.error_code = error
+                note_batch(self.context, (partition.topic, answer.index), answer, partition, None)
                 if error is ErrorCode.KAFKA_STORAGE_ERROR:
                     answer.base_offset = -1
                 add_current_leader(self.context, partition.topic, answer, self.leaders)

@@ -117,7 +117,7 @@ class RepeatedProduces:
                 row.log_start_offset = result.log_start_offset
                 return known.response
         context = RequestContext(connection, self._services, version, known.client_id, now_ms, _PRODUCE)
-        return Production(context, request, [], [], {}, []).answer(partition, result)
+        return Production(context, request, [], [], {}, []).answer(partition, result, batch)
 
     def _learn(self, connection: Connection, frame: memoryview, head: bytes) -> None:
         """Remember the meaning of a request, if matching requests can be served here."""

@@ -7,7 +7,8 @@ contexts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -28,6 +29,9 @@ EVICTION_MS = 120_000
 """Time in ms without use after which any new session may replace a session, and age in ms after which a
 session with more partitions may (two minutes in Kafka).
 """
+
+MOST_EVICTED: Final = 1000
+"""Most ids of evicted sessions that are remembered, for the log."""
 
 TopicKey = str | bytes
 """Name of a topic; from Fetch v13 on its 16-byte id."""
@@ -115,11 +119,11 @@ class FetchContext:
     """One fetch within its session: the partitions to read, and the selection of results for the response."""
 
     __slots__ = (
-        "_is_privileged",
         "_session",
         "_sessions",
         "_uses_topic_ids",
         "is_incremental",
+        "is_privileged",
         "targets",
     )
 
@@ -133,7 +137,8 @@ class FetchContext:
         is_privileged: bool = False,
     ) -> None:
         self.targets = targets
-        self._is_privileged = is_privileged
+        self.is_privileged = is_privileged
+        """Whether the fetch is a follower's."""
         self.is_incremental = session is not None
         self._session = session
         self._sessions = sessions
@@ -160,7 +165,7 @@ class FetchContext:
         for target, fetched in results:
             target.must_answer(fetched)
         session_id = self._sessions.create(
-            self.targets, self._uses_topic_ids, now_ms, is_privileged=self._is_privileged
+            self.targets, self._uses_topic_ids, now_ms, is_privileged=self.is_privileged
         )
         return session_id, results
 
@@ -169,9 +174,15 @@ class FetchSessions:
     """Cache of at most `max.incremental.fetch.session.cache.slots` sessions."""
 
     def __init__(self, slots: int, random: Random) -> None:
-        self._slots = slots
+        self.slots = slots
+        """Largest number of sessions in the cache."""
         self._random = random
         self._sessions: dict[int, FetchSession] = {}
+        self._evicted: deque[int] = deque(maxlen=MOST_EVICTED)
+
+    def was_evicted(self, session_id: int) -> bool:
+        """Return whether a session was evicted lately."""
+        return session_id in self._evicted
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -194,7 +205,7 @@ class FetchSessions:
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self._sessions.pop(session_id, None)
             if epoch == FINAL_EPOCH:
-                return FetchContext(wanted)
+                return FetchContext(wanted, is_privileged=is_privileged)
             return FetchContext(
                 wanted, sessions=self, uses_topic_ids=uses_topic_ids, is_privileged=is_privileged
             )
@@ -212,7 +223,9 @@ class FetchSessions:
         session.epoch = next_epoch(session.epoch)
         session.last_used_ms = now_ms
         self._sessions[session_id] = self._sessions.pop(session_id)
-        return FetchContext(list(session.targets.values()), session=session)
+        return FetchContext(
+            list(session.targets.values()), session=session, is_privileged=session.is_privileged
+        )
 
     def create(
         self, targets: list[FetchTarget], uses_topic_ids: bool, now_ms: int, *, is_privileged: bool
@@ -221,7 +234,7 @@ class FetchSessions:
         evicted.
         """
         rank = (is_privileged, len(targets))
-        if len(self._sessions) >= self._slots and not self._evict_for(rank, now_ms):
+        if len(self._sessions) >= self.slots and not self._evict_for(rank, now_ms):
             return NO_SESSION
         session_id = 0
         while session_id == NO_SESSION or session_id in self._sessions:
@@ -245,6 +258,7 @@ class FetchSessions:
                 return False
             victim = lowest
         del self._sessions[victim.id]
+        self._evicted.append(victim.id)
         return True
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.config.dynamic import Alteration, Change, ConfigOperation
-from kcompat.config.loggers import change_loggers, describe_loggers, find_logger, level_name
+from kcompat.config.loggers import change_loggers, describe_loggers, find_logger, level_name, set_level
+from kcompat.logger_names import AUTHORIZER, KAFKA_NAMES, PRODUCER_STATES, REQUESTS
 from kcompat.protocol.errors import ErrorCode
-from kcompat.security.authorizer import AUDIT_LOGGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,12 +20,16 @@ NAME = "kcompat.tests.loggers"
 def levels() -> Iterator[None]:
     """Two loggers of ours, put back afterwards."""
     root, logger = logging.getLogger("kcompat"), logging.getLogger(NAME)
-    before = root.level
-    root.setLevel(logging.INFO)
+    kafkas = [logging.getLogger(name) for name in KAFKA_NAMES]
+    before = [each.level for each in (root, *kafkas)]
     logger.setLevel(logging.NOTSET)
+    for each in kafkas:
+        each.setLevel(logging.NOTSET)
+    set_level("root", logging.INFO)
     yield
-    root.setLevel(before)
     logger.setLevel(logging.NOTSET)
+    for each, level in zip((root, *kafkas), before, strict=True):
+        each.setLevel(level)
 
 
 def change(name: str, operation: int, value: str | None, *, validate_only: bool = False) -> Change:
@@ -47,9 +51,31 @@ def test_levels_are_shown_set_and_deleted() -> None:
 
 
 def test_the_log_of_the_authorizer_is_shown_under_its_name_in_kafka() -> None:
-    logging.getLogger(AUDIT_LOGGER)
-    assert shown(AUDIT_LOGGER, "kafka.other").keys() == {AUDIT_LOGGER}
+    assert shown(AUTHORIZER, "kafka.other").keys() == {AUTHORIZER}
     assert find_logger("kafka") is None
+
+
+def test_a_logger_with_a_name_of_kafka_has_the_level_of_the_root_until_it_gets_its_own() -> None:
+    assert change("root", ConfigOperation.SET, "ERROR") == Change()
+    assert shown(AUTHORIZER, REQUESTS) == {AUTHORIZER: "ERROR", REQUESTS: "ERROR"}
+    assert change(REQUESTS, ConfigOperation.SET, "DEBUG") == Change()
+    assert change("root", ConfigOperation.SET, "FATAL") == Change()
+    assert shown(AUTHORIZER, REQUESTS) == {AUTHORIZER: "FATAL", REQUESTS: "DEBUG"}
+    assert change(REQUESTS, ConfigOperation.DELETE, None) == Change()
+    assert shown(REQUESTS) == {REQUESTS: "FATAL"}
+    assert logging.getLogger("kafka").level == logging.NOTSET  # which kafka-python uses
+
+
+def test_a_level_holds_for_the_loggers_below() -> None:
+    set_level("kafka", logging.DEBUG)
+    logging.getLogger("kafka").setLevel(logging.NOTSET)
+    assert shown(REQUESTS, PRODUCER_STATES) == {REQUESTS: "DEBUG", PRODUCER_STATES: "INFO"}
+    set_level("root", logging.ERROR)
+    assert shown("root", REQUESTS, PRODUCER_STATES) == {
+        "root": "ERROR",
+        REQUESTS: "DEBUG",
+        PRODUCER_STATES: "ERROR",
+    }
 
 
 def test_validation_alone_changes_nothing() -> None:

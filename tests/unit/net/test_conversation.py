@@ -9,6 +9,7 @@ import pytest
 
 from kcompat.net.answers import CLOSE, Answer, Mode, Waiting
 from kcompat.net.limits import Limits
+from kcompat.notices.causes import SLOW
 from kcompat.promise import Promise
 from support.conversations import Collected, Script, conversation, iterations, virtually
 
@@ -304,12 +305,12 @@ async def test_an_observer_is_told_of_each_connection_and_each_complaint() -> No
     first = conversation()
     first._hub.observers.append(observer)
     second = Collected(first._hub, Script())
-    first.complain("one")
-    first.complain("two")  # the log gets one line a second
+    first.complain(SLOW, reason="one")
+    first.complain(SLOW, reason="two")  # counted, not logged
     second.close("idle")
     assert observer.heard == [
         ("opened", second.peer_port),
-        ("complained", first.peer_host, "one"),
-        ("complained", first.peer_host, "two"),
+        ("complained", first.peer_host, "connection closed: one"),
+        ("complained", first.peer_host, "connection closed: two"),
         ("closed", second.peer_port, "idle"),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,11 +11,15 @@ from kcompat.net.frame_buffer import (
     STEP,
     BufferPool,
     FrameBuffer,
-    length_complaint,
+    cause_of_length,
     unpack_length,
     whole_size,
 )
 from kcompat.net.sizes import GRAIN, PREFIX
+from kcompat.notices.causes import FOREIGN_FRAME, HTTP, TLS_ON_PLAIN_PORT
+
+if TYPE_CHECKING:
+    from kcompat.notices.cause import Cause
 
 MAX_FRAME = 1000
 
@@ -125,15 +130,15 @@ def test_pool_gives_memory_back_when_it_is_not_used() -> None:
 
 
 @pytest.mark.parametrize(
-    ("begin", "problem"),
+    ("begin", "cause"),
     [
-        (b"\x16\x03\x01\x02", "the client speaks TLS, and this listener does not"),
-        (b"GET /", "the client speaks HTTP, and this listener speaks Kafka's protocol"),
-        (b"PRI * HTTP/2.0", "the client speaks HTTP, and this listener speaks Kafka's protocol"),
-        (b"CONNECT a:1", "the client speaks HTTP, and this listener speaks Kafka's protocol"),
-        (b"\0\0\x03\xe9", "a frame of 1001 bytes, which is none of Kafka's: at most 1000 are allowed"),
-        (b"\xff\xff\xff\xff", "a frame of -1 bytes, which is none of Kafka's: at most 1000 are allowed"),
+        (b"\x16\x03\x01\x02", TLS_ON_PLAIN_PORT),
+        (b"GET /", HTTP),
+        (b"PRI * HTTP/2.0", HTTP),
+        (b"CONNECT a:1", HTTP),
+        (b"\0\0\x03\xe9", FOREIGN_FRAME),
+        (b"\xff\xff\xff\xff", FOREIGN_FRAME),
     ],
 )
-def test_a_length_that_is_not_allowed_shows_what_the_peer_speaks(begin: bytes, problem: str) -> None:
-    assert length_complaint(unpack_length(begin, 0)[0], MAX_FRAME) == f"connection closed: {problem}"
+def test_a_length_that_is_not_allowed_shows_what_the_peer_speaks(begin: bytes, cause: Cause) -> None:
+    assert cause_of_length(unpack_length(begin, 0)[0]) is cause

@@ -6,10 +6,11 @@ import logging
 
 import pytest
 
+from kcompat.logger_names import AUTHORIZER
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.security.acl_authorizer import AclAuthorizer
 from kcompat.security.acls import AclEntry, PatternType, PermissionType, ResourcePattern
-from kcompat.security.authorizer import AUDIT_LOGGER, CLUSTER, Purpose, Resource
+from kcompat.security.authorizer import CLUSTER, Purpose, Resource
 from kcompat.security.operations import Operation, ResourceType
 from kcompat.security.principals import USER, Principal
 
@@ -50,7 +51,7 @@ def test_an_answer_may_be_remembered_until_an_acl_changes_unless_it_is_logged(
     assert authorizer.generation is before
     authorizer.replace(PATTERN, frozenset({READ_ENTRY}))
     assert authorizer.generation is not before
-    caplog.set_level(logging.DEBUG, AUDIT_LOGGER)
+    caplog.set_level(logging.DEBUG, AUTHORIZER)
     assert authorizer.generation is not authorizer.generation
 
 
@@ -69,7 +70,7 @@ def lines_of(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
 
 
 def test_the_log_is_that_of_kafka(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, AUDIT_LOGGER)
+    caplog.set_level(logging.DEBUG, AUTHORIZER)
     authorizer = AclAuthorizer(["User:admin"])
     authorizer.replace(PATTERN, frozenset({READ_ENTRY}))
     authorizer.may(ALICE, HOST, Operation.READ, ORDERS, ApiKey.FETCH)
@@ -108,7 +109,7 @@ def test_the_log_is_that_of_kafka(caplog: pytest.LogCaptureFixture) -> None:
 def test_the_level_depends_on_the_purpose(
     caplog: pytest.LogCaptureFixture, purpose: Purpose, allowed: int, denied: int
 ) -> None:
-    caplog.set_level(5, AUDIT_LOGGER)
+    caplog.set_level(5, AUTHORIZER)
     authorizer = AclAuthorizer()
     authorizer.replace(PATTERN, frozenset({READ_ENTRY}))
     authorizer.may(ALICE, HOST, Operation.READ, ORDERS, ApiKey.FETCH, purpose)
@@ -117,7 +118,7 @@ def test_the_level_depends_on_the_purpose(
 
 
 def test_a_client_cannot_write_lines_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, AUDIT_LOGGER)
+    caplog.set_level(logging.INFO, AUTHORIZER)
     authorizer = AclAuthorizer()
     forged = Resource.group("g\n[2026] INFO Principal = User:root is Allowed\x1b[2K\u2028ü")
     authorizer.may(ALICE, HOST, Operation.READ, forged, ApiKey.JOIN_GROUP)

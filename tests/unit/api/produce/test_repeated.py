@@ -15,6 +15,7 @@ from kcompat.api.produce.repeated import LONGEST_HEAD, MOST_KNOWN
 from kcompat.api.registry import SERVED
 from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import ClusterImage
+from kcompat.logger_names import AUTHORIZER
 from kcompat.net.answers import CLOSE, Waiting
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode
@@ -22,7 +23,6 @@ from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.compression import Codec
 from kcompat.security.acl_authorizer import AclAuthorizer
 from kcompat.security.acls import AclEntry, PermissionType, ResourcePattern
-from kcompat.security.authorizer import AUDIT_LOGGER
 from kcompat.security.operations import Operation, ResourceType
 from kcompat.security.principals import USER, Principal
 from support.asking import Client, Denying
@@ -313,7 +313,7 @@ def test_a_shortcut_is_logged_by_the_authorizer(pair: Pair, caplog: pytest.LogCa
     authorizer = AclAuthorizer(allows_without_acls=True)
     pair.short.fixture.services.server.authorizer = authorizer
     pair.send(batch(b"v"))
-    with caplog.at_level(logging.DEBUG, AUDIT_LOGGER):
+    with caplog.at_level(logging.DEBUG, AUTHORIZER):
         pair.send(batch(b"v"))
         pair.send(batch(b"v"))
     assert caplog.text.count("Allowed operation = WRITE") == 2

@@ -1,0 +1,37 @@
+"""A way in which clients fail."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from msgspec import Struct
+
+from kcompat.wording import printable
+
+WINDOW_MS: Final = 10_000
+"""Time in ms after a line in which others of the same cause and client are counted instead of logged."""
+
+
+class Cause(Struct, frozen=True):
+    """A way in which clients fail, and the line that says so at WARNING."""
+
+    logger: str
+    """Name of the logger."""
+    text: str
+    """The line after the name of the client or group, with the names of details in braces."""
+    after: int = 1
+    """Number of occurrences within the window with which it is worth a line."""
+    window_ms: int = WINDOW_MS
+
+    def line(self, about: str, details: dict[str, Any]) -> str:
+        """Return the line about a client or group, safe to print: clients choose names."""
+        return printable(f"{about}: {self.reason(details)}")
+
+    def reason(self, details: dict[str, Any]) -> str:
+        """Return the line without its beginning."""
+        return self.text.format_map(details)
+
+
+def client(client_id: str | None, host: str) -> str:
+    """Return the name of a client in lines: its client id, if it has one, and its address."""
+    return f"{client_id} at {host}" if client_id else host

@@ -1,0 +1,85 @@
+"""The log of the failures of a broker's clients, with one line a cause and client in each window of time."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from kcompat.clock import Clock, Timer
+    from kcompat.notices.cause import Cause
+
+MOST_WINDOWS: Final = 200
+"""Most pairs of a cause and a client that have a line of their own at a time. The clients beyond it share a
+line for each cause, so that no number of clients fills the log."""
+OTHERS: Final = "other clients"
+
+
+class _Window(Struct):
+    """The time after a line, and the occurrences that were not logged."""
+
+    timer: Timer
+    count: int = 0
+    """Occurrences since the window began."""
+    suppressed: int = 0
+    last: tuple[str, dict[str, Any]] = ("", {})
+    """The client and the details of the last suppressed occurrence."""
+
+
+class Notices:
+    """The log of the failures of one broker's clients. Nothing is called while no client fails."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._call_later = clock.call_later
+        self._windows: dict[tuple[Cause, str], _Window] = {}
+
+    def tell(self, cause: Cause, about: str, **details: object) -> None:
+        """Log that a client or group, `about`, fails for a reason; count it if a line has just said so."""
+        key = (cause, about)
+        window = self._windows.get(key)
+        if window is None:
+            if not logging.getLogger(cause.logger).isEnabledFor(logging.WARNING):
+                return
+            if len(self._windows) >= MOST_WINDOWS:
+                key = (cause, OTHERS)
+                window = self._windows.get(key)
+            if window is None:
+                window = self._windows[key] = _Window(self._ends(key))
+        window.count += 1
+        if window.count == cause.after:
+            _log(cause, cause.line(about, details))
+        elif window.count > cause.after:
+            window.suppressed += 1
+            window.last = (about, details)
+
+    def close(self) -> None:
+        """Log the counts of the open windows, and end them."""
+        for (cause, _), window in self._windows.items():
+            window.timer.cancel()
+            _log_suppressed(cause, window)
+        self._windows.clear()
+
+    def _ends(self, key: tuple[Cause, str]) -> Timer:
+        return self._call_later(key[0].window_ms, partial(self._end, key))
+
+    def _end(self, key: tuple[Cause, str]) -> None:
+        """Log what a window has counted, and begin the next one; forget a window that has counted nothing."""
+        window = self._windows[key]
+        if window.suppressed:
+            _log_suppressed(key[0], window)
+            window.suppressed = 0
+            window.timer = self._ends(key)
+        else:
+            del self._windows[key]
+
+
+def _log(cause: Cause, line: str) -> None:
+    logging.getLogger(cause.logger).warning("%s", line)
+
+
+def _log_suppressed(cause: Cause, window: _Window) -> None:
+    if window.suppressed:
+        _log(cause, f"{cause.line(*window.last)} [{window.suppressed} more like this suppressed]")
