@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
+# Some thousand Python processes run in the tests; without byte code each would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run demo fetched test test-all prepared check unit without-clients portable second-python other-python-briefly faults simulation cluster-faults mixed-clusters flakes exactly-once group-storm share-stories other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters bench-groups clean
 
