@@ -54,17 +54,17 @@ demo: $(TOOLS)
 
 # As many tests side by side as there are processors, up to four: the JVMs among them take a gigabyte each.
 # tests/support/scheduling.py says which tests stay together.
-SIDE_BY_SIDE := -n auto --maxprocesses 4 --no-loadscope-reorder
+SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: lint types unit
 
 # Everything whose loss a user would notice: without the tests that are marked `thorough`, with fewer stories of the
 # simulation and fewer random inputs. On a second Python it is the compiled code, and a broker without it.
 test: SELECTED := -m "not thorough"
-test: export KCOMPAT_SEEDS := 10
+test: export KCOMPAT_SEEDS := 6
 test: export KCOMPAT_MOMENTS := 400
-test: export KCOMPAT_EVERY_CRASH := 6
-test: export KCOMPAT_FUZZ := 0.4
+test: export KCOMPAT_EVERY_CRASH := 10
+test: export KCOMPAT_FUZZ := 0.2
 test: prepared without-clients portable other-python-briefly interop
 	@echo "All tests passed."
 

@@ -135,6 +135,7 @@ def test_the_module_of_python_in_zookeeper_mode() -> None:
     exercise_module(KafkaContainer(IMAGE), 9093)
 
 
+@pytest.mark.thorough("the same classes")
 def test_the_modules_of_python_from_their_old_path() -> None:
     with pytest.warns(DeprecationWarning, match=r"testcontainers\.kafka is deprecated"):
         module = importlib.import_module("testcontainers.kafka")

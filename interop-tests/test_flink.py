@@ -82,6 +82,7 @@ class Copying:
         assert sorted(self.copies()) == list(range(self._fed))
 
 
+@pytest.mark.thorough("test_transactional_clients.py and test_connect.py kill copiers in transactions")
 def test_each_record_is_copied_once_whoever_fails(
     new_broker: Callable[..., BrokerProcess], name: str, tmp_path: Path
 ) -> None:

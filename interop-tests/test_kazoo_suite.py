@@ -41,6 +41,7 @@ WAITING: Final = (("test_partitioner.py",), ("test_selectors_select.py", "test_w
 """Files that mostly wait, a process for each group; the other files run in a third."""
 
 
+@pytest.mark.thorough("test_zookeeper_port.py has the requests of kazoo beside a real ZooKeeper")
 @pytest.mark.timeout(600)
 def test_kazoo_finds_nothing_wrong(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n")

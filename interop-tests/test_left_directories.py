@@ -73,7 +73,7 @@ def outcome_of(directory: Path, tests: str, *options: str) -> str:
     return found.stdout
 
 
-@pytest.mark.thorough("test_each_worker_finds_what_its_tests_left")
+@pytest.mark.thorough("no test but those of the tests depends on it")
 def test_fault_is_found(tmp_path: Path) -> None:
     said = outcome_of(tmp_path, "test_gap or test_damage or test_fair_damage")
     assert "3 passed, 2 deselected, 1 error" in said
@@ -82,7 +82,7 @@ def test_fault_is_found(tmp_path: Path) -> None:
     assert not any("test_fair" in line for line in faults), said
 
 
-@pytest.mark.thorough("test_each_worker_finds_what_its_tests_left")
+@pytest.mark.thorough("no test but those of the tests depends on it")
 def test_a_gap_is_found(tmp_path: Path) -> None:
     said = outcome_of(tmp_path, "gap")
     assert "3 passed, 2 deselected, 1 error" in said
@@ -91,6 +91,7 @@ def test_a_gap_is_found(tmp_path: Path) -> None:
     assert ["/test_gap0/t-0/" in gap for gap in gaps] == [True], said
 
 
+@pytest.mark.thorough("no test but those of the tests depends on it")
 def test_each_worker_finds_what_its_tests_left(tmp_path: Path) -> None:
     said = outcome_of(tmp_path, "test_gap or test_damage", "-n", "2", "--dist", "load")
     assert "2 passed, 2 errors" in said

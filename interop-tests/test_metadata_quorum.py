@@ -31,7 +31,10 @@ class Told(NamedTuple):
     quorum: dict[str, Any]
 
 
-@pytest.fixture(scope="module", params=[1, 3], ids=("one", "three"))
+THREE = pytest.mark.thorough("tests/wire/test_metadata_quorum.py has three brokers")
+
+
+@pytest.fixture(scope="module", params=[1, pytest.param(3, marks=THREE)], ids=("one", "three"))
 def told(request: pytest.FixtureRequest) -> Iterator[Told]:
     insist_on_tools()
     with ExitStack() as running:

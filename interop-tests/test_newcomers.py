@@ -15,6 +15,7 @@ TOPIC = "t"
 TIMEOUT_S = 60
 
 
+@pytest.mark.thorough("tests/unit/api/test_first_metadata_update.py")
 @pytest.mark.timeout(240)
 def test_librdkafka_lets_no_broker_go_for_one_that_has_heard_of_none() -> None:
     """From 2.10 on it believes an answer that names no broker, and has nobody left to ask for minutes."""

@@ -147,6 +147,7 @@ def copying(broker: BrokerProcess, tmp_path: Path) -> Iterator[Copying]:
     copying.end()
 
 
+@pytest.mark.thorough("test_transactional_clients.py has members of KIP-848 groups")
 @pytest.mark.timeout(4 * PATIENCE_S)
 def test_members_to_whom_the_broker_assigns(copying: Copying, tmp_path: Path) -> None:
     first = copying.join("confluent", confluent(), BY_BROKER)

@@ -166,6 +166,7 @@ def play_quotas(client: RawClient) -> None:
         assert [row.error_code for row in client.call(request, 1).entries] == [0]
 
 
+pytestmark = pytest.mark.thorough("test_peers.py has a Kafka that reads the nodes of ours")
 SECURE = pytest.mark.thorough("zookeeper_store/ has access lists of nodes")
 
 

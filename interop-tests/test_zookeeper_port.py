@@ -37,7 +37,10 @@ def zookeeper() -> Iterator[ZooKeeper]:
         yield zookeeper
 
 
-@pytest.mark.parametrize("seed", range(12))
+MORE = pytest.mark.thorough("the first seeds")
+
+
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=MORE) for seed in range(3, 12))])
 def test_random_requests_are_answered_as_by_a_real_zookeeper(
     seed: int, broker: ZooKeeperBroker, zookeeper: ZooKeeper
 ) -> None:

@@ -19,7 +19,7 @@ from xml.etree import ElementTree as ET
 
 SUITES = ("tests", "interop-tests")
 """Each is a run of pytest of its own, with a configuration of its own."""
-SIDE_BY_SIDE = ("-n", "4")
+SIDE_BY_SIDE = ("-n", "4", "--dist", "loadfile")
 BUSY_LOOP = "while True: pass"
 NOT_THOROUGH = ["-m", "not thorough"]
 """The selection of `make test`."""

@@ -1,8 +1,8 @@
 """The order in which tests run side by side: the longest files first, so that none is left at the end.
 
-This is a plugin of pytest, made part of a run by the conftests of ``interop-tests/`` and ``tests/``. The
-tests of a file run in one process, as many of them share a broker. The files of `INDEPENDENT` share nothing:
-each of their tests runs in the next process that is free.
+This is a plugin of pytest, made part of a run by the conftests of ``interop-tests/`` and ``tests/``. With
+``--dist loadfile`` the tests of a file run in one process, as many of them share a broker. The files of
+`INDEPENDENT` share nothing: each of their tests runs in the next process that is free.
 """
 
 from __future__ import annotations
@@ -109,9 +109,9 @@ class FilesTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no 
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FilesTogether:
-    """Return the scheduler of a run in several processes, whatever `--dist` names."""
-    return FilesTogether(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FilesTogether | None:
+    """Return the scheduler of a run with `--dist loadfile`, and None for another run."""
+    return FilesTogether(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
