@@ -17,7 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 
 PROJECT = Path(__file__).parents[2]
-_NEEDED = ("kcompat", "docs/reference", "tests/support", "tests/unit/api")
+_NEEDED = ("kcompat", "docs/reference", "tests/support", "tests/unit/api", "tests/unit/cli")
 _BLOCK = re.compile(r"^```(python|diff|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _WALK = re.compile(r"^## Walk ", re.MULTILINE)
 
