@@ -22,6 +22,7 @@ from kcompat.cli.argument_types import (
     path,
     port_number,
 )
+from kcompat.cli.config_commands import add_config, with_config_action
 from kcompat.cli.record_commands import add_replay, add_trace
 from kcompat.commands.run import run_command
 from kcompat.commands.table import COMMANDS
@@ -42,7 +43,7 @@ OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return the exit code."""
     gc.set_threshold(MORE_THAN_IS_IMPORTED)
-    words = sys.argv[1:] if arguments is None else arguments
+    words = with_config_action(sys.argv[1:] if arguments is None else arguments)
     try:
         code = run_command(words[0], words[1:]) if words and words[0] in COMMANDS else _run(words)
         print(end="", flush=True)  # not sys.stdout.flush(): sys.stdout is None where it was closed
@@ -73,10 +74,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_start(commands)
     apis = commands.add_parser("apis", help="list the APIs and versions that are served")
     apis.add_argument("--markdown", action="store_true", help="print the reference page")
-    config = commands.add_parser("config", help="list the configuration keys")
-    config.add_argument("words", nargs="*", metavar="WORD", help="only keys whose name contains one of these")
-    config.add_argument("--topic", action="store_true", help="topic keys instead of broker keys")
-    config.add_argument("--markdown", action="store_true", help="print the reference page")
+    add_config(commands)
     _add_log(commands)
     _add_compact(commands)
     add_trace(commands)
@@ -308,9 +306,9 @@ def _run(words: Sequence[str]) -> int:
 
             return apis.run(options)
         case "config":
-            from kcompat.cli import config
+            from kcompat.cli import config_commands
 
-            return config.run(options)
+            return config_commands.run(options)
         case "log":
             from kcompat.cli import log
 

@@ -121,7 +121,6 @@ class _ConfigPayload(Struct, frozen=True):
 
 _decode_topic = decoder_of(_TopicPayload)
 _decode_config = decoder_of(_ConfigPayload)
-_decode_partition_state = decoder_of(PartitionState)
 
 
 class ProducerIdBlock(Struct, frozen=True):
@@ -321,9 +320,8 @@ def encode_partition_state(state: PartitionState) -> bytes:
     return _encode(payload)
 
 
-def decode_partition_state(data: bytes) -> PartitionState:
-    """Decode the payload of `.../partitions/<index>/state`."""
-    return _decode_partition_state(data)
+decode_partition_state = decoder_of(PartitionState)
+"""Function that decodes the payload of `.../partitions/<index>/state`."""
 
 
 def encode_config(configs: Mapping[str, str]) -> bytes:

@@ -65,6 +65,11 @@ def is_known(name: str) -> bool:
     )
 
 
+def is_obeyed_key_of_plugins(name: str) -> bool:
+    """Return whether this broker obeys a key that in Kafka only authorizers and config providers read."""
+    return name in _PLUGIN_KEYS or name.startswith("config.providers.")
+
+
 def meant_key(name: str) -> str | None:
     """Return the broker key that a misspelt name or a topic key's name stands for; None if there is none."""
     if name in TOPIC_CONFIG_SYNONYMS:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from kcompat.config.errors import ConfigError
 from kcompat.config.java_text import trim
 from kcompat.config.known import insist_on_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 ENVIRONMENT_PREFIX = "KAFKA_"
@@ -37,11 +39,32 @@ _NOT_KEYS = frozenset(
 
 _UNDERSCORES = re.compile("_{1,3}")
 _FROM_UNDERSCORES = {"_": ".", "__": "_", "___": "-"}
+_LINE_END = re.compile(r"\r\n|\r|\n")
 MAX_FILE_BYTES = 1 << 20
+
+
+class Setting(Struct, frozen=True):
+    """The text of one key, and the place that sets it: a line of a file, or a variable."""
+
+    key: str
+    text: str
+    line: int | None = None
+    """Number of the first line of the setting, from 1; None for a variable."""
+    variable: str | None = None
+    """Name of the variable of the environment; None for a line of a file."""
 
 
 def read_properties(path: Path) -> dict[str, str]:
     """Read the keys and values of a .properties file.
+
+    Raises:
+        ConfigError: the file cannot be read, or is not a .properties file.
+    """
+    return {setting.key: setting.text for setting in read_settings(path)}
+
+
+def read_settings(path: Path) -> list[Setting]:
+    """Read the settings of a .properties file in their order; a key may be there several times.
 
     Raises:
         ConfigError: the file cannot be read, or is not a .properties file.
@@ -58,7 +81,7 @@ def read_properties(path: Path) -> dict[str, str]:
     except UnicodeDecodeError:
         text = content.decode("latin-1")  # Java's encoding of such files
     try:
-        return parse_properties(text)
+        return list(parse_settings(text))
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 
@@ -69,11 +92,24 @@ def parse_properties(text: str) -> dict[str, str]:
     Raises:
         ConfigError: the text has an escape that Java does not know.
     """
+    return {setting.key: setting.text for setting in parse_settings(text)}
+
+
+def parse_settings(text: str) -> Iterator[Setting]:
+    """Yield the settings in the text of a .properties file, in their order.
+
+    Raises:
+        ConfigError: the text has an escape that Java does not know.
+    """
     # Imported here: the import takes 40 ms, and a broker started without a file does not need it.
     import javaproperties
 
+    line = 1
     try:
-        return dict(javaproperties.loads(text))
+        for element in javaproperties.parse(text):
+            if isinstance(element, javaproperties.KeyValue):
+                yield Setting(element.key, element.value, line)
+            line += len(_LINE_END.findall(element.source))
     except javaproperties.InvalidUEscapeError as error:
         raise ConfigError(f"{error.escape} is not a Unicode escape") from error
 
@@ -99,13 +135,18 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
     After the prefix, `_` stands for a dot, `__` for an underscore and `___` for a dash; letters are lowered:
     `KAFKA_LOG_RETENTION_HOURS` is `log.retention.hours`.
     """
-    return {
-        key_of_variable(name): value
-        for name, value in sorted(environment.items())
-        if name.startswith(ENVIRONMENT_PREFIX)
-        and name not in _NOT_KEYS
-        and len(name) > len(ENVIRONMENT_PREFIX)
-    }
+    return {setting.key: setting.text for setting in settings_of_variables(environment)}
+
+
+def settings_of_variables(environment: Mapping[str, str]) -> Iterator[Setting]:
+    """Yield the settings that the variables `KAFKA_...` make, as `from_environment` reads them."""
+    for name, value in sorted(environment.items()):
+        if (
+            name.startswith(ENVIRONMENT_PREFIX)
+            and name not in _NOT_KEYS
+            and len(name) > len(ENVIRONMENT_PREFIX)
+        ):
+            yield Setting(key_of_variable(name), value, variable=name)
 
 
 def key_of_variable(name: str) -> str:
