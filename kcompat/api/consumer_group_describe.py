@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.api.group_access import HIDDEN_TOPICS, described_groups
 from kcompat.api.group_protocols import serves_consumer_groups
-from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
+from kcompat.group.kinds.table import CONSUMER_KIND
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,

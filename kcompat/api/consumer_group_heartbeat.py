@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from kcompat.api.group_heartbeats import heartbeat_response
 from kcompat.api.group_protocols import serves_consumer_groups
-from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
 from kcompat.group.kinds.consumer.requests import ConsumerHeartbeatRequest
+from kcompat.group.kinds.table import CONSUMER_KIND
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,

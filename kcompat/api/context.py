@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock
     from kcompat.cluster.config_entities import Entity
     from kcompat.cluster.control_requests import BrokerPort
-    from kcompat.cluster.decoy_key import DecoyKey
     from kcompat.cluster.delegation_tokens import DelegationTokens
     from kcompat.cluster.image import ImageHolder
     from kcompat.cluster.quorum import MetadataQuorum
-    from kcompat.cluster.scram_users import ScramUsers
+    from kcompat.cluster.scram_users import DecoyKey, ScramUsers
     from kcompat.config.broker import BrokerConfig, ConfigFeed
     from kcompat.controller.decisions import Decisions
     from kcompat.controller.producer_ids import ProducerIds

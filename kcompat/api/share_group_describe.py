@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.api.group_access import HIDDEN_TOPICS, described_groups
 from kcompat.api.group_protocols import serves_share_groups
-from kcompat.group.kinds.share.kind import SHARE_KIND
+from kcompat.group.kinds.table import SHARE_KIND
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.share_group_describe import (
     ShareGroupDescribeRequest,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.api.group_access import described_groups
 from kcompat.api.group_protocols import serves_streams_groups
-from kcompat.group.kinds.streams.kind import STREAMS_KIND
+from kcompat.group.kinds.table import STREAMS_KIND
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeRequest,

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from kcompat.api.group_protocols import serves_streams_groups
 from kcompat.group.kinds.streams.configured import Status, StatusCode
-from kcompat.group.kinds.streams.kind import STREAMS_KIND
 from kcompat.group.kinds.streams.member import UserEndpoint
 from kcompat.group.kinds.streams.records import topology_of
 from kcompat.group.kinds.streams.requests import StreamsHeartbeatRequest
 from kcompat.group.kinds.streams.tasks import task_sets
+from kcompat.group.kinds.table import STREAMS_KIND
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,

@@ -1,10 +1,11 @@
-"""The SCRAM credentials of users, as the metadata image has them."""
+"""The SCRAM credentials of users in the metadata image, and the secret behind the decoys of unknown users."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
 
 from kcompat.cluster.config_entities import USERS, parts_of
 from kcompat.security.credentials import (
@@ -14,15 +15,21 @@ from kcompat.security.credentials import (
     ScramIdentity,
 )
 from kcompat.security.principals import USER, Principal
+from kcompat.store.interface import NodeExistsError, parent_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from random import Random
 
     from kcompat.cluster.config_entities import Entity
     from kcompat.cluster.metadata_cache import MetadataCache
     from kcompat.security.credentials import ScramMechanism
+    from kcompat.store.interface import MetadataStore
 
 _log = logging.getLogger(__name__)
+
+DECOY_KEY_PATH: Final = "/kcompat/decoy_key"
+DECOY_KEY_BYTES: Final = 32
 
 
 class ScramUsers:
@@ -79,3 +86,26 @@ def _parsed(mechanism: ScramMechanism, name: str, text: str | None) -> ScramCred
         _log.warning("the %s credential of user %s has too few iterations", mechanism.name, name)
         return None
     return credential
+
+
+class DecoyKey:
+    """The secret from which unknown users get their made-up salts, once it has been read or made.
+
+    Every broker must show the same salt, also after a restart, or a client could tell unknown users from
+    known ones. Kafka has no such node; its brokers ignore it.
+    """
+
+    def __init__(self, store: MetadataStore, random: Random) -> None:
+        self._store = store
+        self._random = random
+        self.value = b""
+
+    async def read(self) -> None:
+        """Read the secret, or store a new one. Raises the store's errors."""
+        for path, data in (
+            (parent_of(DECOY_KEY_PATH), b""),
+            (DECOY_KEY_PATH, self._random.randbytes(DECOY_KEY_BYTES)),
+        ):
+            with suppress(NodeExistsError):
+                await self._store.create(path, data)
+        self.value, _ = await self._store.get(DECOY_KEY_PATH)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from kcompat.embedded.fault import Fault
     from kcompat.embedded.faults import Faults
     from kcompat.embedded.thread import LoopThread
-    from kcompat.instrumentation.condition import Condition
+    from kcompat.instrumentation.faults.reports import Condition
     from kcompat.node.broker import BrokerNode
     from kcompat.node.cluster import ClusterNodes
     from kcompat.node.environment import Environment
@@ -66,7 +66,7 @@ class Coordinating(ABC):
         """Return what explains the brokers' answers since a time in seconds since the epoch: faults, also
         those that are over, and settings. Raises UsageError if they are not started.
         """
-        from kcompat.instrumentation.condition import condition_of
+        from kcompat.instrumentation.faults.reports import condition_of
 
         thread = self._running()[0]
         return thread.do(lambda: condition_of(self._running_nodes(), since))

@@ -197,7 +197,7 @@ static PyObject *fill(PyObject *module, PyObject *const *args, Py_ssize_t given)
 }
 
 static PyMethodDef methods[] = {
-    {"fill", (PyCFunction)(void (*)(void))fill, METH_FASTCALL, PyDoc_STR("As _python.fill.")},
+    {"fill", (PyCFunction)(void (*)(void))fill, METH_FASTCALL, PyDoc_STR("As bulk.fill.")},
     {NULL, NULL, 0, NULL},
 };
 

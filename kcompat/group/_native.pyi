@@ -1,6 +1,6 @@
 from collections.abc import Callable
 
-from kcompat.group._python import Made, Offsets
+from kcompat.group.bulk import Made, Offsets
 from kcompat.records._python import Buffer
 
 def fill(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kcompat.net.answers import Waiting
-    from kcompat.net.observer import ConnectionObserver
+    from kcompat.net.interception import ConnectionObserver
     from kcompat.notices.cause import Cause
     from kcompat.security.principals import Principal
 

@@ -1,4 +1,5 @@
-"""A port to observe or change the answers to the frames of a broker, at no cost where it is not used.
+"""Ports to observe the connections of a broker, and to observe or change the answers to their frames, at no
+cost where they are not used.
 
 An `Interception` passes frames from connections to their handlers. With interceptors, each frame goes
 through all of them, the first added outermost. An interceptor sees the frame and its answer, and may give
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     Serve: TypeAlias = Callable[[Connection, memoryview], Answer]
     """A function that answers a frame, as `FrameHandler.on_frame` does."""
+    from kcompat.security.principals import Principal
 
 
 class Interceptor(Protocol):
@@ -75,3 +77,25 @@ class _Intercepted:
         for interceptor in reversed(interceptors):
             serve = partial(interceptor.intercept, serve)
         self.on_frame = serve
+
+
+class ObservedConnection(Protocol):
+    """The part of a connection that an observer reads."""
+
+    listener_name: str
+    peer_host: str
+    peer_port: int
+    principal: Principal
+
+
+class ConnectionObserver(Protocol):
+    """An observer of the connections of one broker, in `Hub.observers`. Its methods must not raise."""
+
+    def opened(self, connection: ObservedConnection) -> None:
+        """Note an accepted connection."""
+
+    def closed(self, connection: ObservedConnection, reason: str) -> None:
+        """Note the end of a connection; `reason` is one of the counters `Hub.closed`."""
+
+    def complained(self, host: str, message: str) -> None:
+        """Note a message about a peer, such as the reason why its connection is closed next."""

@@ -8,14 +8,13 @@ from kcompat.api.alter_partition import event_of, response_of
 from kcompat.api.context import Cluster
 from kcompat.api.first_metadata_update import FirstMetadataUpdate
 from kcompat.cluster.config_watch import ConfigWatch
-from kcompat.cluster.decoy_key import DecoyKey
 from kcompat.cluster.delegation_tokens import DelegationTokens
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.features import FinalizedFeatures
 from kcompat.cluster.missed_deletions import MissedDeletions
 from kcompat.cluster.quorum import MetadataQuorum
 from kcompat.cluster.registration import Forgetful, Registration
-from kcompat.cluster.scram_users import ScramUsers
+from kcompat.cluster.scram_users import DecoyKey, ScramUsers
 from kcompat.controller.controller import Controller
 from kcompat.controller.controller_election import ControllerElection
 from kcompat.controller.decisions import Decisions

@@ -98,7 +98,7 @@ class CoordinatorParts:
             lambda: self._topics.partitions(SHARE_GROUP_STATE),
             lambda: cluster.decisions.ensure_topics([SHARE_GROUP_STATE]),
         )
-        self.groups = self._build_groups()
+        self.groups: GroupCoordinator = self._build_groups()
         for coordinator in (self.groups, self.transactions, self.sharing):
             lifetime.began(coordinator.stop, coordinator.stop)
         metadata.subscribe(self._image_changed)

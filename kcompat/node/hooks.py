@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.image import ImageHolder
     from kcompat.net.admin_socket import Command
-    from kcompat.net.observer import ConnectionObserver
+    from kcompat.net.interception import ConnectionObserver
 
     WhenStopped = Callable[[Callable[[], object], Callable[[], object] | None], None]
     """A function that notes how an instrument is stopped and abandoned, see `Lifetime.began`."""

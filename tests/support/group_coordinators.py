@@ -12,8 +12,8 @@ from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.kinds.consumer.group import ConsumerGroup
-from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
 from kcompat.group.kinds.consumer.requests import ConsumerHeartbeatRequest
+from kcompat.group.kinds.table import CONSUMER_KIND
 from kcompat.group.ports import GroupPorts
 from kcompat.group.requests import (
     CommitRequest,

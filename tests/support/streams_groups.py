@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from kcompat.controller.values import TopicResult
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.streams.group import StreamsGroup
-from kcompat.group.kinds.streams.kind import STREAMS_KIND
 from kcompat.group.kinds.streams.requests import StreamsHeartbeatRequest
 from kcompat.group.kinds.streams.settings import StreamsGroupConfig
 from kcompat.group.kinds.streams.tasks import task_sets
 from kcompat.group.kinds.streams.topology import CopartitionGroup, Subtopology, TopicInfo, Topology
+from kcompat.group.kinds.table import STREAMS_KIND
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from support.default_settings import with_defaults

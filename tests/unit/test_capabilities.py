@@ -10,7 +10,7 @@ import sys
 import pytest
 
 PAIRS = {
-    "kcompat.group._native": ("kcompat.group.bulk", "fill", "kcompat.group._python"),
+    "kcompat.group._native": ("kcompat.group.bulk", "fill", "kcompat.group.bulk"),
     "kcompat.log.cleaner._native": ("kcompat.log.cleaner.sieve", "keep", "kcompat.log.cleaner._python"),
     "kcompat.net._native": ("kcompat.net.epoll", "serve", "kcompat.net._python"),
     "kcompat.protocol._native": (
@@ -25,7 +25,7 @@ PAIRS = {
     ),
     "kcompat.records._native": ("kcompat.records.scanning", "scan", "kcompat.records._python"),
 }
-"""By extension: the module that chooses, one of its names, and the pure-Python module."""
+"""By extension: the module that chooses, one of its names, and the module of the pure-Python one."""
 
 pairs = pytest.mark.parametrize("extension", PAIRS)
 

@@ -1,18 +1,25 @@
-"""The input of an assignor, and the interface of assignors.
+"""The input of an assignor, the interface of assignors, and partitions by the 16-byte id of their topic.
 
 Kafka's counterparts: `GroupSpec`, `MemberSubscription`, `ConsumerGroupPartitionAssignor`.
 """
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from kcompat.group.modern.assignment import NO_PARTITIONS
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+NO_PARTITIONS: Mapping[bytes, frozenset[int]] = MappingProxyType({})
+
+
+def partitions(pairs: Iterable[tuple[bytes, Iterable[int]]]) -> dict[bytes, frozenset[int]]:
+    """Return partitions by topic id, without topics that have no partitions."""
+    found = {topic_id: frozenset(indexes) for topic_id, indexes in pairs}
+    return {topic_id: indexes for topic_id, indexes in found.items() if indexes}
 
 
 class MemberSpec(Struct, frozen=True):

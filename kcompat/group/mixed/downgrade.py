@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.group.assignors.spec import NO_PARTITIONS
 from kcompat.group.kinds.classic import rebalance
 from kcompat.group.kinds.classic.group import ClassicGroup, restore
 from kcompat.group.kinds.classic.members import CONSUMER_PROTOCOL, ClassicMember, ClassicMembers
@@ -15,7 +16,6 @@ from kcompat.group.kinds.consumer import sessions
 from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.kinds.consumer.records import RECORDS
 from kcompat.group.mixed.embedded import write_assignment
-from kcompat.group.modern.assignment import NO_PARTITIONS
 from kcompat.protocol.messages.group_records import GroupMetadataKey
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from kcompat.group.modern.assignment import NO_PARTITIONS, partitions
+from kcompat.group.assignors.spec import NO_PARTITIONS, partitions
 from kcompat.group.modern.topics import existing
 from kcompat.protocol.messages.consumer_protocol import (
     ConsumerProtocolAssignment,

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from kcompat.group.modern.assignment import partitions
+from kcompat.group.assignors.spec import partitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from kcompat.group.modern.assignment import NO_PARTITIONS
+from kcompat.group.assignors.spec import NO_PARTITIONS
 from kcompat.group.modern.group import ModernGroup, ModernMember
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from kcompat.group.modern.assignment import NO_PARTITIONS
+from kcompat.group.assignors.spec import NO_PARTITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,4 +1,7 @@
-"""Reports of faults: what they do, how often they struck, and which requests, also of those that are over."""
+"""Reports of faults: what they do, how often they struck, and which requests, also of those that are over.
+
+Together with some settings in force they are the condition of brokers that explains their answers.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcompat.api.config_resources import config_in_force
 from kcompat.instrumentation.faults.disk import DiskFault, files_of
 from kcompat.instrumentation.faults.requests import request_faults
 
@@ -74,3 +78,20 @@ def _of_disk(fault: DiskFault, nodes: Sequence[BrokerNode]) -> FaultReport:
     is_felt = fault.is_in_force or (fault.is_felt and any(node is fault.node for node in nodes))
     ended = None if is_felt else fault.ended
     return FaultReport(str(fault), "caused", fault.began, ended, fault.struck, is_of_disk=True)
+
+
+class Condition(Struct, frozen=True):
+    """Faults, and settings in force."""
+
+    faults: Sequence[FaultReport] = ()
+    """The faults since the time that was asked for, also those that are over."""
+    creates_topics: bool | None = None
+    """The setting `auto.create.topics.enable`; None if no broker runs."""
+
+
+def condition_of(nodes: Sequence[BrokerNode], since: float) -> Condition:
+    """Return the condition of brokers since a time."""
+    if not nodes:
+        return Condition()
+    config = config_in_force(nodes[0].parts.services)
+    return Condition(fault_reports(nodes, since), config.auto_create_topics_enable)

@@ -17,7 +17,7 @@ from kcompat.protocol.uuids import uuid_to_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcompat.net.observer import ObservedConnection
+    from kcompat.net.interception import ObservedConnection
     from kcompat.node.hooks import Hooks
 
 FORMAT_VERSION = 1

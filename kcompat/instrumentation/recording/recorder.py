@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kcompat.instrumentation.recording.outcome import Names
-    from kcompat.net.observer import ObservedConnection
+    from kcompat.net.interception import ObservedConnection
     from kcompat.node.hooks import Hooks
 
 KEEPING: Final = Keeping(frame=8 << 10)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from kcompat.faults import contained
-from kcompat.log.cleaner.cleaning import Cleaning
 from kcompat.log.cleaner.job import (
     CleanJob,
     Damaged,
@@ -27,6 +26,7 @@ from kcompat.log.cleaner.job import (
     Rules,
     SegmentPart,
 )
+from kcompat.log.cleaner.runners import Cleaning
 from kcompat.log.cleaner.selection import assess, first_dirty
 from kcompat.log.errors import StorageError
 from kcompat.log.names import CLEANED, LOG

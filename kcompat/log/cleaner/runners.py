@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from kcompat.log.cleaner.job import CleanJob
     from kcompat.log.files import Files
+    from kcompat.log.log import Log
 
 _SLICE_S = 0.001
 _READ = 1 << 16
@@ -135,3 +136,17 @@ class ProcessRunner:
 def start(job: CleanJob) -> Runner:
     """Start a cleaning, in its own process where this Python can start one. OSError passes through."""
     return ProcessRunner(job) if sys.executable else StepRunner(job, FILES)
+
+
+class Cleaning:
+    """A cleaning of one log in progress."""
+
+    __slots__ = ("cuts", "job", "log", "pending", "runner", "started_ms")
+
+    def __init__(self, log: Log, job: CleanJob, runner: Runner, started_ms: int) -> None:
+        self.log = log
+        self.job = job
+        self.runner = runner
+        self.cuts = log.cuts
+        self.pending = {part.base_offset for part in job.parts}
+        self.started_ms = started_ms

@@ -13,9 +13,7 @@ from typing import Any
 import pytest
 
 from kcompat.coordinator.ports import Claim
-from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
-from kcompat.group.kinds.share.kind import SHARE_KIND
-from kcompat.group.kinds.streams.kind import STREAMS_KIND
+from kcompat.group.kinds.table import CONSUMER_KIND, SHARE_KIND, STREAMS_KIND
 from kcompat.group.requests import CommitRequest, FetchingMember, OffsetToCommit
 from kcompat.protocol.errors import ErrorCode
 from support.current import current

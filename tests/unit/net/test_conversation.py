@@ -14,7 +14,7 @@ from kcompat.promise import Promise
 from support.conversations import Collected, Script, conversation, iterations, virtually
 
 if TYPE_CHECKING:
-    from kcompat.net.observer import ObservedConnection
+    from kcompat.net.interception import ObservedConnection
 
 
 @virtually

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from kcompat.errors import SnapshotError, StartError, UsageError
-from kcompat.instrumentation.condition import Condition
-from kcompat.instrumentation.faults.reports import FaultReport
+from kcompat.instrumentation.faults.reports import Condition, FaultReport
 from kcompat.testing.sharing import SharedBrokers
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kcompat.errors import UsageError
-from kcompat.instrumentation.condition import Condition
+from kcompat.instrumentation.faults.reports import Condition
 from kcompat.testing.watch import Watch
 
 

@@ -18,12 +18,12 @@ from kcompat.group.errors import group_error
 from kcompat.group.kinds.share import administration
 from kcompat.group.kinds.share.group import ShareGroup
 from kcompat.group.kinds.share.initialization import NO_TOPICS, Initialization, TopicPartitions
-from kcompat.group.kinds.share.kind import SHARE_KIND
 from kcompat.group.kinds.share.requests import (
     OffsetChange,
     ShareHeartbeatOutcome,
     StateDeletion,
 )
+from kcompat.group.kinds.table import SHARE_KIND
 from kcompat.group.modern.group import find
 from kcompat.group.modern.heartbeat import Refusal
 from kcompat.promise import Promise, gather

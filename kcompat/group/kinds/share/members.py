@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcompat.coordinator.timeline import TimelineDict
+from kcompat.group.assignors.spec import NO_PARTITIONS
 from kcompat.group.kinds.share.initialization import Initialization
-from kcompat.group.modern.assignment import NO_PARTITIONS
 from kcompat.group.modern.heartbeat import LEAVE
 from kcompat.group.modern.subscribed import SubscribedGroup
 

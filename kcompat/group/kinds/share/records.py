@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from kcompat.group.assignors.spec import partitions
 from kcompat.group.kinds.share.initialization import Initialization, TopicPartitions
 from kcompat.group.kinds.share.members import STABLE, ShareMember
-from kcompat.group.modern.assignment import partitions
 from kcompat.group.modern.records import SubscribedRecords
 from kcompat.group.modern.topics import java_order
 from kcompat.protocol.messages.share_group_records import (

@@ -6,8 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from kcompat.errors import UsageError
-from kcompat.instrumentation.condition import Condition
-from kcompat.instrumentation.faults.reports import FaultReport
+from kcompat.instrumentation.faults.reports import Condition, FaultReport
 from kcompat.instrumentation.recording.entry import ConnectionEvent
 from kcompat.instrumentation.recording.exchange import Event
 from kcompat.protocol.messages.allocate_producer_ids import (

@@ -8,9 +8,9 @@ import pytest
 
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.consumer.heartbeat import LEAST_INTERVAL_MS, NEW_TARGET_MS
-from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
 from kcompat.group.kinds.consumer.members import ConsumerState
 from kcompat.group.kinds.consumer.settings import ConsumerGroupConfig
+from kcompat.group.kinds.table import CONSUMER_KIND
 from kcompat.group.modern.heartbeat import HeartbeatAnswer
 from kcompat.protocol.errors import ErrorCode
 from support.default_settings import with_defaults

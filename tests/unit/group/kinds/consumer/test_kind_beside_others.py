@@ -6,8 +6,8 @@ import pytest
 
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.classic.group import ClassicGroup
-from kcompat.group.kinds.consumer.kind import CONSUMER_KIND
 from kcompat.group.kinds.consumer.requests import ConsumerHeartbeatRequest
+from kcompat.group.kinds.table import CONSUMER_KIND
 from kcompat.group.requests import CommitRequest, FetchingMember, OffsetToCommit
 from kcompat.protocol.errors import ErrorCode
 from support.default_settings import with_defaults

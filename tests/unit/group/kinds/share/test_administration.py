@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.group.kinds.share.groups import AlteredOffsets, StartOffset
-from kcompat.group.kinds.share.kind import SHARE_KIND
+from kcompat.group.kinds.table import SHARE_KIND
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.key import SharePartitionKey
 from kcompat.share.persister import Outcome, StateWrite

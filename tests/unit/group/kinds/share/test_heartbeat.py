@@ -9,9 +9,9 @@ import pytest
 from kcompat.cluster.config_entities import GROUPS
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.kinds.share.initialization import Initialization
-from kcompat.group.kinds.share.kind import SHARE_KIND
 from kcompat.group.kinds.share.requests import ShareHeartbeatRequest
 from kcompat.group.kinds.share.settings import ShareGroupConfig
+from kcompat.group.kinds.table import SHARE_KIND
 from kcompat.group.modern.heartbeat import HeartbeatAnswer
 from kcompat.protocol.errors import ErrorCode
 from support.default_settings import with_defaults

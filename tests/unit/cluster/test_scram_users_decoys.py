@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from random import Random
 
-from kcompat.cluster.decoy_key import PATH, SIZE, DecoyKey
+from kcompat.cluster.scram_users import DECOY_KEY_BYTES, DECOY_KEY_PATH, DecoyKey
 from kcompat.store.process_store import ProcessStore
 
 
@@ -15,6 +15,6 @@ async def test_all_brokers_have_the_key_of_the_first() -> None:
     await asyncio.gather(*(key.read() for key in keys[:2]))
     await keys[2].read()
     (value,) = {key.value for key in keys}
-    assert len(value) == SIZE
-    assert store.tree.nodes[PATH].data == value
+    assert len(value) == DECOY_KEY_BYTES
+    assert store.tree.nodes[DECOY_KEY_PATH].data == value
     await store.close()
