@@ -11,7 +11,6 @@ from msgspec import Struct
 from kcompat.errors import RequestError, UsageError
 from kcompat.instrumentation.asking import ask
 from kcompat.instrumentation.new_records import AddedRecord
-from kcompat.instrumentation.partitioner import partition_for_key
 from kcompat.instrumentation.reading import partitions_of
 from kcompat.protocol.constants import ACKS_ALL
 from kcompat.protocol.errors import ErrorCode, error_of
@@ -19,6 +18,7 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import frame_body
 from kcompat.records.layout import HEADER_SIZE
+from kcompat.records.partitioner import partition_for_key
 from kcompat.records.record import append_record
 from kcompat.topics import name_problem
 

@@ -11,19 +11,10 @@ from kcompat.instrumentation.records import Record
 from kcompat.log.files import FileRange
 from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.records.aborted import AbortedBatches
-from kcompat.records.batch import crc_matches, read_header, read_records
+from kcompat.records.batch import crc_matches, read_header, read_records, whole_batches
 from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES
 from kcompat.records.errors import RecordsDamaged
-from kcompat.records.layout import (
-    HEADER_SIZE,
-    LENGTH_AT,
-    LOG_OVERHEAD,
-    MAGIC,
-    MAGIC_AT,
-    NO_SEQUENCE,
-    NO_TIMESTAMP,
-    SMALLEST_MESSAGE,
-)
+from kcompat.records.layout import MAGIC, MAGIC_AT, NO_SEQUENCE, NO_TIMESTAMP
 from kcompat.records.message_set import MAGIC_V0, read_messages
 from kcompat.replication.reading import READ_COMMITTED, READ_UNCOMMITTED, FetchSpec, PartitionReader
 
@@ -191,7 +182,7 @@ def decode(
     max_bytes = max(max_message_bytes, DEFAULT_MAX_MESSAGE_BYTES)
     found: list[Record] = []
     next_offset = None
-    for batch in _batches(memoryview(data)):
+    for batch in whole_batches(memoryview(data)):
         if batch[MAGIC_AT] != MAGIC:
             messages = list(_old_records(partition, batch, max_bytes))
             found += messages
@@ -204,21 +195,6 @@ def decode(
         if not left_out.include(header, batch) and not header.is_control:
             found += _records(partition, header, batch, max_bytes)
     return found, next_offset
-
-
-def _batches(data: memoryview) -> Iterator[memoryview]:
-    """Yield each whole batch v2, and each whole message of an old format. Raises RecordsDamaged."""
-    position = 0
-    while len(data) - position > MAGIC_AT:
-        length = int.from_bytes(data[position + LENGTH_AT : position + LOG_OVERHEAD], "big", signed=True)
-        size = LOG_OVERHEAD + length
-        is_old = data[position + MAGIC_AT] != MAGIC
-        if size < (LOG_OVERHEAD + SMALLEST_MESSAGE if is_old else HEADER_SIZE):
-            raise RecordsDamaged(f"a batch of {size} bytes")
-        if size > len(data) - position:
-            return
-        yield data[position : position + size]
-        position += size
 
 
 def _records(

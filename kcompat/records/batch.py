@@ -28,10 +28,12 @@ from kcompat.records.layout import (
     LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
     MAGIC,
+    MAGIC_AT,
     NO_LEADER_EPOCH,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
+    SMALLEST_MESSAGE,
     TRANSACTIONAL_FLAG,
 )
 from kcompat.records.record import Record, encode_records
@@ -137,6 +139,21 @@ def iter_headers(view: memoryview) -> Iterator[tuple[int, BatchHeader]]:
             return
         yield position, header
         position += header.size
+
+
+def whole_batches(data: memoryview) -> Iterator[memoryview]:
+    """Yield each whole batch v2, and each whole message of an old format. Raises RecordsDamaged."""
+    position = 0
+    while len(data) - position > MAGIC_AT:
+        length = int.from_bytes(data[position + LENGTH_AT : position + LOG_OVERHEAD], "big", signed=True)
+        size = LOG_OVERHEAD + length
+        is_old = data[position + MAGIC_AT] != MAGIC
+        if size < (LOG_OVERHEAD + SMALLEST_MESSAGE if is_old else HEADER_SIZE):
+            raise RecordsDamaged(f"a batch of {size} bytes")
+        if size > len(data) - position:
+            return
+        yield data[position : position + size]
+        position += size
 
 
 def crc_matches(view: memoryview, position: int, size: int) -> bool:

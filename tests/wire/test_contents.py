@@ -15,11 +15,11 @@ import pytest
 from kcompat import Broker, Cluster
 from kcompat.errors import RequestError, UsageError
 from kcompat.instrumentation.new_records import NewRecord
-from kcompat.instrumentation.partitioner import partition_for_key
 from kcompat.records.batch import build_batch
 from kcompat.records.compression import Codec
 from kcompat.records.conversion import encode_wrapper
 from kcompat.records.message_set import encode_message
+from kcompat.records.partitioner import partition_for_key
 from kcompat.records.record import Record as LogRecord
 from support.eventually import limit_s
 from support.raw_client import RawClient

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.instrumentation.partitioner import murmur2, partition_for_key
+from kcompat.records.partitioner import murmur2, partition_for_key
 
 
 @pytest.mark.parametrize(
