@@ -135,11 +135,13 @@ class AdminClient:
         *,
         name: str = "",
         timeout_ms: float | None = None,
+        request_ms: float | None = None,
         again: frozenset[ErrorCode] = frozenset(),
     ) -> Any:
         """Send a request to a broker by its id, to `CONTROLLER` or to `ANY`, and return the response.
 
-        `name` is Java's name of the call, for error texts. The call is repeated while the response has a
+        `name` is Java's name of the call, for error texts. `request_ms` is how long a broker may take to
+        answer, by default `request.timeout.ms`. The call is repeated while the response has a
         retriable error of its own, one of `again` in any row, or, for the controller, says that another
         broker is it.
 
@@ -151,7 +153,7 @@ class AdminClient:
             try:
                 connection = self._connection_to(to)
                 if connection is not None:
-                    response = connection.ask(request, min(left_ms, self._request_ms))
+                    response = connection.ask(request, min(left_ms, request_ms or self._request_ms))
                     if not self._is_to_repeat(response, to, again):
                         return response
             except LostConnectionError as error:
@@ -210,7 +212,15 @@ class AdminClient:
         """
         return {key: self._coordinator(kind, key) for key in keys}
 
-    def ask_coordinator(self, kind: int, key: str, request: Message | Versioned, *, name: str = "") -> Any:
+    def ask_coordinator(
+        self,
+        kind: int,
+        key: str,
+        request: Message | Versioned,
+        *,
+        name: str = "",
+        request_ms: float | None = None,
+    ) -> Any:
         """Send a request to the coordinator of a key and return the response; a coordinator that has moved is
         looked for again. Raises JavaError.
         """
@@ -218,7 +228,7 @@ class AdminClient:
             broker_id = self._coordinator(kind, key)
             if isinstance(broker_id, JavaError):
                 raise broker_id
-            response = self.ask(request, broker_id, name=name, again=frozenset())
+            response = self.ask(request, broker_id, name=name, timeout_ms=request_ms, request_ms=request_ms)
             if not MOVED.intersection(_codes(response)):
                 return response
             self._coordinators.pop((kind, key), None)

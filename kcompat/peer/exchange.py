@@ -21,6 +21,7 @@ from kcompat.protocol.api_keys import API_FACTS, ApiKey, response_class
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kcompat.protocol.messages.headers import RequestHeader
+from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.protocol.reading import skip_tags
 from kcompat.protocol.schema import ProtocolViolation
 
@@ -185,12 +186,17 @@ class Exchange:
         client_id = self._client_id if header_version else ""
         header = RequestHeader(call.key, version, correlation_id, client_id)
         try:
-            pieces = [*header.encode(header_version), *call.make(version).encode(version)]
+            request = call.make(version)
+            pieces = [*header.encode(header_version), *request.encode(version)]
         except Exception as error:
             call.fail(error)
             return
-        self._in_flight.append(_Sent(correlation_id, version, call))
+        is_answered = not isinstance(request, ProduceRequest) or request.acks != 0
+        if is_answered:
+            self._in_flight.append(_Sent(correlation_id, version, call))
         self._connection.send([_LENGTH(sum(map(len, pieces))), *pieces])
+        if not is_answered:
+            call.settle(ProduceResponse())
 
 
 class _AskVersions:
