@@ -43,6 +43,10 @@ COMMANDS: Final = {
         Command("log-dirs", "show the log directories of brokers and the sizes of replicas"),
         Command("features", "show and change the feature levels of a cluster"),
         Command("broker-api-versions", "show the APIs and versions that each broker serves"),
+        Command("console-producer", "write lines of standard input to a topic"),
+        Command("console-consumer", "print the records of topics"),
+        Command("consumer-groups", "list, describe and delete consumer groups, and reset their offsets"),
+        Command("acls", "list, add and remove ACLs"),
         Command("cluster", "print the cluster's id or its brokers, or unregister a broker"),
     )
 }

@@ -31,7 +31,7 @@ def decoder_of(topic: str) -> Decode:
 
     A record of an internal topic that does not fit its schema is also returned as bytes.
     """
-    types = _types_of(topic)
+    types = types_of(topic)
     if not types:
         return _as_they_are
 
@@ -101,7 +101,7 @@ def _prefix(data: bytes | None) -> int:
 
 
 @cache
-def _types_of(topic: str) -> dict[int, tuple[type[Message], type[Message]]]:
+def types_of(topic: str) -> dict[int, tuple[type[Message], type[Message]]]:
     """Return the classes of key and value by record type; empty for a topic that is not internal."""
     if topic == CONSUMER_OFFSETS:
         from kcompat.protocol.messages import (

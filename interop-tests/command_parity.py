@@ -1,0 +1,140 @@
+"""Kafka's scripts and kcompat's commands beside equal brokers, and what they print compared.
+
+Each line of a table is one call: the name of a script without `kafka-`, its arguments, and after ` <<< ` what
+it reads from standard input, with escapes. BOOT stands for the address of the broker, FILES for a directory.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from difflib import unified_diff
+from typing import TYPE_CHECKING
+
+from support.eventually import limit_s
+from tool_bench import CLASSES, MOVED, TOOLS
+from tools_jvm import Ended
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from support.broker_process import BrokerProcess
+    from tools_jvm import ToolsJvm
+
+TIMES = 20
+"""How often a call that only looks is repeated while the outputs differ: a broker may need a moment."""
+LOOKS = re.compile(r"--(list|describe|verify)\b|transactions .*(list|describe|find-hanging)")
+NAMES = {"consumer-groups": "groups", "reassign-partitions": "reassign"}
+"""Names of scripts that the table of classes has under another name."""
+UNORDERED = re.compile(
+    r"consumer-groups .*(--list|--all-groups|--members|--export|scenarios)|acls |console-consumer"
+    r"|transactions .*(list|find-hanging|describe-producers)"
+)
+"""Calls whose lines Kafka prints in the order of a hash table or of arrival."""
+
+_ADVICE = "The consumer rebalance protocol (KIP-848) is production-ready!"
+"""Beginning of a line that the consumer of Kafka 4.3 prints for classic groups."""
+_TRACE = re.compile(r"(java|joptsimple|com\.fasterxml|org\.apache\.kafka)\.[\w.$]+(Exception|Error)\b.*")
+_FRAMES = re.compile(r"\s+at |\s+\.\.\. \d|Caused by: |\s+Suppressed: | at \[Source")
+
+
+@dataclass(frozen=True)
+class Side:
+    """A broker, and the function that runs commands beside it."""
+
+    broker: BrokerProcess
+    files: Path
+    run: Callable[[str, list[str], str], Ended]
+
+    def said(self, line: str) -> list[str]:
+        """Return the exit code and the lines that a call prints, without what may differ."""
+        call, _, text = line.partition(" <<< ")
+        call = call.replace("BOOT", self.broker.bootstrap).replace("FILES", str(self.files))
+        name, *arguments = shlex.split(call)
+        ended = self.run(name, arguments, text.encode().decode("unicode_escape"))
+        out = self._lines(ended.out)
+        err = self._lines(ended.err)
+        if UNORDERED.search(line):
+            out = sorted(out)
+        return [f"exit code {ended.code}", *out, "--", *err]
+
+    def _lines(self, text: str) -> list[str]:
+        text = text.replace(str(self.broker.port), "PORT").replace(str(self.files), "FILES")
+        text = text.replace(str(self.broker.home), "HOME")
+        for pattern, shown in _SHOWN:
+            text = re.sub(pattern, shown, text)
+        kept: list[str] = []
+        is_logged = False
+        for line in text.splitlines():
+            if line.startswith(("Option ", "usage: ")):
+                break
+            is_trace = _FRAMES.match(line) or (_TRACE.fullmatch(line) and not is_logged)
+            is_logged = line.startswith("TIME ERROR")
+            if not is_trace and not line.startswith(("TIME WARN", _ADVICE)):
+                kept.append(line.rstrip())
+        return [line for line in kept if line]
+
+
+def _ordered(names: re.Match[str]) -> str:
+    """Return a list of names in order, with the text before and after it."""
+    return names[1] + ", ".join(sorted(names[2].split(", "))) + names[3]
+
+
+_SHOWN = (
+    (r"(?m)^\[\d{4}-\d\d-\d\d [\d:,]+\]", "TIME"),
+    (r"\b\d{13}\b", "MILLISECONDS"),
+    (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID"),
+    (r"adminclient-\d+", "adminclient-N"),
+    (r"(Valid states are: |Valid types are: )(.*)()", _ordered),
+    (r"(scenarios: \[|operations \[|consumer groups \()(.*)([\])])", _ordered),
+)
+"""Patterns of what differs from run to run, or is the order of a hash table, and what is shown instead."""
+
+
+def by_script(jvm: ToolsJvm, version: str) -> Callable[[str, list[str], str], Ended]:
+    """Return the function that runs a script of a release."""
+
+    def run(name: str, arguments: list[str], text: str) -> Ended:
+        known = NAMES.get(name, name)
+        if known in MOVED:
+            scala = MOVED[known]
+            main = scala if version.startswith("3.") else TOOLS + scala.rpartition(".")[2]
+        else:
+            main = CLASSES[known]
+        return jvm.run(main, arguments, text)
+
+    return run
+
+
+def by_command(name: str, arguments: list[str], text: str) -> Ended:
+    """Run a command of kcompat in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "kcompat", name, *arguments],
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=limit_s(90),
+        check=False,
+        env={**os.environ, "TZ": "UTC"},
+    )
+    return Ended(str(done.returncode), done.stdout, done.stderr)
+
+
+def compare(table: str, kafka: Side, ours: Side) -> None:
+    """Run each call of a table on both sides, and insist that they print the same."""
+    different = []
+    with ThreadPoolExecutor(2) as pool:
+        for line in filter(None, map(str.strip, table.splitlines())):
+            for _ in range(TIMES if LOOKS.search(line) else 1):
+                theirs, found = pool.map(lambda side, line=line: side.said(line), (kafka, ours))
+                if theirs == found:
+                    break
+            else:
+                different += [f"$ {line}", *unified_diff(theirs, found, "script", "kcompat", lineterm="")]
+    assert not different, "\n".join(different)

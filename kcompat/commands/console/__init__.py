@@ -1,0 +1,1 @@
+"""Kafka's console clients: records from standard input to topics, and from topics to standard output."""

@@ -1,0 +1,291 @@
+"""A blocking consumer: fetches from the leaders of its partitions, and keeps what it has given out.
+
+It reads the partitions of a group's assignment, or one partition from an offset. Kafka's counterparts:
+`KafkaConsumer`, `Fetcher` and `SubscriptionState`.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from kcompat.admin.connection import LostConnectionError, Versioned
+from kcompat.admin.errors import JavaError, error_of_code, kafka_error
+from kcompat.commands.console.formats import Consumed
+from kcompat.commands.offsets import Offset, by_topic, committed_offsets, offsets_at
+from kcompat.protocol.api_keys import ApiKey
+from kcompat.protocol.errors import ErrorCode, error_of
+from kcompat.protocol.messages.fetch import FetchRequest
+from kcompat.records.aborted import AbortedBatches
+from kcompat.records.batch import crc_matches, read_header, read_records, whole_batches
+from kcompat.records.errors import RecordsDamaged
+from kcompat.records.layout import MAGIC, MAGIC_AT, NO_TIMESTAMP
+from kcompat.records.message_set import MAGIC_V0, read_messages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcompat.admin.client import AdminClient
+    from kcompat.admin.connection import Connection, Pending
+    from kcompat.commands.console.consumer_settings import ConsumerSettings
+    from kcompat.commands.console.membership import Membership
+    from kcompat.commands.console.topic_view import TopicView
+    from kcompat.protocol.messages.fetch import FetchResponse
+    from kcompat.records.batch import BatchHeader
+    from kcompat.topics import TopicPartition
+
+_LAST_WITH_NAMES: Final = 12
+_MOST_BYTES: Final = (1 << 31) - 1
+
+
+class Consumer:
+    """Consumer of some partitions. `close` commits and leaves the group."""
+
+    def __init__(
+        self, admin: AdminClient, topics: TopicView, settings: ConsumerSettings, group: Membership | None
+    ) -> None:
+        """Without a group, `assign` says what is read."""
+        self._admin = admin
+        self._topics = topics
+        self._settings = settings
+        self._group = group
+        self._assigned: list[TopicPartition] = []
+        self._positions: dict[TopicPartition, int] = {}
+        self._given: dict[TopicPartition, Offset] = {}
+        self._starts: dict[TopicPartition, int] = {}
+        self._next_commit = time.monotonic() + settings.commit_interval_ms / 1000
+        self._next_refresh = 0.0
+
+    def assign(self, partition: TopicPartition, start: int) -> None:
+        """Read one partition from an offset on, or from `EARLIEST` or `LATEST`."""
+        self._assigned = [partition]
+        if start >= 0:
+            self._positions[partition] = start
+        else:
+            self._starts = {partition: start}
+
+    def poll(self, timeout_s: float) -> list[Consumed]:
+        """Return the next records, waiting for some at most this long.
+
+        Raises:
+            JavaError: the group or a broker refuses the request, or records are damaged.
+        """
+        end = time.monotonic() + timeout_s
+        while True:
+            self._attend()
+            records = self._fetch(end)
+            if records or time.monotonic() >= end:
+                return records
+
+    def gave(self, records: list[Consumed]) -> None:
+        """Note that records of `poll` were given out, so that the offsets behind them may be committed."""
+        for record in records:
+            self._given[record.topic, record.partition] = Offset(record.offset + 1, record.epoch)
+
+    def close(self) -> None:
+        """Commit the offsets of what was given out, and leave the group."""
+        if self._group is not None:
+            self._commit()
+            self._group.leave()
+
+    # The group
+
+    def _attend(self) -> None:
+        """Renew the session, the metadata and the assignment, and commit, where it is time for that."""
+        now = time.monotonic()
+        if now >= self._next_refresh:
+            self._topics.refresh()
+            self._next_refresh = now + self._settings.metadata_max_age_ms / 1000
+        if self._group is not None:
+            self._group.heartbeat()
+            if now >= self._next_commit:
+                self._commit()
+            if self._group.must_join:
+                self._commit()
+                self._assigned = self._group.join()
+                self._positions.clear()
+                self._given.clear()
+        self._find_positions()
+
+    def _commit(self) -> None:
+        self._next_commit = time.monotonic() + self._settings.commit_interval_ms / 1000
+        if self._group is not None and self._settings.commits:
+            self._group.commit(self._given)
+
+    def _find_positions(self) -> None:
+        """Find where each partition begins: at its committed offset, or else where the settings say."""
+        lacking = [each for each in self._assigned if each not in self._positions]
+        if not lacking:
+            return
+        if self._group is not None:
+            committed = committed_offsets(self._admin, self._settings.group.group_id)
+            for each in lacking:
+                if each in committed:
+                    self._positions[each] = committed[each].offset
+        self._reset([each for each in lacking if each not in self._positions])
+
+    def _reset(self, partitions: list[TopicPartition]) -> None:
+        """Begin partitions where the settings say, unless they have no leader yet."""
+        led = [each for each in partitions if self._leader(each) >= 0]
+        if len(led) < len(partitions):
+            self._next_refresh = 0.0
+        starts = {each: self._starts.pop(each, self._settings.reset) for each in led}
+        refused = [each for each, start in starts.items() if start is None]
+        if refused:
+            raise JavaError(
+                "NoOffsetForPartitionException",
+                "Undefined offset with no reset policy for partitions: "
+                f"[{', '.join(f'{topic}-{index}' for topic, index in refused)}]",
+                package="org.apache.kafka.clients.consumer.",
+            )
+        wanted = {each: start for each, start in starts.items() if start is not None}
+        leaders = {each: self._leader(each) for each in wanted}
+        for each, found in offsets_at(self._admin, wanted, leaders, self._settings.isolation).items():
+            if isinstance(found, JavaError):
+                self._next_refresh = 0.0
+            else:
+                self._positions[each] = found.offset
+
+    def _leader(self, partition: TopicPartition) -> int:
+        topic, index = partition
+        return self._topics.leaders.get(topic, {}).get(index, -1)
+
+    # Fetching
+
+    def _fetch(self, end: float) -> list[Consumed]:
+        """Ask each leader for records, and return them in the order of the partitions."""
+        by_leader: dict[int, list[TopicPartition]] = {}
+        for each in self._assigned:
+            leader = self._leader(each)
+            if leader >= 0 and each in self._positions:
+                by_leader.setdefault(leader, []).append(each)
+        if not by_leader:
+            self._next_refresh = 0.0
+            time.sleep(max(0.0, min(self._settings.retry_backoff_ms / 1000, end - time.monotonic())))
+            return []
+        wait_ms = min(self._settings.fetch_max_wait_ms, max(0, round((end - time.monotonic()) * 1000)))
+        requests = {leader: self._request(partitions, wait_ms) for leader, partitions in by_leader.items()}
+        found: list[Consumed] = []
+        for response in self._responses(requests, wait_ms + self._settings.request_timeout_ms):
+            if response.error_code:
+                raise error_of_code(response.error_code)
+            for topic in response.responses:
+                for row in topic.partitions:
+                    found += self._take((topic.topic, row.partition_index), row)
+        return found
+
+    def _responses(self, requests: dict[int, Versioned], timeout_ms: int) -> Iterator[FetchResponse]:
+        """Yield the responses of the brokers that answer; metadata is asked for again if one does not."""
+        sent: list[tuple[Connection, Pending]] = []
+        is_lost = False
+        for leader, request in requests.items():
+            try:
+                connection = self._admin.connection(leader)
+                sent.append((connection, connection.send(request)))
+            except LostConnectionError:
+                is_lost = True
+        for connection, pending in sent:
+            try:
+                yield connection.wait(pending, timeout_ms)
+            except LostConnectionError:
+                is_lost = True
+        if is_lost:
+            self._next_refresh = 0.0
+            time.sleep(self._settings.retry_backoff_ms / 1000)
+
+    def _request(self, partitions: list[TopicPartition], wait_ms: int) -> Versioned:
+        settings = self._settings
+        topics = [
+            FetchRequest.FetchTopic(
+                topic,
+                partitions=[
+                    FetchRequest.FetchPartition(
+                        index,
+                        fetch_offset=self._positions[topic, index],
+                        partition_max_bytes=settings.partition_max_bytes,
+                    )
+                    for index in indexes
+                ],
+            )
+            for topic, indexes in by_topic(partitions).items()
+        ]
+        request = FetchRequest(
+            max_wait_ms=wait_ms,
+            min_bytes=settings.fetch_min_bytes,
+            max_bytes=settings.fetch_max_bytes,
+            isolation_level=settings.isolation,
+            topics=topics,
+            rack_id=settings.rack,
+        )
+        return Versioned(ApiKey.FETCH, lambda _: request, _LAST_WITH_NAMES)
+
+    def _take(self, partition: TopicPartition, row: FetchResponse.PartitionData) -> list[Consumed]:
+        """Return the records of a partition, and go on behind them. Raises JavaError."""
+        if row.error_code:
+            self._failed(partition, error_of(row.error_code))
+            return []
+        if not row.records:
+            return []
+        position = self._positions[partition]
+        aborted = [(each.producer_id, each.first_offset) for each in row.aborted_transactions or ()]
+        try:
+            records = []
+            for batch, next_offset in self._seen(partition, row.records, aborted):
+                records += [record for record in batch if record.offset >= position]
+                self._positions[partition] = max(next_offset, position)
+        except RecordsDamaged as damage:
+            topic, index = partition
+            raise kafka_error(
+                f"Received exception when fetching the next record from {topic}-{index}. If needed, please "
+                f"seek past the record to continue consumption. ({damage})"
+            ) from damage
+        return records
+
+    def _seen(
+        self, partition: TopicPartition, data: Any, aborted: list[tuple[int, int]]
+    ) -> Iterator[tuple[list[Consumed], int]]:
+        """Yield the records of each batch that a consumer sees, and the offset behind the batch."""
+        left_out = AbortedBatches(aborted)
+        for batch in whole_batches(memoryview(data)):
+            if batch[MAGIC_AT] != MAGIC:
+                old = list(_old_records(partition, batch))
+                yield old, old[-1].offset + 1
+                continue
+            header = read_header(batch)
+            if self._settings.checks_crcs and not crc_matches(batch, 0, len(batch)):
+                raise RecordsDamaged(f"the CRC of the batch at offset {header.base_offset} is wrong")
+            is_hidden = left_out.include(header, batch) or header.is_control
+            yield [] if is_hidden else _records(partition, header, batch), header.next_offset
+
+    def _failed(self, partition: TopicPartition, code: ErrorCode) -> None:
+        """Act on the error of a partition. Raises JavaError if it cannot be mended."""
+        if code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._reset([partition])
+        elif code.retriable:
+            self._next_refresh = 0.0
+            time.sleep(self._settings.retry_backoff_ms / 1000)
+        elif code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            raise JavaError(
+                "TopicAuthorizationException", f"Not authorized to access topics: [{partition[0]}]", code
+            )
+        else:
+            raise error_of_code(code)
+
+
+def _records(partition: TopicPartition, header: BatchHeader, batch: memoryview) -> list[Consumed]:
+    kind = "LogAppendTime" if header.uses_log_append_time else "CreateTime"
+    topic, index = partition
+    epoch = header.leader_epoch
+    return [
+        Consumed(topic, index, each.offset, each.timestamp, kind, each.key, each.value, each.headers, epoch)
+        for each in read_records(batch, _MOST_BYTES)
+    ]
+
+
+def _old_records(partition: TopicPartition, message: memoryview) -> Iterator[Consumed]:
+    """Yield the records of a message of an old format, which may be a wrapper."""
+    for each in read_messages(message, _MOST_BYTES):
+        kind = "LogAppendTime" if each.uses_log_append_time else "CreateTime"
+        if each.magic == MAGIC_V0 or each.timestamp == NO_TIMESTAMP:
+            kind = "NoTimestampType"
+        yield Consumed(*partition, each.offset, each.timestamp, kind, each.key, each.value)

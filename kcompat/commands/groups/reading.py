@@ -1,0 +1,120 @@
+"""Questions of the commands on groups about topics: partitions, leaders, first and last offsets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.admin.errors import JavaError
+from kcompat.commands.groups.tables import OffsetRow
+from kcompat.commands.offsets import EARLIEST, LATEST, committed_offsets, offsets_at
+from kcompat.protocol.errors import error_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from kcompat.admin.client import AdminClient
+    from kcompat.commands.groups.descriptions import Group, Member
+    from kcompat.commands.offsets import Offset
+    from kcompat.protocol.errors import ErrorCode
+    from kcompat.topics import TopicPartition
+
+
+def partitions_of(admin: AdminClient, topics: Iterable[str]) -> dict[TopicPartition, int]:
+    """Return the leaders of all partitions of topics, -1 for none, in their order.
+
+    Raises:
+        JavaError: a topic is not there, or the client may not see it.
+    """
+    names = sorted(set(topics))
+    return dict(sorted(admin.leaders(names).items())) if names else {}
+
+
+def known_partitions(
+    admin: AdminClient, topics: Iterable[str]
+) -> tuple[dict[TopicPartition, int], dict[str, ErrorCode]]:
+    """Return the leaders of the partitions of topics, and the errors of the topics that are not there."""
+    names = sorted(set(topics))
+    leaders: dict[TopicPartition, int] = {}
+    missing: dict[str, ErrorCode] = {}
+    for row in admin.topics(names).topics if names else ():
+        if row.error_code:
+            missing[row.name or ""] = error_of(row.error_code)
+        leaders |= {(row.name or "", each.partition_index): each.leader_id for each in row.partitions}
+    return leaders, missing
+
+
+def existing(admin: AdminClient, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+    """Return the leaders of partitions.
+
+    Raises:
+        JavaError: a topic or a partition is not there, or a partition has no leader.
+    """
+    leaders = partitions_of(admin, (topic for topic, _ in partitions))
+    _refuse_some("UnknownTopicOrPartitionException", "do not exist", partitions - leaders.keys())
+    leaderless = {each for each in partitions if leaders[each] < 0}
+    _refuse_some("LeaderNotAvailableException", "have no leader", leaderless)
+    return {each: leaders[each] for each in partitions}
+
+
+def _refuse_some(name: str, what: str, partitions: Collection[TopicPartition]) -> None:
+    if partitions:
+        shown = ",".join(f"{topic}-{index}" for topic, index in sorted(partitions))
+        raise JavaError(name, f'The partitions "{shown}" {what}')
+
+
+def limits(admin: AdminClient, leaders: dict[TopicPartition, int], time: int) -> dict[TopicPartition, int]:
+    """Return the offsets of partitions at a time in ms, or at `EARLIEST` or `LATEST`; -1 for none.
+
+    Raises:
+        JavaError: a leader refuses the request.
+    """
+    found = {}
+    for each, offset in offsets_at(admin, dict.fromkeys(leaders, time), leaders).items():
+        if isinstance(offset, JavaError):
+            raise offset
+        found[each] = offset.offset
+    return found
+
+
+def first_and_last(
+    admin: AdminClient, leaders: dict[TopicPartition, int]
+) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
+    """Return the first and the last offsets of partitions. Raises JavaError."""
+    return limits(admin, leaders, EARLIEST), limits(admin, leaders, LATEST)
+
+
+def offset_rows(admin: AdminClient, group: Group) -> list[OffsetRow]:
+    """Return the partitions of a group: those of its members, then those that have only offsets.
+
+    Raises:
+        JavaError: the coordinator or a leader refuses a request.
+    """
+    committed = committed_offsets(admin, group.group_id)
+    assigned = {each for member in group.members for each in member.assignment}
+    everything = assigned | committed.keys()
+    leaders, _ = known_partitions(admin, {topic for topic, _ in everything})
+    led = {each: leader for each, leader in leaders.items() if leader >= 0 and each in everything}
+    ends = limits(admin, led, LATEST)
+    readers = sorted(
+        (member for member in group.members if member.assignment),
+        key=lambda member: len(member.assignment),
+        reverse=True,
+    )
+    parts: list[tuple[Member | None, Collection[TopicPartition]]] = [
+        *((member, member.assignment) for member in readers),
+        (None, committed.keys() - assigned),
+    ]
+    return [
+        _row(group, each, committed.get(each), ends.get(each), member)
+        for member, partitions in parts
+        for each in sorted(partitions)
+    ]
+
+
+def _row(
+    group: Group, partition: TopicPartition, offset: Offset | None, end: int | None, member: Member | None
+) -> OffsetRow:
+    epoch = None if offset is None or offset.epoch < 0 else offset.epoch
+    return OffsetRow(
+        group.group_id, *partition, None if offset is None else offset.offset, epoch, end, member
+    )
