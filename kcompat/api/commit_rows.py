@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kcompat.api.topic_access import may_use_topic
 from kcompat.group.requests import OffsetToCommit
 from kcompat.protocol.errors import ErrorCode
-from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
@@ -109,6 +109,6 @@ def _error(context: RequestContext, name: str | None) -> ErrorCode:
     """Return the error for all partitions of a topic, or NONE."""
     if name is None:
         return ErrorCode.UNKNOWN_TOPIC_ID
-    if not context.may(Operation.READ, Resource.topic(name)):
+    if not may_use_topic(context, Operation.READ, name):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     return ErrorCode.NONE

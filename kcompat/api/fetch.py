@@ -36,6 +36,7 @@ from kcompat.api.cluster_view import current_leader, endpoints
 from kcompat.api.context import Interruptible
 from kcompat.api.failures import note_fetch, note_fetch_session
 from kcompat.api.old_fetch import FIRST_WITH_BATCHES, in_old_format
+from kcompat.api.topic_access import may_use_topic
 from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -52,7 +53,7 @@ from kcompat.replication.reading import (
 from kcompat.replication.statistics import EXPECTED_OF_FETCHES
 from kcompat.replication.waiting.delayed_fetch import DelayedFetch
 from kcompat.replication.waiting.fetch_session import FINAL_EPOCH, FetchTarget, TopicKey
-from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
@@ -229,8 +230,7 @@ def _readable_topic(context: RequestContext, key: TopicKey, is_follower: bool) -
     name = services.cluster.metadata.image.topic_names.get(key) if isinstance(key, bytes) else key
     if name is None:
         return ErrorCode.UNKNOWN_TOPIC_ID
-    may_all = is_follower or services.server.authorizer.allows_everything
-    if may_all or context.may(_READ, Resource.topic(name)):
+    if is_follower or may_use_topic(context, _READ, name):
         return name
     return ErrorCode.TOPIC_AUTHORIZATION_FAILED
 

@@ -23,11 +23,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from kcompat.api.topic_access import may_use_topic
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kcompat.replication.listing import EARLIEST_TIMESTAMP, offset_for, offsets_before
 from kcompat.replication.reading import PartitionReader
-from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsR
             requested[key] = requested.get(key, 0) + 1
     for topic in request.topics:
         topic_answer = TopicAnswer(name=topic.name)
-        is_allowed = context.may(Operation.DESCRIBE, Resource.topic(topic.name))
+        is_allowed = may_use_topic(context, Operation.DESCRIBE, topic.name)
         for row in topic.partitions:
             repeated = requested[topic.name, row.partition_index] > 1
             if not is_allowed:

@@ -29,7 +29,7 @@ Version notes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kcompat.api.cluster_view import (
     absence_error,
@@ -40,6 +40,7 @@ from kcompat.api.cluster_view import (
     reachable_brokers,
 )
 from kcompat.api.failures import note_missing_topics, note_uncreated
+from kcompat.api.topic_access import may_use_topic
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcompat.protocol.uuids import ZERO_UUID
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
 FIRST_WITH_NULL_FOR_ALL = 1
 FIRST_WITH_LISTENER_NOT_FOUND = 6
 FIRST_WITH_TOPIC_IDS = 12
+
+_DESCRIBE: Final = Operation.DESCRIBE  # Python 3.11 takes 0.2 us to find a member of an enumeration
 
 TopicAnswer = MetadataResponse.MetadataResponseTopic
 PartitionAnswer = MetadataResponse.MetadataResponsePartition
@@ -102,7 +105,7 @@ def _answer(
 
 
 def _may_describe(context: RequestContext, name: str, purpose: Purpose = Purpose.ACCESS) -> bool:
-    return context.may(Operation.DESCRIBE, Resource.topic(name), purpose)
+    return may_use_topic(context, _DESCRIBE, name, purpose)
 
 
 def _is_malformed(topic: RequestedTopic, version: int) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from kcompat.notices.cause import Cause
     from kcompat.promise import Promise
+    from kcompat.security.authorizer import AllowedTopics
     from kcompat.security.principals import Principal
 
 
@@ -118,6 +119,8 @@ class Connection(Hashable, Protocol):
     """The principal that the peer is authenticated as."""
     context: object
     """Attribute for the handler's own use; None at first."""
+    allowed_topics: AllowedTopics | None
+    """The topics that the peer is known to be allowed to use; None at first."""
 
     def serve_with(self, handler: FrameHandler) -> None:
         """Hand the frames behind the present one to `handler`."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kcompat.net.hub import Hub
     from kcompat.net.out_queue import OutQueue
     from kcompat.notices.cause import Cause
+    from kcompat.security.authorizer import AllowedTopics
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +57,7 @@ class Conversation(ABC):
         "_paused",
         "_reason",
         "_scheduled",
+        "allowed_topics",
         "context",
         "last_active",
         "lead",
@@ -83,6 +85,7 @@ class Conversation(ABC):
         self.local_address = local_address
         self.principal = ANONYMOUS
         self.context: object = None
+        self.allowed_topics: AllowedTopics | None = None
         self.last_active = hub.now
         """Loop time in seconds of the sweep before the last bytes from the peer arrived."""
         self._deadline = hub.loop.time() + hub.limits.header_deadline_s  # of the begun frame; 0: none

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.logger_names import AUTHORIZER
 from kcompat.security.acls import SUPER_USER, AclTable
-from kcompat.security.authorizer import Purpose
+from kcompat.security.authorizer import LONGEST_NAME, Purpose
 from kcompat.security.operations import camel_case
 from kcompat.wording import printable
 
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     from kcompat.security.principals import Principal
 
 MOST_REMEMBERED: Final = 10_000
-LONGEST_NAME: Final = 249
-"""Decisions that are remembered, and characters that the name of their resource may have: that of the longest
-topic. Together they take about 5 MB.
-"""
+"""Decisions that are remembered. With names of `LONGEST_NAME` characters they take about 5 MB."""
 
 TRACE: Final = 5
 DEBUG: Final = logging.DEBUG
@@ -59,7 +56,8 @@ class AclAuthorizer:
         self._most_remembered = most_remembered
         self._super_users = frozenset(super_users)
         self._table = AclTable(allows_without_acls=allows_without_acls)
-        self._generation = object()
+        self.generation = object()
+        """An object that stays the same until an ACL changes."""
         self._decisions: dict[tuple[Principal, str, Operation, Resource], AclDecision] = {}
         self._on_any: dict[tuple[Principal, str, Operation, ResourceType], bool] = {}
 
@@ -104,13 +102,6 @@ class AclAuthorizer:
         return is_allowed
 
     @property
-    def generation(self) -> object:
-        """An object that stays the same until an ACL changes; another one each time while allowed access is
-        logged.
-        """
-        return object() if _is_logged(DEBUG) else self._generation
-
-    @property
     def remembered(self) -> int:
         """Number of remembered decisions."""
         return len(self._decisions) + len(self._on_any)
@@ -128,7 +119,7 @@ class AclAuthorizer:
         if self._table.replace(pattern, entries):
             self._decisions.clear()
             self._on_any.clear()
-            self._generation = object()
+            self.generation = object()
 
     def _decide(self, question: tuple[Principal, str, Operation, Resource]) -> AclDecision:
         is_super_user = str(question[0]) in self._super_users

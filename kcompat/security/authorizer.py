@@ -4,6 +4,7 @@ allows all.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
@@ -44,6 +45,11 @@ class Resource(Struct, frozen=True, gc=False):
         return cls(ResourceType.TRANSACTIONAL_ID, name)
 
 
+LONGEST_NAME: Final = 249
+"""Characters that a name may have whose decisions are remembered: as many as the longest topic has."""
+MOST_TOPICS: Final = 500
+"""Topics that are remembered for each client and operation; with the longest names they take 160 KB."""
+
 CLUSTER = Resource(ResourceType.CLUSTER, "kafka-cluster")
 """The cluster as a resource, the only one of its type, under the name that Kafka gives it."""
 
@@ -68,9 +74,7 @@ class Authorizer(Protocol):
 
     @property
     def generation(self) -> object:
-        """An object that stays the same while `may` gives the same answers and need not log them. A caller on
-        a hot path may remember an answer as long.
-        """
+        """An object that stays the same as long as `may` gives the same answers."""
 
     def may(
         self,
@@ -90,6 +94,28 @@ class Authorizer(Protocol):
         self, principal: Principal, host: str, operation: Operation, resource_type: ResourceType, /
     ) -> bool:
         """Return whether a principal may do this operation on at least one possible resource of this type."""
+
+
+class AllowedTopics:
+    """The topics that a client is known to be allowed to use, in one generation of an authorizer."""
+
+    __slots__ = ("generation", "names", "principal")
+
+    def __init__(self, principal: Principal, generation: object) -> None:
+        self.principal = principal
+        self.generation = generation
+        self.names: defaultdict[Operation, set[str]] = defaultdict(set)
+        """Names of topics by the operation that is allowed."""
+
+    def is_of(self, principal: Principal, generation: object) -> bool:
+        """Return whether this is what a principal may do in a generation."""
+        return self.principal is principal and self.generation is generation
+
+    def add(self, operation: Operation, name: str) -> None:
+        """Remember an allowed operation, unless as many are remembered as one client may have."""
+        names = self.names[operation]
+        if len(names) < MOST_TOPICS and len(name) <= LONGEST_NAME:
+            names.add(name)
 
 
 class AllowEverything:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kcompat.net.answers import FrameHandler
     from kcompat.notices.cause import Cause
     from kcompat.protocol.message import Message
-    from kcompat.security.authorizer import Resource
+    from kcompat.security.authorizer import AllowedTopics, Resource
     from kcompat.security.operations import Operation, ResourceType
     from kcompat.security.principals import Principal
 
@@ -40,6 +40,7 @@ class Client:
         self.local_address = LOCAL_ADDRESS
         self.principal = ANONYMOUS
         self.context: object = None
+        self.allowed_topics: AllowedTopics | None = None
         self.handler: FrameHandler | None = None
         """The handler that `serve_with` has been called with."""
         self.closes_behind = ""

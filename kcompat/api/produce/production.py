@@ -35,6 +35,7 @@ from kcompat.api.produce.refusals import (
     refuse_unread,
 )
 from kcompat.api.produce.verification import has_transactional, verify
+from kcompat.api.topic_access import may_use_topic
 from kcompat.log.append import BY_CLIENT, AppendResult
 from kcompat.net.placing import WORTH_PLACING
 from kcompat.promise import Promise
@@ -310,10 +311,7 @@ def admit(context: RequestContext, name: str, acks: int) -> ErrorCode:
     """Return the error with which all partitions of a topic are refused, or NO_ERROR."""
     if name == NO_TOPIC and context.api_version >= FIRST_WITH_IDS:
         return ErrorCode.UNKNOWN_TOPIC_ID
-    if not (
-        context.services.server.authorizer.allows_everything
-        or context.may(Operation.WRITE, Resource.topic(name))
-    ):
+    if not may_use_topic(context, Operation.WRITE, name):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     if acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):
         return ErrorCode.INVALID_REQUIRED_ACKS

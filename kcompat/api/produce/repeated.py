@@ -22,6 +22,7 @@ from kcompat.api.produce.production import (
     resolve,
 )
 from kcompat.api.produce.refusals import PartitionAnswer, TopicAnswer
+from kcompat.api.topic_access import is_remembered
 from kcompat.log.append import AppendResult
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.compiling import find_single_batch
@@ -29,7 +30,6 @@ from kcompat.protocol.constants import ACKS_NONE
 from kcompat.protocol.errors import NO_ERROR
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.replication.partition import Partition
-from kcompat.security.authorizer import Purpose, Resource
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from kcompat.api.produce.production import AtOnce
     from kcompat.api.registry import Reader
     from kcompat.net.answers import Connection
-    from kcompat.security.authorizer import Authorizer
-    from kcompat.security.principals import Principal
 
 MOST_KNOWN: Final = 1000
 LONGEST_HEAD: Final = 512
@@ -47,6 +45,7 @@ decoded requests they take at most 2 MB.
 """
 
 _PRODUCE: Final = ApiKey.PRODUCE
+_WRITE: Final = Operation.WRITE
 
 
 class _Known(Struct):
@@ -58,10 +57,6 @@ class _Known(Struct):
     topic: str
     row: PartitionAnswer
     response: ProduceResponse
-    allowed: tuple[Principal | None, str, object] = (None, "", None)
-    """The last client that the authorizer has allowed the request, by principal and host, and the generation
-    of its decision.
-    """
 
 
 def shortcut(services: Services, version: int, read: Reader) -> RepeatedProduces | None:
@@ -95,7 +90,7 @@ class RepeatedProduces:
             return None
         topic, row, request = known.topic, known.row, known.request
         authorizer = self._server.authorizer
-        if not authorizer.allows_everything and not _is_allowed(known, connection, authorizer):
+        if not authorizer.allows_everything and not is_remembered(authorizer, connection, _WRITE, topic):
             return None
         if version >= FIRST_WITH_IDS and (
             self._metadata.image.topic_names.get(request.topic_data[0].topic_id) != topic
@@ -142,16 +137,3 @@ class RepeatedProduces:
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
         self._known[head] = _Known(client_id, request, name, row, response)
-
-
-def _is_allowed(known: _Known, connection: Connection, authorizer: Authorizer) -> bool:
-    """Return whether the authorizer allows a client a remembered request. `production.py` logs a denial."""
-    principal, host, generation = known.allowed
-    current = authorizer.generation
-    if generation is current and principal is connection.principal and host is connection.peer_host:
-        return True
-    principal, host, topic = connection.principal, connection.peer_host, Resource.topic(known.topic)
-    if not authorizer.may(principal, host, Operation.WRITE, topic, _PRODUCE, Purpose.FILTER):
-        return False
-    known.allowed = (principal, host, current)
-    return True
