@@ -213,17 +213,20 @@ class Conversation(ABC):
         """
         hub, held = self._hub, self._held
         self.last_active = hub.now
-        if held is not None:
-            self._received_more(held, count)
-            return
-        start = self.lead
-        end = start + count
-        taken = start if self._gate else self._hand_on(hub.scratch, hub.scratch_view, start, end)
-        if taken == end:
-            self._deadline = 0.0
-        elif not self._gate & CLOSED:
-            self._held = hub.hold(hub.scratch_view[taken:end], self)
-            self._frame_begun(self._held)
+        try:
+            if held is not None:
+                self._received_more(held, count)
+                return
+            start = self.lead
+            end = start + count
+            taken = start if self._gate else self._hand_on(hub.scratch, hub.scratch_view, start, end)
+            if taken == end:
+                self._deadline = 0.0
+            elif not self._gate & CLOSED:
+                self._held = hub.hold(hub.scratch_view[taken:end], self)
+                self._frame_begun(self._held)
+        except Exception as error:
+            self.failed(error)
 
     def _reads_ahead(self) -> bool:
         """Return whether to read while the gate waits: the next frame may end the wait for the last one."""
@@ -271,6 +274,14 @@ class Conversation(ABC):
         """Log that the handler raised `error` instead of answering; close after the answers so far."""
         logger.error("%s: connection closed: a request failed", self.peer_host, exc_info=error)
         self.close_behind("failed request")
+
+    def failed(self, error: Exception) -> None:
+        """Log an exception of the connection's own code and close at once.
+
+        A poller would get it again at each poll, and would not serve the connections behind this one.
+        """
+        logger.error("%s: connection closed by a fault of the broker", self.peer_host, exc_info=error)
+        self.close("failed connection")
 
     def answered(self, answer: Answer) -> None:
         """Send the answer to a frame that came alone, or queue it behind earlier answers."""

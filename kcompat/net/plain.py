@@ -41,16 +41,19 @@ class PlainConnection(SocketStream):
 
     def on_readable(self) -> None:
         """Receive the available bytes; called by the poller."""
-        room = self.room()
-        if room is None:
-            self.stop_reading()
-            return
         try:
+            room = self.room()
+            if room is None:
+                self.stop_reading()
+                return
             received = self._socket.recv_into(room)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
             received = 0
+        except Exception as error:
+            self.failed(error)
+            return
         if received:
             self.received(received)
         else:

@@ -56,7 +56,7 @@ class Stream(Conversation):
                         return
                 self._out = OutQueue(self._hub.now)
             self._out.push(pieces)
-        except (OSError, TruncatedRangeError) as error:
+        except Exception as error:
             self._send_failed(error)
             return
         self.on_writable()
@@ -84,7 +84,7 @@ class Stream(Conversation):
         assert out is not None
         try:
             drained = out.send(self, ITERATION_BUDGET, self._hub.now)
-        except (OSError, TruncatedRangeError) as error:
+        except Exception as error:
             self._send_failed(error)
             return
         if drained:
@@ -100,9 +100,15 @@ class Stream(Conversation):
             self.watch_writable()
 
     def _send_failed(self, error: Exception) -> None:
-        """Close the connection after a failed send: the peer is gone, or an answer's file is unreadable."""
+        """Close the connection after a failed send: the peer is gone, or an answer cannot be read or made."""
         if isinstance(error, (ConnectionError, TimeoutError)):
             self.close("disconnected")
             return
-        logger.error("%s: connection closed: an answer could not be sent: %s", self.peer_host, error)
+        unexpected = None if isinstance(error, (OSError, TruncatedRangeError)) else error
+        logger.error(
+            "%s: connection closed: an answer could not be sent: %s",
+            self.peer_host,
+            error,
+            exc_info=unexpected,
+        )
         self.close("failed answer")

@@ -164,6 +164,12 @@ class TlsConnection(SocketStream):
 
     def on_readable(self) -> None:
         """Receive the available bytes; called by the poller."""
+        try:
+            self._read()
+        except Exception as error:
+            self.failed(error)
+
+    def _read(self) -> None:
         if self._handshake_ends:
             self._shake_hands()
             if self._handshake_ends or self._gate & CLOSED:

@@ -9,9 +9,11 @@ from contextlib import suppress
 
 import pytest
 
+from kcompat.net.answers import Mode, Waiting
 from kcompat.net.hub import SCRATCH_SIZE
 from kcompat.net.limits import Limits
-from support.raw_peer import RawPeer, ScriptedHandler, framed, peer_of, serving
+from kcompat.promise import Promise
+from support.raw_peer import RawPeer, ScriptedHandler, framed, peer_of, serving, until
 
 pytestmark = pytest.mark.usefixtures("either_poll")
 
@@ -181,6 +183,46 @@ async def test_an_exception_at_a_frame_that_came_alone_closes_that_connection_al
         peer.ask(b"bad")
         assert await peer.rest() == b""
         assert server.hub.closed == {"failed request": 1}
+    assert [record.exc_info[1].args for record in caplog.records if record.exc_info] == [("a bug",)]
+
+
+class Untold(ScriptedHandler):
+    """A handler that answers frames later, and fails when it is asked whether a frame ends the wait."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _, frame: Waiting(Promise(), Mode.INTERRUPTIBLE, lambda: None))
+
+    def ends_wait(self, frame: memoryview) -> bool:
+        raise RuntimeError("a bug")
+
+
+async def test_any_other_exception_closes_that_connection_alone_and_is_logged_once(caplog):
+    async with serving(Untold()) as server, peer_of(server) as peer, peer_of(server) as other:
+        peer.ask(b"one", b"two")
+        other.ask(b"alive")
+        assert await peer.rest() == b""
+        await until(lambda: server.hub.closed == {"failed connection": 1})
+        assert len(server.hub.connections) == 1
+        server.hub.memory.check_invariants()
+    assert [record.exc_info[1].args for record in caplog.records if record.exc_info] == [("a bug",)]
+
+
+class Unmade:
+    """Bytes that cannot be made while they are sent."""
+
+    def __len__(self) -> int:
+        return 100_000
+
+    def next_piece(self) -> bytes:
+        raise RuntimeError("a bug")
+
+
+async def test_an_answer_that_cannot_be_made_closes_that_connection_alone_and_is_logged_once(caplog):
+    handler = ScriptedHandler(lambda _, frame: [Unmade()])
+    async with serving(handler) as server, peer_of(server) as peer:
+        peer.ask(b"bad")
+        assert await peer.rest() == b""
+        assert server.hub.closed == {"failed answer": 1}
     assert [record.exc_info[1].args for record in caplog.records if record.exc_info] == [("a bug",)]
 
 

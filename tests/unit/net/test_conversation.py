@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.net.answers import CLOSE, Answer, Mode, Waiting
+from kcompat.net.hub import Hub
 from kcompat.net.limits import Limits
 from kcompat.notices.causes import SLOW
 from kcompat.promise import Promise
-from support.conversations import Collected, Script, conversation, iterations, virtually
+from support.conversations import USUAL, Collected, Script, conversation, iterations, virtually
 
 if TYPE_CHECKING:
+    from kcompat.net.frame_buffer import FrameBuffer
+    from kcompat.net.hub import Member
     from kcompat.net.interception import ObservedConnection
 
 
@@ -161,6 +164,26 @@ async def test_an_exception_of_the_handler_closes_behind_the_answers(
     assert (talk.sent, talk.events) == ([b"<two>"], ["hang up"])
     assert talk._hub.closed == {"failed request": 1}
     assert "a request failed" in caplog.text
+
+
+class FullHub(Hub):
+    """A hub that cannot keep the bytes of an unfinished frame."""
+
+    def hold(self, received: memoryview, connection: Member) -> FrameBuffer:
+        raise MemoryError("no memory")
+
+
+@virtually
+async def test_an_exception_beside_the_handler_closes_the_connection(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    talk = Collected(FullHub(asyncio.get_running_loop(), USUAL), Script())
+    talk.feed(b"\0\0\0\3tw")
+    assert talk.events == ["hang up"]
+    assert talk._hub.closed == {"failed connection": 1}
+    assert [record.getMessage() for record in caplog.records] == [
+        "10.0.0.7: connection closed by a fault of the broker"
+    ]
 
 
 @pytest.mark.parametrize(
