@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kcompat.node.parts import Parts
     from kcompat.notices.cause import Cause
     from kcompat.protocol.message import Message
+    from kcompat.security.authorizer import AllowedTopics
 
 T = TypeVar("T")
 
@@ -90,6 +91,7 @@ class _NoConnection:
     def __init__(self, listener_name: str) -> None:
         self.listener_name = listener_name
         self.context: object = None
+        self.allowed_topics: AllowedTopics | None = None
 
     def serve_with(self, handler: FrameHandler) -> None:
         pass
