@@ -79,7 +79,7 @@ class Conversation(ABC):
     ) -> None:
         self._hub = hub
         self._handler = handler
-        self.max_frame = handler.max_frame or hub.limits.max_frame
+        self.max_frame = hub.limits.max_frame if handler.max_frame is None else handler.max_frame
         self.listener_name = listener_name
         self.peer_host, self.peer_port = peer
         self.local_address = local_address
@@ -123,7 +123,7 @@ class Conversation(ABC):
 
     def serve_with(self, handler: FrameHandler) -> None:
         self._handler = handler
-        self.max_frame = handler.max_frame or self._hub.limits.max_frame
+        self.max_frame = self._hub.limits.max_frame if handler.max_frame is None else handler.max_frame
         if self._held is not None:
             self._held.max_frame = self.max_frame
         self._gate |= YIELDING  # `_hand_on`, which may be running, knows the last handler only

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+UNLIMITED: Final = -1
+"""Value of `sasl.server.max.receive.size` with which a login has no limit of its own."""
+
 
 class Prepare(Protocol):
     """A function that reads what the configuration says about a mechanism of a listener."""
@@ -187,10 +190,19 @@ def login_gates(
             )
             for name, make in prepare_logins(config, listener).items()
         }
-        max_frame = config.integer_at(listener, "sasl.server.max.receive.size")
+        max_frame = _largest_frame(config, listener)
         delay_ms = config.integer_at(listener, "connection.failed.authentication.delay.ms")
         gates[listener] = LoginGate(LoginSettings(offered, max_frame, delay_ms), services, dispatcher)
     return gates
+
+
+def _largest_frame(config: BrokerConfig, listener: str) -> int:
+    """Return the bytes of the largest frame that a listener takes before the login is complete.
+
+    -1 is Kafka's `NetworkReceive.UNLIMITED`; no frame is within another negative size.
+    """
+    size = config.integer_at(listener, "sasl.server.max.receive.size")
+    return config.integer("socket.request.max.bytes") if size == UNLIMITED else max(0, size)
 
 
 def _number_of(config: BrokerConfig, listener: str, mechanism: str, name: str) -> int:

@@ -77,7 +77,7 @@ def hello(context: ssl.SSLContext, number: int) -> bytes:
 class AnsweringHandler:
     """A frame handler that answers every frame with the same one."""
 
-    max_frame = 0
+    max_frame: int | None = None
 
     def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
         return [b"\0\0\0\1x"]

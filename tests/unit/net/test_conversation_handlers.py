@@ -54,6 +54,16 @@ async def test_a_handler_may_take_smaller_frames_only() -> None:
 
 
 @virtually
+async def test_a_handler_may_take_no_frames_at_all() -> None:
+    door = Door(Script())
+    door.max_frame = 0
+    talk = conversation(door)
+    talk.feed(b"\0\0\0\1x")
+    await iterations()
+    assert (talk.sent, talk.events, door.frames) == ([], ["hang up"], [])
+
+
+@virtually
 async def test_no_memory_is_taken_for_a_frame_that_the_handler_does_not_take() -> None:
     talk = conversation(Door(Script()), Limits(max_frame=10**8))
     talk.feed(b"\5\0\0\0" + b"x" * 100)

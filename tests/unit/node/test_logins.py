@@ -126,6 +126,12 @@ def test_settings_of_a_listener_and_of_its_mechanism_count_more() -> None:
     )
 
 
+@pytest.mark.parametrize(("size", "largest"), [("0", 0), ("-5", 0), ("-1", 7000)])
+def test_a_frame_of_a_login_may_have_no_bytes_or_as_many_as_any_request(size: str, largest: int) -> None:
+    gate = gate_of(**{"sasl.server.max.receive.size": size, "socket.request.max.bytes": "7000"})
+    assert gate.max_frame == largest
+
+
 # OAUTHBEARER
 
 OAUTH = f"{SASL}.oauthbearer"
