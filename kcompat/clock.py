@@ -1,4 +1,4 @@
-"""Time as a port: wall-clock milliseconds and one-shot timers.
+"""Time as a port: wall-clock milliseconds, elapsed milliseconds and one-shot timers.
 
 Pure state machines take `now_ms` as an argument. Those with timeouts (delayed operations, session timeouts)
 take a `Clock`: the event loop's clock in a broker, a virtual one in a simulation.
@@ -20,10 +20,13 @@ class Timer(Protocol):
 
 
 class Clock(Protocol):
-    """Source of the wall-clock time, and of timers."""
+    """Source of the wall-clock time, of elapsed time, and of timers."""
 
     def now_ms(self) -> int:
         """Return wall-clock time in milliseconds since the epoch, as in Kafka's timestamps."""
+
+    def elapsed_ms(self) -> int:
+        """Return milliseconds since some moment in the past. Setting the wall clock does not change them."""
 
     def call_soon(self, callback: Callable[[], object]) -> object:
         """Run `callback` once the current event has been served. Call this from the loop's thread."""

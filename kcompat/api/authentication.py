@@ -90,9 +90,9 @@ class LoginGate:
         """Return whether a frame ends the wait of the fetch before it; that which renews the session does."""
         return True
 
-    def renew(self, connection: Connection, session: LoginSession, now_ms: int) -> None:
+    def renew(self, connection: Connection, session: LoginSession, elapsed_ms: int) -> None:
         """Let a client log in again; its next frame is the SaslHandshake."""
-        session.renewed_at_ms = now_ms
+        session.renewed_at_ms = elapsed_ms
         connection.context = self._exchange(session)
         connection.serve_with(self)
 
@@ -106,10 +106,11 @@ class LoginGate:
 
     def _admit(self, connection: Connection, session: LoginSession) -> None:
         connection.principal = session.login.principal
-        if session.ends_at_ms is None:
+        if session.lifetime_ms is None:
             connection.context = None
             connection.serve_with(self._dispatcher)
         else:
+            session.began_at_ms = self._services.server.clock.elapsed_ms()
             connection.context = session
             connection.serve_with(self._session_gate)
 
@@ -139,17 +140,17 @@ class SessionGate:
     def __init__(self, login_gate: LoginGate, services: Services, dispatcher: FrameHandler) -> None:
         self._login_gate = login_gate
         self._dispatcher = dispatcher
-        self._now_ms = services.server.clock.now_ms
+        self._elapsed_ms = services.server.clock.elapsed_ms
 
     def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
         """Serve a request, renew the session at a SaslHandshake, or close if the session has ended."""
         session = connection.context
         assert isinstance(session, LoginSession)
-        now_ms = self._now_ms()
-        if frame[:2] == _SASL_HANDSHAKE and session.may_renew(now_ms):
-            self._login_gate.renew(connection, session, now_ms)
+        elapsed_ms = self._elapsed_ms()
+        if frame[:2] == _SASL_HANDSHAKE and session.may_renew(elapsed_ms):
+            self._login_gate.renew(connection, session, elapsed_ms)
             return self._login_gate.on_frame(connection, frame)
-        if session.has_ended(now_ms):
+        if session.has_ended(elapsed_ms):
             connection.complain(SESSION_EXPIRED, principal=connection.principal)
             connection.close_behind(EXPIRED)
             return CLOSE

@@ -66,6 +66,10 @@ class LoopClock:
         """Return wall-clock milliseconds since the epoch."""
         return time.time_ns() // 1_000_000
 
+    def elapsed_ms(self) -> int:
+        """Return milliseconds of the loop's time."""
+        return int(self._loop.time() * 1000)
+
     def call_later(self, delay_ms: float, callback: Callable[[], object]) -> LoopTimer:
         """Run `callback` once after `delay_ms` milliseconds. Call this from the loop's thread."""
         when = self._loop.time() + delay_ms / 1000

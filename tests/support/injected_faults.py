@@ -182,6 +182,9 @@ class FaultyClock:
         self._injector.come_by(f"code: {code.co_filename.rpartition('/')[2]} {code.co_name}")
         return self._clock.now_ms()
 
+    def elapsed_ms(self) -> int:
+        return self._clock.elapsed_ms()
+
     def call_soon(self, callback: Callable[[], object]) -> None:
         self._clock.call_soon(self._run(callback))
 

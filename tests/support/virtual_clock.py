@@ -30,12 +30,18 @@ class VirtualClock:
 
     def __init__(self, now_ms: int = 1_700_000_000_000) -> None:
         self._now_ms: float = now_ms
+        self.set_back_ms = 0
+        """Milliseconds by which the wall clock was set back since the start."""
         self._order = count()
         self._from_threads: deque[Callable[[], object]] = deque()
         self._timers: list[tuple[float, int, VirtualTimer]] = []
 
     def now_ms(self) -> int:
         """The present, in milliseconds since the epoch."""
+        return int(self._now_ms) - self.set_back_ms
+
+    def elapsed_ms(self) -> int:
+        """The time that has passed, and a start that means nothing."""
         return int(self._now_ms)
 
     def call_soon(self, callback: Callable[[], object]) -> None:

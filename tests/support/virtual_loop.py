@@ -110,6 +110,10 @@ class VirtualLoopClock:
         """The loop's time, in milliseconds since the epoch."""
         return START_MS + round(self._loop.time() * 1000)
 
+    def elapsed_ms(self) -> int:
+        """The loop's time."""
+        return round(self._loop.time() * 1000)
+
     def call_soon(self, callback: Callable[[], object]) -> None:
         """Run `callback` in the loop's next round."""
         self._loop.call_later(0, callback)

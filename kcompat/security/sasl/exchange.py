@@ -107,24 +107,29 @@ class OfferedMechanism(Struct, frozen=True):
 
 
 class LoginSession(Struct):
-    """A connection's login, the name of its mechanism, and the end of the time for which it counts."""
+    """A connection's login, the name of its mechanism, and how long it counts.
+
+    Its times are elapsed ones (`Clock.elapsed_ms`), so that setting the wall clock ends no session.
+    """
 
     login: Login
     mechanism: str
-    ends_at_ms: int | None
-    """Time in ms since the epoch from which on requests are not served any more; None for no end."""
+    lifetime_ms: int | None
+    """Time in ms after the login from which on requests are not served any more; None for no end."""
     renewed_at_ms: int | None = None
-    """Time at which the last renewal began."""
+    """Elapsed time in ms at which the last renewal began."""
+    began_at_ms: int = 0
+    """Elapsed time in ms of the login."""
 
-    def may_renew(self, now_ms: int) -> bool:
+    def may_renew(self, elapsed_ms: int) -> bool:
         """Return whether a SaslHandshake renews the session now; otherwise it is an ordinary request."""
-        if self.ends_at_ms is None:
+        if self.lifetime_ms is None:
             return False
-        return self.renewed_at_ms is None or now_ms - self.renewed_at_ms >= RENEWAL_PAUSE_MS
+        return self.renewed_at_ms is None or elapsed_ms - self.renewed_at_ms >= RENEWAL_PAUSE_MS
 
-    def has_ended(self, now_ms: int) -> bool:
+    def has_ended(self, elapsed_ms: int) -> bool:
         """Return whether requests are not served any more."""
-        return self.ends_at_ms is not None and now_ms > self.ends_at_ms
+        return self.lifetime_ms is not None and elapsed_ms - self.began_at_ms > self.lifetime_ms
 
 
 class SaslExchange:
@@ -218,9 +223,10 @@ class SaslExchange:
                 error_message=error.message or self._general_message(),
             )
             raise LoginRefusedError(str(error), request.answered(response)) from None
-        ends_at_ms = None if self.session is None else self.session.ends_at_ms
-        lifetime_ms = 0 if ends_at_ms is None else ends_at_ms - now_ms
-        return request.answered(SaslAuthenticateResponse(auth_bytes=token, session_lifetime_ms=lifetime_ms))
+        lifetime_ms = None if self.session is None else self.session.lifetime_ms
+        return request.answered(
+            SaslAuthenticateResponse(auth_bytes=token, session_lifetime_ms=lifetime_ms or 0)
+        )
 
     def _take_raw(self, token: bytes, now_ms: int) -> Response:
         try:
@@ -256,9 +262,8 @@ class SaslExchange:
         limits_ms = [] if login.expires_at_ms is None else [max(0, login.expires_at_ms - now_ms)]
         if self._offered[self._mechanism].max_session_ms > 0:
             limits_ms.append(self._offered[self._mechanism].max_session_ms)
-        ends_at_ms = now_ms + min(limits_ms) if limits_ms else None
         renewed_at_ms = None if previous is None else previous.renewed_at_ms
-        self.session = LoginSession(login, self._mechanism, ends_at_ms, renewed_at_ms)
+        self.session = LoginSession(login, self._mechanism, min(limits_ms, default=None), renewed_at_ms)
         self.state = ExchangeState.COMPLETE
 
     def _general_message(self) -> str:

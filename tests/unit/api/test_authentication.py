@@ -174,6 +174,16 @@ def test_requests_are_served_until_the_session_ends() -> None:
     assert scene.client.closes_behind == EXPIRED
 
 
+def test_a_step_of_the_wall_clock_ends_no_session_and_prolongs_none() -> None:
+    scene = Scene(max_session_ms=5000)
+    scene.log_in()
+    scene.clock.set_back_ms = -3_600_000
+    assert scene.send(HEARTBEAT) == [b"served"]
+    scene.clock.set_back_ms = 3_600_000
+    scene.clock.advance(5001)
+    assert scene.send(HEARTBEAT) is CLOSE
+
+
 def test_a_session_is_renewed_even_after_its_end() -> None:
     scene = Scene(max_session_ms=5000)
     scene.log_in()

@@ -283,16 +283,16 @@ def test_a_session_ends_with_the_credential_or_with_the_limit(
     session = play.exchange.session
     assert session is not None
     if expiry_ms is None and max_session_ms <= 0:
-        assert session.ends_at_ms is None
-        assert not session.has_ended(NOW + 10**12)
-        assert not session.may_renew(NOW)
+        assert session.lifetime_ms is None
+        assert not session.has_ended(10**12)
+        assert not session.may_renew(0)
     else:
-        assert not session.has_ended(NOW + lifetime_ms)
-        assert session.has_ended(NOW + lifetime_ms + 1)
+        assert not session.has_ended(lifetime_ms)
+        assert session.has_ended(lifetime_ms + 1)
 
 
 def session_of(name: str = "alice", mechanism: str = "PLAIN") -> LoginSession:
-    return LoginSession(Login(Principal("User", name)), mechanism, NOW + 1000, renewed_at_ms=NOW)
+    return LoginSession(Login(Principal("User", name)), mechanism, 1000, renewed_at_ms=7000)
 
 
 @pytest.mark.parametrize("version", [0, 1])
@@ -301,7 +301,7 @@ def test_a_session_is_renewed_by_the_same_principal_and_mechanism(version: int) 
     play.handshake(version=version)
     play.send(token_frame(ALICE) if version else ALICE)
     assert play.exchange.session == LoginSession(
-        Login(Principal("User", "alice")), "PLAIN", NOW + 900 + 5000, renewed_at_ms=NOW
+        Login(Principal("User", "alice")), "PLAIN", 5000, renewed_at_ms=7000
     )
 
 
@@ -336,7 +336,7 @@ def test_a_renewal_by_an_unknown_mechanism_closes_at_once() -> None:
 
 
 def test_a_session_is_renewed_at_most_once_a_second() -> None:
-    session = LoginSession(Login(Principal("User", "alice")), "PLAIN", NOW + 10_000)
+    session = LoginSession(Login(Principal("User", "alice")), "PLAIN", 10_000)
     assert session.may_renew(NOW)
     session.renewed_at_ms = NOW
     assert not session.may_renew(NOW + 999)
