@@ -9,7 +9,7 @@ TOOLS := $(VENV)/.tools
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo fetched test test-all prepared check unit without-clients portable second-python other-python-briefly faults simulation cluster-faults mixed-clusters flakes exactly-once group-storm share-stories other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters bench-groups clean
+.PHONY: help run demo fetched test test-all prepared check unit without-clients portable second-python other-python-briefly faults simulation cluster-faults mixed-clusters flakes exactly-once group-storm share-stories other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters bench-groups dist clean
 
 help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
@@ -25,21 +25,23 @@ help:
 	@echo "make group-storm  groups of 200 members, of which one is killed every two seconds, and their coordinators: a quarter of an hour"
 	@echo "make flakes  run tests N times (5) on a busy machine and list what failed even once; T=PATH for some of them"
 	@echo "make bench   measure beside a real Kafka; make bench-clusters: three brokers beside three; make bench-groups: groups of 60"
+	@echo "make dist    build and check the files of a release into dist/: source distribution and wheels"
 	@echo "make lint | types | unit | without-clients | portable | other-python | sanitize | interop | spark | format   one part of the above"
 
 NATIVE := $(shell find kcompat -name "*.[ch]")
 
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-$(STAMP): pyproject.toml hatch_build.py $(NATIVE)
+$(STAMP): pyproject.toml hatch_build.py hatch_metadata.py $(NATIVE)
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) .
+	$(INSTALL) --editable .
 	@touch $@
 
-# The package, and the tools of the tests: linters, Python clients, pyspark.
-$(TOOLS): pyproject.toml hatch_build.py $(NATIVE)
+# The package, and the tools of the tests: linters, Python clients, pyspark. pip knows --group from 25.1 on.
+$(TOOLS): pyproject.toml hatch_build.py hatch_metadata.py $(NATIVE)
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) '.[test,lint,interop,spark]'
+	$(INSTALL) 'pip>=25.1'
+	$(INSTALL) --editable . $(addprefix --group ,test lint interop spark)
 	@touch $(STAMP) $@
 
 run: $(STAMP)
@@ -162,6 +164,11 @@ bench-clusters: fetched
 
 bench-groups: fetched
 	$(BIN)/python bench/run_groups.py
+
+# With KCOMPAT_REPOSITORY=URL the metadata has links to a repository.
+dist: $(TOOLS)
+	$(BIN)/python interop-tests/fetch.py venv-release
+	.venvs/release/bin/python release/build.py dist
 
 lint: $(TOOLS)
 	$(BIN)/ruff check .

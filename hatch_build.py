@@ -1,13 +1,18 @@
-"""Builds the native extensions, each C file of the package, into wheels and editable installs where it can.
+"""Builds the native extensions, each C file of the package, into wheels and editable installs where it can,
+and writes the commit into wheels and source distributions.
 
 Without a compiler the package installs all the same: each extension has a pure-Python implementation. The
 environment variable KCOMPAT_NATIVE=0 leaves them out. KCOMPAT_NATIVE=1 makes a failed build an error, and a
 warning of the compiler too; nobody else's installation fails for the new warning of a new compiler.
+KCOMPAT_COMMIT names the commit where the build does not see the history, as in a container.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import runpy
+import sys
 import sysconfig
 import tempfile
 from pathlib import Path
@@ -26,16 +31,22 @@ WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wstrict-prototypes
 """For gcc and clang. Python's own headers are not judged: see `compile_extensions`."""
 
 
-class NativeBuildHook(BuildHookInterface):
+class BuildHook(BuildHookInterface):
     """Adds the compiled extensions to a wheel, or puts each beside its source for an editable install."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile; on failure say so in one sentence and leave the package pure."""
+        """Add the files; where compiling fails, say so in one sentence and leave the package pure."""
+        self._scratch = tempfile.TemporaryDirectory()
+        if version != "editable":
+            build_data["force_include"] |= commit_file(Path(self.root), Path(self._scratch.name))
+        if self.target_name == "wheel":
+            self._add_extensions(version, build_data)
+
+    def _add_extensions(self, version: str, build_data: dict[str, Any]) -> None:
         wanted = os.environ.get("KCOMPAT_NATIVE", "")
         if wanted == "0":
             return
         stable = not sysconfig.get_config_var("Py_GIL_DISABLED")  # free-threaded Pythons have no stable ABI
-        self._scratch = tempfile.TemporaryDirectory()
         try:
             flags = WARNINGS if wanted == "1" else ()
             built = compile_extensions(Path(self.root), self._scratch.name, stable, flags)
@@ -58,11 +69,28 @@ class NativeBuildHook(BuildHookInterface):
             build_data["infer_tag"] = True
 
 
+def commit_file(root: Path, scratch: Path) -> dict[str, str]:
+    """Return the path of a file that names the commit, made in `scratch`, and its path in the package.
+
+    Empty if the commit is unknown, or if the tree has the file already, as a source distribution has.
+    """
+    ours = runpy.run_path(str(root / PACKAGE / "cli" / "version.py"))
+    target = f"{PACKAGE}/{ours['COMMIT_FILE']}"
+    commit = os.environ.get("KCOMPAT_COMMIT") or ours["commit_of_tree"](root)
+    if commit is None or (root / target).exists():
+        return {}
+    file = scratch / ours["COMMIT_FILE"]
+    file.write_text(f"{commit}\n")
+    return {str(file): target}
+
+
 def compile_extensions(root: Path, scratch: str, stable: bool, flags: Sequence[str] = ()) -> dict[str, Path]:
     """Where in the package each extension belongs: the file, compiled under `scratch` with further flags.
 
     Any exception when that cannot be done.
     """
+    if sys.implementation.name != "cpython":
+        raise RuntimeError(f"they are for CPython, and this is {sys.implementation.name}")
     from setuptools import Distribution, Extension
     from setuptools.command.build_ext import build_ext
 
@@ -99,6 +127,10 @@ def place(built: Path, target: Path) -> None:
 
 
 def platform() -> str:
-    """The platform of a wheel that was built here and nowhere else."""
+    """Return the platform in the tag of a wheel built here: of Linux, that of this machine alone, which
+    auditwheel widens; of macOS, the oldest release and the processors that the compiler was told.
+    """
+    if sys.platform == "darwin":
+        return re.sub(r"\W", "_", sysconfig.get_platform())
     tags = (tag.platform for tag in sys_tags())
     return next(name for name in tags if "manylinux" not in name and "musllinux" not in name)

@@ -45,8 +45,9 @@ STREAMS_VERSIONS: Mapping[str, str] = {"3.9.2": "7.9.2", "4.3.0": "10.1.3"}
 """Releases of Kafka Streams, each with that of its state store."""
 NODE_PACKAGES = ("kafkajs@2.2.4", "snappyjs@0.7.0", "lz4js@0.2.0", "zstd-codec@0.1.5")
 GO_DRIVERS = HERE / "drivers" / "go"
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
 KCOMPAT_AND_PYTEST = (
-    *tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["dependencies"],
+    *PROJECT["project"]["dependencies"],
     "pytest>=9,<10",
 )
 """Packages that the broker of this clone and its fixtures need."""
@@ -56,6 +57,7 @@ VENV_PACKAGES: Mapping[str, tuple[str, ...]] = {
     "kio-old": ("kio==0.5.0",),
     "faust": ("faust-streaming==0.15.3", *KCOMPAT_AND_PYTEST),
     "quixstreams": ("quixstreams==3.28.1", *KCOMPAT_AND_PYTEST),
+    "release": tuple(PROJECT["dependency-groups"]["release"]),
 }
 
 SPARK_EXAMPLES = REPOSITORY / "spark-examples" / "spark_session.py"

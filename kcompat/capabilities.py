@@ -36,6 +36,16 @@ them."""
 
 _NATIVE: Final = os.environ.get("KCOMPAT_NATIVE", "")
 
+EXTENSIONS: Final = (
+    "kcompat.group._native",
+    "kcompat.log.cleaner._native",
+    "kcompat.net._native",
+    "kcompat.protocol._native",
+    "kcompat.records._conversion",
+    "kcompat.records._native",
+)
+"""The C extensions of the package, one for each of its C files."""
+
 
 def native(extension: str) -> bool:
     """Return whether a C extension is used; raise ImportError if KCOMPAT_NATIVE=1 requires a missing one."""

@@ -2,7 +2,7 @@
 arguments only that Python's venv is made.
 
 It takes the newest of 3.11 to 3.13 that the machine has beside the one that runs this, from the PATH or from
-pyenv, and keeps a venv for it in ``.venvs/`` with the package and its `test` extra, nothing more. The options
+pyenv, and keeps a venv for it in ``.venvs/`` with the package and the group `test`, nothing more. The options
 are pytest's. Where there is no other Python a line says so, and this one runs them; in CI that is a failure.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 NEWEST_FIRST = ((3, 13), (3, 12), (3, 11))
-INPUTS = ("pyproject.toml", "hatch_build.py")
+INPUTS = ("pyproject.toml", "hatch_build.py", "hatch_metadata.py")
 
 
 def _candidates(version: str) -> Iterator[str | Path]:
@@ -57,10 +57,12 @@ def make_venv(version: str, python: str | Path) -> Path:
     ours = home / "bin" / "python"
     if not stamp.exists() or stamp.read_text() != digest:
         subprocess.run([python, "-m", "venv", "--clear", home], check=True)
-        install = ("-m", "pip", "install", "-q", "--disable-pip-version-check", "--editable", ".[test]")
+        install = ("-m", "pip", "install", "-q", "--disable-pip-version-check")
         # The extensions of the clone stay those that the first Python has built: they are for all versions.
         environment = {**os.environ, "KCOMPAT_NATIVE": "0"}
-        subprocess.run([ours, *install], cwd=REPOSITORY, check=True, env=environment)
+        subprocess.run([ours, *install, "pip>=25.1"], check=True)  # the first that installs groups
+        package = ("--editable", ".", "--group", "test")
+        subprocess.run([ours, *install, *package], cwd=REPOSITORY, check=True, env=environment)
         stamp.write_text(digest)
     return ours
 

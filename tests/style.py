@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 REPOSITORY: Final = Path(__file__).resolve().parent.parent
-CHECKED: Final = ("kcompat", "tests", "interop-tests", "bench", "demo", "image")
+CHECKED: Final = ("kcompat", "tests", "interop-tests", "bench", "demo", "image", "release")
 FEWEST_WORDS: Final = 3
 OPENINGS: Final = (
     "All else",

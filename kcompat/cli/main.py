@@ -69,7 +69,9 @@ def _drop_output() -> None:
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(prog="kcompat", description=DESCRIPTION)
-    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    parser.add_argument(
+        "--version", action="store_true", help="print the version, its commit and whether extensions are used"
+    )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     _add_start(commands)
     apis = commands.add_parser("apis", help="list the APIs and versions that are served")
@@ -291,9 +293,9 @@ def _add_security(start: argparse.ArgumentParser) -> None:
 def _run(words: Sequence[str]) -> int:
     options = build_parser().parse_args(words)
     if options.version:
-        from importlib.metadata import version
+        from kcompat.cli.version import describe
 
-        print(f"kcompat {version('kcompat')}")
+        print(describe())
         return 0
     match options.command:
         case "start":

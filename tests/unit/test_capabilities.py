@@ -9,6 +9,9 @@ import sys
 
 import pytest
 
+from kcompat.capabilities import EXTENSIONS
+from support.places import REPOSITORY
+
 PAIRS = {
     "kcompat.group._native": ("kcompat.group.bulk", "fill", "kcompat.group.bulk"),
     "kcompat.log.cleaner._native": ("kcompat.log.cleaner.sieve", "keep", "kcompat.log.cleaner._python"),
@@ -73,6 +76,12 @@ def test_an_extension_is_used_where_it_was_built(extension: str) -> None:
         pytest.skip("the extension was not built")
     assert chosen(extension, "") == extension
     assert chosen(extension, "1") == extension
+
+
+def test_the_extensions_are_the_c_files_of_the_package() -> None:
+    sources = (path.relative_to(REPOSITORY) for path in (REPOSITORY / "kcompat").rglob("*.c"))
+    assert sorted(".".join(source.with_suffix("").parts) for source in sources) == list(EXTENSIONS)
+    assert set(EXTENSIONS) == PAIRS.keys()
 
 
 HAS = "import os\nfrom kcompat.capabilities import has\nprint(has(os, 'getpid'), has(os, 'no_such_call'))"
