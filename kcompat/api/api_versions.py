@@ -43,16 +43,22 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
 
 def list_versions(services: Services, version: int, request: ApiVersionsRequest) -> ApiVersionsResponse:
     """Return the response to a request, which a client may send before it has authenticated."""
-    if version >= FIRST_WITH_SOFTWARE:
-        for text in (request.client_software_name, request.client_software_version):
-            if len(text) > MAX_SOFTWARE_LENGTH or not _SOFTWARE.fullmatch(text):
-                return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    if version >= FIRST_WITH_SOFTWARE and not has_valid_software(request):
+        return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
     features = services.cluster.features
     return ApiVersionsResponse(
         api_keys=_rows(served_at(BROKER_LISTENERS, services.server.served)),
         supported_features=_supported(version),
         finalized_features_epoch=features.epoch,
         finalized_features=[_Finalized(name, level, level) for name, level in features.levels.items()],
+    )
+
+
+def has_valid_software(request: ApiVersionsRequest) -> bool:
+    """Return whether the name and the version of the client's software have only allowed characters."""
+    return all(
+        len(text) <= MAX_SOFTWARE_LENGTH and _SOFTWARE.fullmatch(text)
+        for text in (request.client_software_name, request.client_software_version)
     )
 
 

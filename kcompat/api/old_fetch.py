@@ -49,7 +49,9 @@ def _convert(fetched: Fetched, partition: Partition, first_offset: int, magic: i
     if isinstance(source, bytes | ConvertedRange):
         return fetched  # no records were read
     try:
-        fetched.records = ConvertedRange(source, magic, first_offset, config.max_message_bytes)
+        fetched.records = ConvertedRange(
+            source, magic, first_offset, config.max_message_bytes, partition.statistics.note_conversion
+        )
     except UnsupportedCodec:
         return Fetched(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     except RecordsDamaged as damage:

@@ -12,7 +12,7 @@ from kcompat.net.name_lookup import look_up
 from kcompat.node.listeners import as_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kcompat.net.name_lookup import Address
     from kcompat.node.listeners import ServedListener
@@ -29,9 +29,10 @@ def announce(
     directories: Sequence[str],
     zookeeper: tuple[str, int] | None,
     control: str | None,
+    metrics: Iterable[str] = (),
 ) -> None:
-    """Print where brokers listen, where they store, and where ZooKeeper clients and the control port are
-    served, if at all.
+    """Print where brokers listen, where they store, and where ZooKeeper clients, the control port and metrics
+    are served, if at all. `metrics` are URLs without a path.
 
     `addresses` are the `bootstrap.servers` for clients of this machine. A listener gets a line of its own if
     `addresses` does not show all of it.
@@ -42,6 +43,7 @@ def announce(
         lines.append(f"ZooKeeper's clients are served at {as_address(*zookeeper)}")
     if control is not None:
         lines.append(f"the control port is {control}")
+    lines += [f"metrics are at {url}/metrics" for url in metrics]
     print("\n".join(lines), flush=True)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.cli.control import settings_of_variables
 from kcompat.cli.logs import ROOT_LEVEL_VARIABLE, set_up_logging
+from kcompat.cli.metrics import EVERY_INTERFACE, HOST_VARIABLE
 from kcompat.cli.process_title import hide_settings
 from kcompat.cli.start import in_one_sentence, log_oddities, run_brokers
 from kcompat.config.broker import BrokerConfig
@@ -113,6 +114,7 @@ def _run(variables: Mapping[str, str], sentences: Sequence[str] | None = None) -
     imply.
     """
     hide_settings((key_of_variable(name), value) for name, value in variables.items())
+    os.environ.setdefault(HOST_VARIABLE, EVERY_INTERFACE)  # the engine decides who reaches it
     environment = {ROOT_LEVEL_VARIABLE: "INFO", **os.environ, **variables}
     set_up_logging(environment)
     logger.setLevel(logging.INFO)  # programs wait for a start message, whatever the level

@@ -23,6 +23,7 @@ from kcompat.cli.argument_types import (
     port_number,
 )
 from kcompat.cli.config_commands import add_config, with_config_action
+from kcompat.cli.metrics import add_metrics
 from kcompat.cli.record_commands import add_replay, add_trace
 from kcompat.commands.run import run_command
 from kcompat.commands.table import COMMANDS
@@ -256,6 +257,7 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default="real",
         help="with --control-port: a manual clock can be moved ahead, so that what would expire does",
     )
+    add_metrics(start)
     start.add_argument(
         "--log-level",
         type=str.upper,

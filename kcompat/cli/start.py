@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from kcompat.cli.announcement import announce, warn_of_unknown_names
 from kcompat.cli.control import Control, settings_of_options
 from kcompat.cli.logs import set_up_logging
+from kcompat.cli.metrics import choose_metrics, metrics_ports, with_metrics
 from kcompat.cli.own_process import (
     collect_less_often,
     ended_by_signals,
@@ -103,6 +104,7 @@ def _run(options: argparse.Namespace) -> int:
                 write_client_files(development, config, addresses)
 
         control = settings_of_options(options)
+        choose_metrics(options, os.environ)
         if options.processes:
             from kcompat.cli.processes import command
 
@@ -246,7 +248,8 @@ async def _serve(
     from kcompat.node.environment import real_environment
 
     async with AsyncExitStack() as undo:
-        environment = replace(real_environment(), instrument=instruments(os.environ))
+        metrics = metrics_ports(os.environ, brokers)
+        environment = with_metrics(replace(real_environment(), instrument=instruments(os.environ)), metrics)
         port = controlled = None
         if control is not None:
             controlled = Control(control, environment, undo)
@@ -279,6 +282,7 @@ async def _serve(
                 config.log_dirs,
                 None if port is None else (port.host, port.port),
                 None if controlled is None else controlled.url,
+                () if metrics is None else metrics.urls.values(),
             )
             started(node.bootstrap_servers)
             undo.callback(asyncio.create_task(warn_of_unknown_names(node.served)).cancel)

@@ -78,6 +78,9 @@ class GroupOffsets:
             if committed and (current is None or value.record_offset > current.record_offset):
                 self._committed.set(key, value, marker_offset)
 
+    def __len__(self) -> int:
+        return len(self._committed)
+
     def visible(self, key: TopicPartition) -> CommittedOffset | None:
         """Return the offset of a partition that readers may see; None if there is none."""
         return self._committed.committed(key)

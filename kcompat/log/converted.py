@@ -12,12 +12,13 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from kcompat.log.files import pread_all
+from kcompat.records.batch import read_header
 from kcompat.records.down_convert import UnsupportedCodec, down_convert, overflow_message
 from kcompat.records.errors import RecordsDamaged
-from kcompat.records.layout import LOG_OVERHEAD
+from kcompat.records.layout import LOG_OVERHEAD, MAGIC, MAGIC_AT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kcompat.log.files import FileRange
 
@@ -36,8 +37,16 @@ class ConvertedRange:
 
     __slots__ = ("_left", "_pieces", "_size")
 
-    def __init__(self, source: FileRange, magic: int, first_offset: int, max_message_bytes: int) -> None:
-        batches = _batches(source)
+    def __init__(
+        self,
+        source: FileRange,
+        magic: int,
+        first_offset: int,
+        max_message_bytes: int,
+        note: Callable[[int], object] = lambda _records: None,
+    ) -> None:
+        """Convert the first batch. `note` is called with the number of records of each batch to convert."""
+        batches = _noted(_batches(source), note)
         first: list[bytes] = []
         size = 0
         for batch in batches:
@@ -78,6 +87,13 @@ def _converted(batches: Iterator[memoryview], magic: int, max_message_bytes: int
             yield from down_convert(batch, magic, 0, max_message_bytes)
     except (UnsupportedCodec, RecordsDamaged):
         return
+
+
+def _noted(batches: Iterator[memoryview], note: Callable[[int], object]) -> Iterator[memoryview]:
+    for batch in batches:
+        if batch[MAGIC_AT] == MAGIC:
+            note(read_header(batch).record_count)
+        yield batch
 
 
 def _batches(source: FileRange) -> Iterator[memoryview]:

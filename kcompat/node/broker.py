@@ -57,7 +57,6 @@ class BrokerNode:
         self._lifetime = Lifetime()
         self._parts_lifetime = Lifetime()  # of what a restart in place replaces
         self.hooks = Hooks(self._lifetime.began, {"compact": self.compacting})
-        self._is_serving = False
 
     async def start(self, topics: Sequence[FirstTopic] = ()) -> None:
         """Start all parts in order, and create `topics`; if one fails, the parts before it are stopped again.
@@ -76,10 +75,10 @@ class BrokerNode:
         first. The data directories are left clean. Without `hand_over` the leaderships are not moved first.
         """
         try:
-            if hand_over and self._is_serving:
+            if hand_over and self.hooks.is_serving:
                 await self.parts.cluster.hand_leaderships_over()
         finally:
-            self._is_serving = False
+            self.hooks.is_serving = False
             await self._lifetime.end()
 
     def kill(self) -> None:
@@ -95,13 +94,13 @@ class BrokerNode:
         `prepare` is called in between. It may change the store and the logs, and returns the session for the
         new parts. After a failure the broker is stopped. Raises what `prepare` and `start` raise.
         """
-        self._is_serving = False
+        self.hooks.is_serving = False
         try:
             self._parts_lifetime.abandon()
             if self._foundation.tls.servers:
                 self._foundation.tls.renew(self._foundation.config)
             await self._start_parts(await prepare())
-            self._is_serving = True
+            self.hooks.is_serving = True
         except BaseException:
             await self.stop()
             raise
@@ -121,7 +120,7 @@ class BrokerNode:
         await administration.open()
         began(administration.close, administration.abandon)
         self._lifetime.start(LateImports(environment.clock, SERVED))
-        self._is_serving = True
+        self.hooks.is_serving = True
 
     async def _start_parts(self, session: MetadataStore, topics: Sequence[FirstTopic] = ()) -> None:
         self.parts, self.server = await start_parts(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import ImageHolder
     from kcompat.net.admin_socket import Command
     from kcompat.net.interception import ConnectionObserver
+    from kcompat.net.server import Server
 
     WhenStopped = Callable[[Callable[[], object], Callable[[], object] | None], None]
     """A function that notes how an instrument is stopped and abandoned, see `Lifetime.began`."""
@@ -23,6 +24,11 @@ class Hooks:
     broker_id: int
     metadata: ImageHolder
     """Holder of the metadata image of the broker as it is now."""
+    parts: object
+    """The `kcompat.node.parts.Parts` of the broker as it is now, which need the environment, which needs this
+    module.
+    """
+    server: Server
 
     def __init__(self, when_stopped: WhenStopped, commands: dict[str, Command]) -> None:
         """Begin without instruments. `commands` are those that every broker has."""
@@ -32,6 +38,8 @@ class Hooks:
         """Observers of the connections to the broker."""
         self.commands = commands
         """Commands of the administration socket, by name; instruments may add some."""
+        self.is_serving = False
+        """Whether the broker has started and is not stopping."""
         self._is_attached = False
 
     def renew(self, broker_id: int, metadata: ImageHolder, instrument: Callable[[Hooks], object]) -> None:

@@ -51,6 +51,7 @@ async def start_parts(
     )
     server = server_of(parts, foundation.listeners)
     server.hub.observers = hooks.observers
+    hooks.parts, hooks.server = parts, server
     hooks.renew(parts.cluster.broker_id, storage.metadata, environment.instrument)
     foundation.tls.follow(feed)
     await parts.load_acls()

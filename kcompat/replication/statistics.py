@@ -53,6 +53,7 @@ class TopicStatistics:
         "bytes_to_followers",
         "failed_fetches",
         "failed_produces",
+        "fetch_conversions",
         "fetches",
         "messages_in",
         "produce_conversions",
@@ -82,6 +83,12 @@ class TopicStatistics:
         """Reads that were answered with an error outside `EXPECTED_OF_FETCHES`."""
         self.produce_conversions = 0
         """Records that arrived in a format before batches v2."""
+        self.fetch_conversions = 0
+        """Records that were converted to such a format for consumers."""
+
+    def note_conversion(self, records: int) -> None:
+        """Count records that a consumer is sent in a format before batches v2."""
+        self.fetch_conversions += records
 
     def note_append(self, records: int, size: int) -> None:
         """Count a batch of `size` bytes that was appended, or that the log had already."""

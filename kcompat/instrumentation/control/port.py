@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from kcompat.config.listeners import is_loopback
-from kcompat.errors import UsageError
 from kcompat.instrumentation.control.control import Control
 from kcompat.instrumentation.snapshots import Snapshots
-from kcompat.net.listener import ListenerError
-from kcompat.net.sockets import bound
 from kcompat.node.broker import BrokerNode
-from kcompat.node.listeners import as_address, reachable_host
+from kcompat.observe.http_port import LOOPBACK, listening, url_of
 
 if TYPE_CHECKING:
-    import socket
-
-    from kcompat.instrumentation.control.http_server import HttpServer
     from kcompat.instrumentation.manual_time import ManualTime
     from kcompat.instrumentation.recording.recorder import Recorder
     from kcompat.node.cluster import ClusterNodes
-
-
-LOOPBACK: Final = "127.0.0.1"
+    from kcompat.observe.http_server import HttpServer
 
 
 class ControlPort:
@@ -35,18 +27,11 @@ class ControlPort:
             UsageError: the libraries for HTTP are not installed.
             ListenerError: the port is in use.
         """
-        try:
-            import starlette  # noqa: F401
-            import uvicorn  # noqa: F401
-        except ImportError as error:
-            raise UsageError(
-                "a control port needs libraries for HTTP: pip install 'kcompat[http]'"
-            ) from error
-        self._socket = _listening(host, port)
+        self._socket = listening("control port", host, port)
         self._is_loopback = is_loopback(host)
         self._server: HttpServer | None = None
         self._snapshots: Snapshots | None = None
-        self.url: str = f"http://{as_address(reachable_host(host), self._socket.getsockname()[1])}"
+        self.url = url_of(host, self._socket)
         """The beginning of all URLs, for programs of this machine."""
 
     def start(
@@ -62,8 +47,8 @@ class ControlPort:
         `snapshots` are those of a single broker; by default it gets some now.
         """
         from kcompat.instrumentation.control.application import application
-        from kcompat.instrumentation.control.http_server import HttpServer
         from kcompat.instrumentation.control.operations import OPERATIONS
+        from kcompat.observe.http_server import HttpServer
 
         if snapshots is None and isinstance(served, BrokerNode):
             snapshots = self._snapshots = Snapshots(served)
@@ -84,15 +69,3 @@ class ControlPort:
     def close(self) -> None:
         """Close the port at once."""
         self._socket.close()
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    """Return a socket whose clients wait until they are served."""
-    try:
-        sock = bound(host, port)
-        sock.listen()
-    except OSError as error:
-        raise ListenerError(
-            f"The control port cannot listen on {as_address(host or '*', port)}: {error.strerror or error}."
-        ) from error
-    return sock

@@ -125,14 +125,14 @@ class Leader:
     def _arrange(self) -> None:
         """Recompute the set of replicas that the high watermark waits for."""
         maximal = self.state.maximal
-        self.has_quorum = len(self.state.isr) >= self._needed
+        self.has_quorum = len(self.state.isr) >= self.min_isr
         self._advances_alone = self.has_quorum and not self.remotes
         self._waits_for = tuple(remote for remote in self.remotes.values() if remote.id in maximal)
         self._others = tuple(remote for remote in self.remotes.values() if remote.id not in maximal)
 
     @property
-    def _needed(self) -> int:
-        """`min.insync.replicas`, limited to the number of replicas."""
+    def min_isr(self) -> int:
+        """Size of the ISR that acks=all requires: `min.insync.replicas`, at most the number of replicas."""
         return min(self._min_insync_replicas, len(self._replicas))
 
     def require_in_sync(self, min_insync_replicas: int) -> None:
@@ -180,7 +180,7 @@ class Leader:
         """
         if self.high_watermark < required_offset:
             return None
-        is_enough = len(self.state.maximal) >= self._needed
+        is_enough = len(self.state.maximal) >= self.min_isr
         return ErrorCode.NONE if is_enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from kcompat.instrumentation.control.http_server import MAX_CONNECTIONS, HttpServer
+from kcompat.observe.http_server import MAX_CONNECTIONS, HttpServer
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
