@@ -78,6 +78,10 @@ class DelegationTokens:
         self._tokens: dict[str, DelegationToken] = {}
         self._ids: dict[bytes, str] = {}  # by HMAC
         self._credentials: dict[tuple[str, str], ScramCredential] = {}
+        self._listings = 0
+        """Number of times that the tokens in the store were listed to look for an unknown secret."""
+        self._unheard_of: dict[bytes, str] = {}
+        """Ids by HMAC of the tokens that the last listing had and this broker had not heard of."""
         self._alone = asyncio.Lock()
         self._tasks = PromisedTasks("tokens")
         self._watch = NotificationWatch(store, CHANGE_PREFIX, self, now_ms)
@@ -141,7 +145,7 @@ class DelegationTokens:
         """Replace the token with this secret by what `decide` makes of it, None for its removal; return that,
         or the error.
         """
-        return self._tasks.run(self._guarded(partial(self._change, hmac, decide)))
+        return self._tasks.run(self._guarded(partial(self._change, hmac, decide, self._listings)))
 
     def remove_expired(self) -> Promise[list[Outcome]]:
         """Remove the tokens that have expired; return the outcome of each removal."""
@@ -158,7 +162,7 @@ class DelegationTokens:
     async def read_all(self) -> None:
         """Read all tokens."""
         async with self._alone:
-            await self._read({*self._tokens, *await self._store.children(TOKENS)})
+            await self._read({*self._tokens, *await self._list()})
 
     async def read_changed(self, notifications: Sequence[tuple[str, bytes]]) -> None:
         """Read the tokens whose ids are the data of notifications."""
@@ -192,8 +196,13 @@ class DelegationTokens:
         self._put(token)
         return token
 
-    async def _change(self, hmac: bytes, decide: Decide) -> Outcome:
-        token_id = self._ids.get(hmac) or await self._unheard_of(hmac)
+    async def _list(self) -> list[str]:
+        """Return the ids of all tokens in the store."""
+        return await self._store.children(TOKENS)
+
+    async def _change(self, hmac: bytes, decide: Decide, listings: int) -> Outcome:
+        """Change a token; `listings` is the number of listings before the request came."""
+        token_id = self._ids.get(hmac) or await self._find_unheard_of(hmac, listings)
         while token_id is not None:
             (node,) = await self._store.get_many([token_path(token_id)])
             token = None if node is None else _decoded(token_id, node[0])
@@ -213,10 +222,16 @@ class DelegationTokens:
                 return outcome
         return ErrorCode.DELEGATION_TOKEN_NOT_FOUND
 
-    async def _unheard_of(self, hmac: bytes) -> str | None:
-        """Return the id of a token that another broker has just stored, by its secret."""
-        new = set(await self._store.children(TOKENS)) - self._tokens.keys()
-        return next((token_id for token_id in new if self.hmac(token_id) == hmac), None)
+    async def _find_unheard_of(self, hmac: bytes, listings: int) -> str | None:
+        """Return the id of a token that another broker has just stored, by its secret.
+
+        Requests that wait share one listing, so those with unknown secrets do not hold up others.
+        """
+        if self._listings == listings:
+            self._listings += 1
+            new = set(await self._list()) - self._tokens.keys()
+            self._unheard_of = {self.hmac(token_id): token_id for token_id in new}
+        return self._unheard_of.get(hmac)
 
     def _put(self, token: DelegationToken) -> None:
         self._tokens[token.token_id] = token

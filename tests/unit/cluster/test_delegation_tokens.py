@@ -47,6 +47,16 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0)
 
 
+class CountedTokens(DelegationTokens):
+    """Tokens that count how often they list those in the store."""
+
+    listed = 0
+
+    async def _list(self) -> list[str]:
+        self.listed += 1
+        return await super()._list()
+
+
 class Fixture:
     """A store and brokers."""
 
@@ -54,12 +64,12 @@ class Fixture:
         self.store = store
         self.now_ms = NOW_MS
         self.sessions: list[ProcessSession] = []
-        self._brokers: list[DelegationTokens] = []
+        self._brokers: list[CountedTokens] = []
 
-    async def broker(self, secret_key: str | None = SECRET) -> DelegationTokens:
+    async def broker(self, secret_key: str | None = SECRET) -> CountedTokens:
         session = await self.store.session()
         self.sessions.append(session)
-        tokens = DelegationTokens(session, secret_key, lambda: b"key", lambda: self.now_ms, Random(1))
+        tokens = CountedTokens(session, secret_key, lambda: b"key", lambda: self.now_ms, Random(1))
         self._brokers.append(tokens)
         await tokens.start()
         return tokens
@@ -119,6 +129,18 @@ async def test_a_token_that_another_broker_changes_in_between_is_decided_again(f
     for promise in both:
         await answer(promise)
     await until(lambda: one.all() == two.all() == [token("id", 2002)])
+
+
+async def test_requests_with_unknown_secrets_share_what_they_read(fixture: Fixture) -> None:
+    one, two = await fixture.broker(), await fixture.broker()
+    made = one.create(token("id"))
+    two.listed = 0
+    unknown = [two.change(bytes([number]), lambda _: None) for number in range(100)]
+    await answer(made)
+    late = two.change(two.hmac("id"), lambda each: replace(each, expires_at_ms=2500))
+    assert {await answer(each) for each in unknown} == {ErrorCode.DELEGATION_TOKEN_NOT_FOUND}
+    assert await answer(late) == token("id", 2500)
+    assert two.listed <= 3
 
 
 async def test_a_removed_token_is_gone_everywhere(fixture: Fixture) -> None:
