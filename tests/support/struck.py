@@ -55,7 +55,10 @@ class StruckServer:
         self.served: list[Any] = []
         """The requests that were served."""
         self.surroundings = Surroundings(
-            self.interception, self.clock, self.topic_names.get, lambda name: name == "broker-2-fetcher-0"
+            self.interception,
+            self.clock,
+            self.topic_names.get,
+            lambda _, name: name == "broker-2-fetcher-0",
         )
         self.handler = self.interception.around(self)
 

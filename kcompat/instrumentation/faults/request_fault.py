@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kcompat.instrumentation.faults.selection import Chance, Selection
     from kcompat.net.answers import Answer, Connection, Mode
     from kcompat.net.interception import Interception, Serve
+    from kcompat.protocol.api_keys import ApiKey
 
 MOST_REMEMBERED: Final = 1000
 """Most requests of which a fault remembers that it struck them."""
@@ -36,8 +37,8 @@ class Surroundings(Struct, frozen=True):
     clock: Clock
     topic_name: Callable[[bytes], str | None]
     """Function that returns the name of the topic with an id; None for an unknown id."""
-    is_peer: Callable[[str | None], bool]
-    """Function that tells whether a client id is that of another broker."""
+    is_peer: Callable[[ApiKey | None, str | None], bool]
+    """Function that tells whether a request of an API, with a client id, is one of another broker."""
 
 
 class RequestFault(ABC):
@@ -130,7 +131,7 @@ class RequestFault(ABC):
         """
         if not self.selection.has_header(request):
             return False
-        return self.selection.names_peers or not self.surroundings.is_peer(request.client_id)
+        return self.selection.names_peers or not self.surroundings.is_peer(request.key, request.client_id)
 
     def _retire(self) -> None:
         if self.is_in_force:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kcompat.node.broker import BrokerNode
     from kcompat.node.cluster import ClusterNodes
     from kcompat.node.hooks import Hooks
+    from kcompat.protocol.api_keys import ApiKey
 
 MOST_REMEMBERED: Final = 100
 """Most faults of one broker that are remembered."""
@@ -191,9 +192,9 @@ def _surroundings(hooks: Hooks, clock: Clock) -> Surroundings:
     # the faults of a broker end with it.
     this = proxy(hooks)
 
-    def is_peer(client_id: str | None) -> bool:
+    def is_peer(key: ApiKey | None, client_id: str | None) -> bool:
         names = this.metadata.image.brokers.keys() - {this.broker_id}
-        return is_of_broker(client_id, names)
+        return is_of_broker(key, client_id, names)
 
     return Surroundings(
         interception=hooks.interception,

@@ -64,4 +64,4 @@ def _is_of_peer(brokers: Broker | Cluster, asked: RecordedRequest) -> bool:
     key = api_named(asked.api) if asked.api else None
     if key is not None and API_FACTS[key].cluster_action:
         return True
-    return is_of_broker(asked.client_id, (broker.id for broker in getattr(brokers, "brokers", ())))
+    return is_of_broker(key, asked.client_id, (broker.id for broker in getattr(brokers, "brokers", ())))

@@ -13,6 +13,7 @@ from kcompat.protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
 )
+from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcompat.testing.story.gathering import evidence_of
 from support.recorded_requests import recorded
@@ -74,7 +75,11 @@ def request(at: float, client_id: str, port: int = 1) -> Any:
 
 
 def test_requests_of_the_test_are_told_from_earlier_ones_and_from_those_of_brokers() -> None:
-    peers = [request(6, "0"), request(6, "1"), request(6, "broker-1-fetcher-0")]
+    asked = ApiVersionsRequest("software", "1")
+    peers = [
+        *(recorded(asked, ApiVersionsResponse(), 6, number, 3, 1) for number in ("0", "1")),
+        request(6, "broker-1-fetcher-0"),
+    ]
     nameless = recorded(
         AllocateProducerIdsRequest(),
         AllocateProducerIdsResponse(),
@@ -83,10 +88,10 @@ def test_requests_of_the_test_are_told_from_earlier_ones_and_from_those_of_broke
         0,
         5,
     )
-    own = [request(7, "late", 2), request(8, "2", 3)]
+    own = [request(7, "late", 2), request(8, "2", 3), request(8, "1", 6)]
     stub = Stub(request(1, "early"), *peers, nameless, request(7, "early"), *own)
     evidence = evidence_of(cast("Cluster", stub), since=5.0)
-    assert [each.client_id for each in evidence.requests] == ["late", "2"]
+    assert [each.client_id for each in evidence.requests] == ["late", "2", "1"]
     assert [each.client_id for each in evidence.others] == ["early"]
     assert [each.client_id for each in evidence.earlier] == ["early"]
     assert [each.time for each in evidence.complaints] == [6, 9]
