@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import unittest
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from kcompat.testing.sharing import unique_topic
+from kcompat.testing.sharing import SharedBrokers, unique_topic
 
 if TYPE_CHECKING:
     from kcompat import Broker
     from kcompat.embedded.settings import Settings
+
+_NAME: Final = "kafka_broker"
 
 
 class KafkaTestCase(unittest.TestCase):
@@ -28,10 +30,13 @@ class KafkaTestCase(unittest.TestCase):
 
     kafka_config: ClassVar[Settings] = {}
     """Settings of the broker by Kafka's keys."""
+    kafka_reset: ClassVar[bool] = False
+    """Whether each test finds the broker as it was at its start."""
     kafka_broker: ClassVar[Broker]
-    """The running broker of the class."""
+    """The running broker of the class. The faults that a test left end behind it."""
     kafka_topic: str
     """The name of a topic that no other test has; the first write creates it."""
+    _shared: ClassVar[SharedBrokers]
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -40,8 +45,16 @@ class KafkaTestCase(unittest.TestCase):
 
         super().setUpClass()
         cls.kafka_broker = cls.enterClassContext(Broker(config=cls.kafka_config))
+        cls._shared = SharedBrokers()
+        cls.enterClassContext(cls._shared.sharing(_NAME, cls.kafka_broker, does_reset=cls.kafka_reset))
 
     def setUp(self) -> None:
-        """Choose the name of the test's topic."""
+        """Prepare the broker, and choose the name of the test's topic."""
         super().setUp()
+        self._shared.prepare([_NAME])
         self.kafka_topic = unique_topic(self.id().rpartition(".")[2])
+
+    def doCleanups(self) -> None:
+        """End the faults that the test left, before the cleanups close its clients."""
+        self._shared.clean(self.id())
+        super().doCleanups()

@@ -222,6 +222,39 @@ def test_a_case_of_unittest_has_a_broker(pytester: pytest.Pytester, run_pytest: 
     assert "Ran 2 tests" in ran.stderr
 
 
+FAULTY_CASE = """
+from asking import partitions
+from kcompat.testing import KafkaTestCase
+
+class TestFaults(KafkaTestCase):
+    def test_a_leaves_faults(self):
+        self.kafka_broker.faults.drop("Metadata")
+        self.kafka_broker.disk.fill()
+
+    def test_b_finds_none(self):
+        self.assertEqual(partitions(self.kafka_broker, "t"), 1)
+        self.kafka_broker.add("t", ["record"])
+
+    def test_c_leaves_the_broker_stopped(self):
+        self.assertIn("t", self.kafka_broker.topics())
+        self.kafka_broker.stop()
+
+class TestResets(KafkaTestCase):
+    kafka_reset = True
+
+    def test_a(self):
+        self.assertEqual(dict(self.kafka_broker.topics()), {})
+        partitions(self.kafka_broker, "t")
+
+    test_b = test_a
+"""
+
+
+def test_the_tests_of_a_case_are_independent(pytester: pytest.Pytester, run_pytest: Run) -> None:
+    pytester.makepyfile(asking=ASKING, test_case=FAULTY_CASE)
+    run_pytest("-p", "no:kcompat").assert_outcomes(passed=5)
+
+
 def test_nothing_else_imports_pytest() -> None:
     code = "import sys, kcompat.cli.main, kcompat.testing; kcompat.Broker; print('pytest' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
