@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from kcompat.config.broker import BrokerConfig
+    from kcompat.embedded.addresses import Listener
     from kcompat.embedded.first_topics import Topics
     from kcompat.embedded.settings import Settings
     from kcompat.embedded.thread import LoopThread
@@ -108,6 +109,9 @@ class Broker(
         await nodes.stop()
 
     bootstrap_servers = Addresses.bootstrap_servers
+
+    def _listeners(self) -> list[Mapping[str, Listener]]:
+        return [self.listeners]
 
     def _running_nodes(self) -> list[BrokerNode]:
         return [self._running()[1]]

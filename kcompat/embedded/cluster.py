@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from kcompat.config.broker import BrokerConfig
+    from kcompat.embedded.addresses import Listener
     from kcompat.embedded.first_topics import Topics
     from kcompat.embedded.settings import Settings
     from kcompat.embedded.thread import LoopThread
@@ -193,9 +194,17 @@ class Cluster(Embedded["ClusterNodes"], Contents, ClusterFaults, RecordsRequests
     @property
     def bootstrap_servers(self) -> str:
         """Host and port of each running broker, as clients take them for `bootstrap.servers`. Raises
-        UsageError if the cluster is not started.
+        UsageError if no broker is running.
         """
-        return self.nodes.bootstrap_servers
+        return ",".join(next(iter(each.values())).bootstrap_servers for each in self._listeners())
+
+    def _listeners(self) -> list[Mapping[str, Listener]]:
+        self._insist_on_running()
+        return [each.listeners for each in self.brokers if each.is_running]
+
+    def _insist_on_running(self) -> None:
+        if not self.nodes.running:
+            raise UsageError("no broker of the cluster is running: start one first")
 
     def isolate(self, broker_id: int) -> None:
         """Cut a broker off from the others and from the metadata store; clients still reach it.
@@ -225,8 +234,7 @@ class Cluster(Embedded["ClusterNodes"], Contents, ClusterFaults, RecordsRequests
             TimeoutError: that takes longer than `timeout_s`; the message names the partitions.
         """
         check_timeout(timeout_s)
-        if not self.nodes.running:
-            raise UsageError("no broker of the cluster is running: start one first")
+        self._insist_on_running()
         try:
             self.thread.call(self.nodes.until_in_sync(), timeout_s)
         except TimeoutError as error:

@@ -22,9 +22,10 @@ from kcompat.embedded.timing import Timed
 from kcompat.errors import StartError, StartTimeoutError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import TracebackType
 
+    from kcompat.embedded.addresses import Listener
     from kcompat.embedded.first_topics import Topics
     from kcompat.embedded.thread import LoopThread
     from kcompat.node.development import Development
@@ -73,7 +74,16 @@ class Embedded(AsyncContext, Timed, Controlled[Nodes]):
     @property
     @abstractmethod
     def bootstrap_servers(self) -> str:
-        """Addresses as clients take them for `bootstrap.servers`. Raises UsageError if not started."""
+        """Addresses for clients, as in `bootstrap.servers`. Raises UsageError if no broker is running."""
+
+    @property
+    def is_started(self) -> bool:
+        """Whether `start` has returned, and `stop` was not called since."""
+        return self._started is not None
+
+    @abstractmethod
+    def _listeners(self) -> Sequence[Mapping[str, Listener]]:
+        """Return the listeners of each running broker by name. Raises UsageError if none is running."""
 
     @abstractmethod
     async def _begin(self, config: BrokerConfig) -> Nodes:
@@ -156,13 +166,18 @@ class Embedded(AsyncContext, Timed, Controlled[Nodes]):
         return self._ca_file
 
     def client_config(
-        self, user: str | None = None, *, library: str = "confluent", mechanism: str = "PLAIN"
+        self,
+        user: str | None = None,
+        *,
+        library: str = "confluent",
+        mechanism: str = "PLAIN",
+        listener: str | None = None,
     ) -> dict[str, object]:
         """Return the settings with which a client of a library connects, and logs in as a user.
 
         `library` is `confluent`, `kafka-python`, `aiokafka`, `java` or `spark`; `mechanism` is `PLAIN`,
         `SCRAM-SHA-256` or `SCRAM-SHA-512`. Where the brokers have TLS but no users, a client shows a
-        certificate of the user.
+        certificate of the user. `listener` is the name of one, in place of the first.
 
         Raises:
             UsageError: the brokers are not started, or one of the arguments is not possible.
@@ -172,10 +187,16 @@ class Embedded(AsyncContext, Timed, Controlled[Nodes]):
         self._running()
         if not isinstance(library, str) or library not in SETTINGS:
             raise UsageError(f"the settings of {library!r} are not known: use one of {', '.join(SETTINGS)}")
-        if not self.bootstrap_servers:
-            raise UsageError("no broker of the cluster is running: start one first")
-        access = self._development.access(self._started_config, self.bootstrap_servers, user, mechanism)
-        return SETTINGS[library](access)
+        config = self._started_config
+        names = [each.name for each in config.listeners]
+        if listener is None:
+            listener = names[0]
+        elif listener not in names:
+            raise UsageError(f"there is no listener {listener!r}: use one of {', '.join(names)}")
+        servers = ",".join(each[listener].bootstrap_servers for each in self._listeners())
+        return SETTINGS[library](
+            self._development.access(config, servers, user, mechanism, names.index(listener))
+        )
 
     def _stored(self, environment: Environment) -> Environment:
         """Return an environment whose metadata store lasts as long as the directory of the brokers."""
@@ -199,10 +220,13 @@ class Embedded(AsyncContext, Timed, Controlled[Nodes]):
 
     def __repr__(self) -> str:
         name = type(self).__name__
-        try:
-            return f"<{name} at {self.bootstrap_servers or 'no address'}, data in {self.data_dir}>"
-        except UsageError:
+        if not self.is_started:
             return f"<{name}, not started>"
+        try:
+            servers = self.bootstrap_servers
+        except UsageError:
+            servers = "no address"
+        return f"<{name} at {servers}, data in {self.data_dir}>"
 
     def __enter__(self) -> Self:
         return self.start()

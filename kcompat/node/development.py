@@ -117,15 +117,18 @@ class Development:
             raise StartError(f"{path} cannot be written: {error.strerror}") from error
         return str(path)
 
-    def access(self, config: BrokerConfig, addresses: str, user: str | None, mechanism: str) -> ClientAccess:
-        """Return what a client needs that logs in as a user, at brokers with this configuration.
+    def access(
+        self, config: BrokerConfig, addresses: str, user: str | None, mechanism: str, listener: int = 0
+    ) -> ClientAccess:
+        """Return what a client needs that logs in as a user, at brokers with this configuration. These are
+        the addresses of the listener whose index is `listener`.
 
         Without SASL, a user is one that shows a certificate, which is written into the data directory.
 
         Raises:
             UsageError: there is no such user or mechanism, or a user is missing.
         """
-        protocol, directory = config.listeners[0].protocol, config.log_dirs[0]
+        protocol, directory = config.listeners[listener].protocol, config.log_dirs[0]
         ca_file = None if self._authority is None else str(Path(directory) / CA_FILE)
         if self.users is not None:
             return ClientAccess(addresses, protocol, ca_file, login=self._login(user, mechanism))

@@ -54,7 +54,7 @@ class KafkaTestCase(unittest.TestCase):
         self._shared.prepare([_NAME])
         self.kafka_topic = unique_topic(self.id().rpartition(".")[2])
 
-    def doCleanups(self) -> None:
+    def doCleanups(self) -> None:  # noqa: N802 - the name that unittest calls
         """End the faults that the test left, before the cleanups close its clients."""
         self._shared.clean(self.id())
         super().doCleanups()

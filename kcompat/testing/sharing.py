@@ -22,14 +22,6 @@ _LONGEST: Final = 200
 _numbers: Final = itertools.count(1)
 
 
-def is_running(brokers: Brokers) -> bool:
-    """Return whether brokers are started."""
-    try:
-        return brokers.bootstrap_servers is not None
-    except UsageError:
-        return False
-
-
 class _Shared:
     """The brokers of one fixture."""
 
@@ -45,7 +37,7 @@ class _Shared:
     def prepare(self) -> None:
         """Start the brokers that do not run, and reset them if that is wanted."""
         self.is_ready = True
-        if not is_running(self.brokers):
+        if not self.brokers.is_started:
             self._start()
             return
         _start_members(self.brokers)
@@ -58,7 +50,7 @@ class _Shared:
     def clean(self, test: str) -> None:
         """End all faults behind a test."""
         self.is_ready = False
-        if not is_running(self.brokers):
+        if not self.brokers.is_started:
             self._stopped_by = self._stopped_by or test
             return
         members: Sequence[Any] = getattr(self.brokers, "brokers", (self.brokers,))

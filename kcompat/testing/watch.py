@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 import pytest
 
 from kcompat.errors import UsageError
-from kcompat.testing.sharing import SharedBrokers, is_running
+from kcompat.testing.sharing import SharedBrokers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -45,7 +45,7 @@ class Watch:
         test.
         """
         self._stories.clear()
-        self._brokers = [each for each in self._brokers if is_running(each)]
+        self._brokers = [each for each in self._brokers if each.is_started]
         self.shared.prepare(fixtures)
         self._began = time.time()
 

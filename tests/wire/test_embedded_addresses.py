@@ -28,6 +28,10 @@ def test_each_listener_has_its_address_by_name() -> None:
             socket.create_connection((each.host, each.port)).close()
         assert (broker.host, broker.port) == (outside.host, outside.port) == ("127.0.0.1", outside.port)
         assert broker.bootstrap_servers == outside.bootstrap_servers == f"127.0.0.1:{outside.port}"
+        assert broker.client_config()["bootstrap.servers"] == outside.bootstrap_servers
+        assert broker.client_config(listener="INTERNAL")["bootstrap.servers"] == internal.bootstrap_servers
+        with pytest.raises(UsageError, match="no listener 'C': use one of OUTSIDE, INTERNAL"):
+            broker.client_config(listener="C")
     with pytest.raises(UsageError, match="the broker is not started"):
         _ = broker.port
 
@@ -72,6 +76,8 @@ def test_a_cluster_and_its_brokers_show_where_they_are(tmp_path: Path) -> None:
             each.kill()
         assert repr(cluster) == f"<Cluster at no address, data in {tmp_path}>"
         assert repr(other) == "<ClusterBroker 1, not running>"
+        with pytest.raises(UsageError, match="no broker of the cluster is running: start one first"):
+            _ = cluster.bootstrap_servers
         with pytest.raises(UsageError, match="broker 1 is not running: start it first"):
             _ = other.host
 

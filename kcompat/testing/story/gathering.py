@@ -37,12 +37,13 @@ def evidence_of(brokers: Broker | Cluster, since: float) -> Evidence:
         earlier,
         [each for each in events if each.what == "complaint" and each.time >= since],
     )
+    with suppress(UsageError):  # none is running
+        evidence = structs.replace(evidence, address=brokers.bootstrap_servers)
     with suppress(UsageError):  # they have stopped
         condition = brokers.condition(since)
         members = getattr(brokers, "brokers", ())
         return structs.replace(
             evidence,
-            address=brokers.bootstrap_servers,
             topics=brokers.topics(),
             groups=brokers.groups(),
             faults=condition.faults,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from kcompat.errors import SnapshotError, StartError, UsageError
+from kcompat.errors import SnapshotError, StartError
 from kcompat.instrumentation.faults.reports import Condition, FaultReport
 from kcompat.testing.sharing import SharedBrokers
 
@@ -30,16 +30,10 @@ class Stub:
 
     def __init__(self) -> None:
         self.happened: list[str] = []
-        self.is_running = True
+        self.is_started = True
         self.breaks: Exception | None = None
         self.faults = Clearable(self.happened, "faults")
         self.disk = Clearable(self.happened, "disk")
-
-    @property
-    def bootstrap_servers(self) -> str:
-        if not self.is_running:
-            raise UsageError("the broker is not started")
-        return "localhost:1"
 
     def condition(self) -> Condition:
         return Condition([FaultReport("a failed disk", "caused", 0.0, None, 1, is_of_disk=True)])
@@ -52,13 +46,13 @@ class Stub:
 
     def start(self) -> None:
         self._do("start")
-        self.is_running = True
+        self.is_started = True
 
     def _do(self, what: str) -> None:
         self.happened.append(what)
         fault, self.breaks = self.breaks, None
         if fault is not None:
-            self.is_running = False
+            self.is_started = False
             raise fault
 
 
@@ -95,7 +89,7 @@ def test_brokers_are_reset_once_a_test_that_uses_them(shared: SharedBrokers, bro
 
 def test_a_broker_that_a_test_has_stopped_starts_again(shared: SharedBrokers, broker: Stub) -> None:
     with shared.sharing("b", cast("Broker", broker), does_reset=False):
-        broker.is_running = False
+        broker.is_started = False
         shared.clean("t.py::test_a")
         shared.prepare(["b"])
     assert broker.happened == ["start"]
@@ -123,7 +117,7 @@ def test_the_test_that_stopped_a_broker_is_named_if_it_cannot_start(
 ) -> None:
     with shared.sharing("b", cast("Broker", broker), does_reset=True):
         for test in ("t.py::test_a", "t.py::test_b"):
-            broker.is_running = False
+            broker.is_started = False
             shared.clean(test)
             broker.breaks = StartError("port 9092 is taken")
             with pytest.raises(StartError) as raised:

@@ -13,12 +13,12 @@ class Stub:
     """A broker that runs until it is stopped."""
 
     def __init__(self, fault: Exception | None = None) -> None:
-        self.is_running = True
+        self.is_started = True
         self._fault = fault
 
     @property
     def bootstrap_servers(self) -> str:
-        if not self.is_running:
+        if not self.is_started:
             raise UsageError("the broker is not started")
         return "localhost:1"
 
@@ -56,7 +56,7 @@ def test_a_broker_to_which_no_client_came_is_named_if_the_test_uses_it() -> None
 def test_a_broker_that_has_stopped_is_forgotten_when_the_next_test_begins() -> None:
     watch, broker = Watch(), Stub()
     watch.starting(broker)
-    broker.is_running = False
+    broker.is_started = False
     assert watch.stories([broker]) != []
     watch.test_begins(())
     assert watch.stories([broker]) == []
@@ -78,5 +78,5 @@ def test_the_story_of_a_broker_that_stops_by_a_failure_is_that_of_its_last_momen
     watch, broker = Watch(), Stub(ValueError("damaged"))
     watch.starting(broker)
     watch.failing(broker)
-    broker.is_running = False
+    broker.is_started = False
     assert len(watch.stories([])) == 1
