@@ -179,7 +179,7 @@ class RequestObserver:
             _, client_id, _ = read_request_header(frame, header_version)
         except (ProtocolViolation, StructError):
             return False
-        return is_of_broker(client_id, self._metadata().image.brokers)
+        return is_of_broker(ApiKey.FETCH, client_id, self._metadata().image.brokers)
 
     def _note_software(self, version: int, connection: Connection, frame: memoryview) -> None:
         try:
