@@ -12,7 +12,7 @@ Version notes
   Older versions join at once.
 - 5: instance ids (KIP-345).
 - 7: protocol type, and a protocol name that may be null (KIP-559).
-- 8: a reason, which is not used (KIP-800).
+- 8: a reason, for the log (KIP-800).
 - 9: a static leader that returns to a stable group skips the assignment (KIP-814).
 """
 
@@ -49,6 +49,7 @@ def handle(
         protocol_type=request.protocol_type,
         protocols=tuple((protocol.name, protocol.metadata) for protocol in request.protocols),
         instance_id=request.group_instance_id,
+        reason=request.reason,
         needs_member_id=version >= 4 and request.group_instance_id is None,
         can_skip_assignment=version >= 9,
         may_describe=lambda topic: context.may(Operation.DESCRIBE, Resource.topic(topic)),

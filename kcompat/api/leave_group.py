@@ -33,7 +33,7 @@ def handle(
     if not context.may(Operation.READ, Resource.group(request.group_id)):
         return LeaveGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     if context.api_version >= 3:
-        leaving = tuple(MemberIdentity(m.member_id, m.group_instance_id) for m in request.members)
+        leaving = tuple(MemberIdentity(m.member_id, m.group_instance_id, m.reason) for m in request.members)
     else:
         leaving = (MemberIdentity(request.member_id),)
     left = context.services.coordinators.groups.leave(request.group_id, leaving)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.coordinator.transition import Transition
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
+    from kcompat.group.events import GroupEvents
     from kcompat.group.expected import ExpectedMembers
     from kcompat.group.modern.heartbeat import Refusal
     from kcompat.group.modern.topics import TopicHashes
@@ -136,6 +137,7 @@ class Groups(Protocol):
     image: Callable[[], ClusterImage]
     """Returns the current metadata image."""
     expected: ExpectedMembers
+    events: GroupEvents
     hashes: TopicHashes
     topics_made_ms: int
     """Time in ms at which the latest topics were created; the time of loading if no topic was

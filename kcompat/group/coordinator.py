@@ -11,11 +11,13 @@ from kcompat.coordinator.runtime import Runtime
 from kcompat.coordinator.transition import Transition
 from kcompat.group import commits, describe, removal
 from kcompat.group.errors import commit_error, group_error, modern_error
+from kcompat.group.events import Change, GroupEvents, Why
 from kcompat.group.expected import ExpectedMembers
 from kcompat.group.kinds.share import administration
 from kcompat.group.kinds.share.groups import ShareGroups
 from kcompat.group.kinds.streams.internal_topics import InternalTopics
 from kcompat.group.mixed import by_kind
+from kcompat.group.modern.heartbeat import JOIN
 from kcompat.group.presence import Presence, session_key
 from kcompat.group.requests import DescribedGroup, FetchAnswer, JoinAnswer, LeaveAnswer, SyncAnswer
 from kcompat.group.serde import GROUP_SERDE
@@ -72,6 +74,7 @@ class GroupCoordinator:
         self._clock = clock
         self._ports = ports
         self._expected = ExpectedMembers()
+        self._events = GroupEvents(ports.notices)
         self._presence = Presence(self._hurry)
         self.runtime: Runtime[GroupShard] = Runtime(
             log,
@@ -86,7 +89,8 @@ class GroupCoordinator:
         self.internal_topics = InternalTopics(ports.make_topics, clock)
 
     def _make_shard(self, _partition: int, timers: KeyedTimers) -> GroupShard:
-        return GroupShard(timers, self.config, self._ports.new_uuid, self._ports.image, self._expected)
+        ports = self._ports
+        return GroupShard(timers, self.config, ports.new_uuid, ports.image, self._expected, self._events)
 
     # --- start, stop and loading
 
@@ -309,6 +313,11 @@ class GroupCoordinator:
         refusal = kind.request_refusal(request, self.config)
         if refusal is not None:
             return Promise.resolved(kind.refused(refusal.error, refusal.message))
+        if request.member_epoch <= JOIN:
+            is_join = request.member_epoch == JOIN
+            change, what = (Change.JOIN, "joined") if is_join else (Change.DEPARTURE, "left")
+            why = Why(change, f"member {request.member_id} {what}")
+            self._events.rebalances(request.group_id, why)
         return self.write(request.group_id, lambda transition: kind.heartbeat(transition, request), failed)
 
     def describe_modern(self, kind: ModernKind[Q, A, D], group_id: str) -> D:

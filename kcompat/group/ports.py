@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.ports import Verifier
     from kcompat.group.kinds.share.groups import Ends
     from kcompat.group.kinds.streams.internal_topics import MakeTopics
+    from kcompat.notices.notices import Notices
     from kcompat.share.persister import Persister
 
 
@@ -30,3 +31,5 @@ class GroupPorts(NamedTuple):
     """Port to the end offsets of partitions, for the lag of share groups."""
     make_topics: MakeTopics
     """Creates the internal topics of streams applications."""
+    notices: Notices
+    """The log of the failures of clients."""

@@ -44,6 +44,8 @@ class JoinRequest(Struct, frozen=True):
     can_skip_assignment: bool = False
     may_describe: Callable[[str], bool] = _everything
     """Returns whether the client may DESCRIBE a topic, so that the group's patterns may match it."""
+    reason: str | None = None
+    """Reason that the client gives, for the log (KIP-800)."""
 
 
 class JoinedMember(Struct, frozen=True):
@@ -98,6 +100,8 @@ class MemberIdentity(Struct, frozen=True):
 
     member_id: str
     instance_id: str | None = None
+    reason: str | None = None
+    """Reason with which the member leaves, for the log (KIP-800)."""
 
 
 class LeaveAnswer(Struct, frozen=True):

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.group.base import Group, Groups
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
+    from kcompat.group.events import GroupEvents
     from kcompat.group.expected import ExpectedMembers
     from kcompat.group.modern.kind import ModernKind
     from kcompat.topics import TopicPartition
@@ -52,12 +53,14 @@ class GroupShard:
         new_uuid: Callable[[], str],
         image: Callable[[], ClusterImage],
         expected: ExpectedMembers,
+        events: GroupEvents,
     ) -> None:
         self.timers = timers
         self.config = config
         self.new_uuid = new_uuid
         self.image = image
         self.expected = expected
+        self.events = events
         self.conversions = Conversions(upgrade, downgrade)
         self.hashes = TopicHashes()
         self.topics_made_ms = 0

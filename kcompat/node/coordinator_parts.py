@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kcompat.node.cluster_parts import ClusterParts
     from kcompat.node.lifetime import Lifetime
     from kcompat.node.storage_parts import StorageParts
+    from kcompat.notices.notices import Notices
 
 
 class CoordinatorTopics:
@@ -73,11 +74,13 @@ class CoordinatorParts:
         self,
         storage: StorageParts,
         cluster: ClusterParts,
+        notices: Notices,
         lifetime: Lifetime,
     ) -> None:
         config, environment = storage.config, storage.environment
         self._storage = storage
         self._cluster = cluster
+        self._notices = notices
         self._config = config
         self._environment = environment
         self._topics = CoordinatorTopics(storage.metadata, storage.replicas.has_topic, config)
@@ -135,6 +138,7 @@ class CoordinatorParts:
                 self.sharing.persister,
                 self.sharing.ends,
                 self._cluster.decisions.make_topics,
+                self._notices,
             ),
         )
         log.on_leadership(groups.load, groups.unload)

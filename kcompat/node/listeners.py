@@ -122,7 +122,8 @@ def server_of(parts: Parts, listeners: Sequence[Listener]) -> Server:
     """Return the server of a broker's listeners. Its limits follow the configuration."""
     config, iteration = parts.config, parts.environment.iteration
     limits, address_limits = limits_of(config.current), parts.quotas.connection_rates
-    server = Server(listeners, parts.dispatcher, limits, iteration, parts.gates, address_limits)
+    gates, notices = parts.gates, parts.notices
+    server = Server(listeners, parts.dispatcher, limits, iteration, gates, address_limits, notices)
     config.subscribe(lambda changed: setattr(server.hub, "limits", limits_of(changed)))
     return server
 

@@ -18,6 +18,7 @@ from kcompat.net.helpers import Helpers
 from kcompat.node.cluster_parts import ClusterParts
 from kcompat.node.coordinator_parts import CoordinatorParts
 from kcompat.node.logins import login_gates
+from kcompat.notices.notices import Notices
 from kcompat.security.acl_authorizer import AclAuthorizer
 from kcompat.security.acl_store import AclStore
 from kcompat.security.quotas.clients import ClientQuotas
@@ -60,8 +61,10 @@ class Parts:
         self.session = session
         self.storage = storage
         lifetime.began(storage.moves.close, storage.moves.close)
+        self.notices = Notices(environment.clock)
+        lifetime.began(self.notices.close, self.notices.close)
         self.cluster = ClusterParts(storage, session, lifetime, keeps_metadata=keeps_metadata)
-        self.coordinators = CoordinatorParts(storage, self.cluster, lifetime)
+        self.coordinators = CoordinatorParts(storage, self.cluster, self.notices, lifetime)
         self.quotas = ClientQuotas(
             _window(config.current, "quota.window"), _window(config.current, "controller.quota.window")
         )

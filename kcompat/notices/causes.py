@@ -143,8 +143,8 @@ MEMBER_EXPIRED: Final = Cause(
 )
 REBALANCES: Final = Cause(
     names.GROUP_COORDINATOR,
-    "the group rebalances again and again; last because {reason}",
-    after=5,
+    "the group rebalances again and again, last for this reason: {reason}",
+    after=8,
     window_ms=_MINUTE_MS,
 )
 INSTANCE_FENCED: Final = Cause(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcompat.coordinator.runtime import Runtime
+from kcompat.group.events import GroupEvents
 from kcompat.group.expected import ExpectedMembers
 from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.kinds.consumer.group import ConsumerGroup
@@ -12,6 +13,7 @@ from kcompat.group.kinds.share.group import ShareGroup
 from kcompat.group.kinds.streams.group import StreamsGroup
 from kcompat.group.serde import GROUP_SERDE
 from kcompat.group.shard import GroupShard
+from kcompat.notices.notices import Notices
 from kcompat.share.coordinator.coordinator import SHARE_STATE_SERDE
 from kcompat.share.coordinator.shard import ShareShard
 from kcompat.transaction.serde import TRANSACTION_SERDE
@@ -64,12 +66,18 @@ def replayed_groups(
 ) -> GroupShard:
     """The groups that a coordinator has which has just loaded the log."""
     clock = VirtualClock()
+    events = GroupEvents(Notices(clock))
     runtime: Runtime[GroupShard] = Runtime(
         CommittedCopy(log),
         GROUP_SERDE,
         clock,
         lambda _, timers: GroupShard(
-            timers, config, lambda: "no new member", lambda: image, ExpectedMembers()
+            timers,
+            config,
+            lambda: "no new member",
+            lambda: image,
+            ExpectedMembers(),
+            events,
         ),
         in_bulk=lambda shard: shard.replay_in_bulk,
     )

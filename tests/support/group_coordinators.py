@@ -24,6 +24,7 @@ from kcompat.group.requests import (
     SyncRequest,
 )
 from kcompat.group.serde import GROUP_SERDE
+from kcompat.notices.notices import Notices
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
@@ -113,6 +114,7 @@ class GroupFixture:
                 self._share_state,
                 self.ends,
                 self._make_topics,
+                Notices(VirtualClock()),
             ),
         )
         for partition in range(PARTITIONS):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.group.assignors.spec import NO_PARTITIONS
+from kcompat.group.events import Change, Why
 from kcompat.group.kinds.classic import rebalance
 from kcompat.group.kinds.classic.group import ClassicGroup, restore
 from kcompat.group.kinds.classic.members import CONSUMER_PROTOCOL, ClassicMember, ClassicMembers
@@ -142,4 +143,4 @@ def _come_to_life(
         group.update(member, known.protocols, known.rebalance_timeout_ms, known.session_timeout_ms)
         rebalance.keep_alive(transition, group, member)
     if rebalances:
-        rebalance.prepare(transition, group)
+        rebalance.prepare(transition, group, Why(Change.UPDATE, "downgrade of a consumer group"))

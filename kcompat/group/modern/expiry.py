@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcompat.coordinator.transition import as_operation
+from kcompat.group.presence import SOONER
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -14,6 +15,14 @@ if TYPE_CHECKING:
 
 Key = tuple[str, str, str]
 """Purpose of a timer, id of the group, and id of the member."""
+
+_REASONS = {
+    "session": f"no request for its session timeout of {{}} ms{SOONER}",
+    "revocation": "it did not give up partitions within its rebalance timeout of {} ms",
+    "rejoin": "it did not join again within its rebalance timeout of {} ms",
+    "resync": "it sent no SyncGroup within its rebalance timeout of {} ms",
+}
+"""Reasons for the log, by the purpose of a timer."""
 
 RETRY_MS = 500
 """Milliseconds until another attempt to remove a member whose tombstones could not be written."""
@@ -45,6 +54,7 @@ def expire(
             return
         member = group.members.get(member_id)
         if member is not None and is_due(member):
+            transition.shard.events.expired(group_id, member, _REASONS[key[0]].format(delay_ms))
             fence(transition, group, member)
             transition.then(again)
 

@@ -27,6 +27,10 @@ class HeartbeatRequest(Protocol):
         """Id of the group."""
 
     @property
+    def member_id(self) -> str:
+        """Id of the member; empty for one that has none yet."""
+
+    @property
     def member_epoch(self) -> int:
         """Epoch of the member, or one of the special values in `kcompat.group.modern.heartbeat`."""
 

@@ -5,9 +5,10 @@ Kafka's counterpart: `ClassicGroup`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kcompat.coordinator.operation import Answer
+from kcompat.group.events import Change, Why
 from kcompat.group.kinds.classic import rebalance
 from kcompat.group.kinds.classic.members import NO_TIMESTAMP, ClassicMember, ClassicMembers, ClassicState
 from kcompat.group.requests import (
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 
 CLASSIC = "classic"
+
+
+_LOADED: Final = Why(Change.UPDATE, "the group was loaded and has no leader, or too many members")
 
 
 class ClassicGroup(ClassicMembers):
@@ -68,7 +72,7 @@ class ClassicGroup(ClassicMembers):
             rebalance.keep_alive(transition, self, member)
         is_unled = bool(self.members) and self.stored is not None and self.stored.leader is None
         if is_unled or len(self.members) > transition.shard.config.max_size:
-            rebalance.prepare(transition, self)
+            rebalance.prepare(transition, self, _LOADED)
 
     def unloaded(self) -> list[Answer]:
         answers: list[Answer] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.group.errors import group_error
+from kcompat.group.events import Change, Why, client_reason
 from kcompat.group.kinds.classic import rebalance
 from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.kinds.classic.members import ClassicMember, ClassicState
@@ -158,15 +159,18 @@ def _add(
     group.add(member)
     group.park_join(member, promise)
     rebalance.limit_first_join(transition, group, member)
-    rebalance.prepare_if_possible(transition, group)
+    reason = f"Adding new member {member_id} of client {request.client_id}{client_reason(request.reason)}"
+    rebalance.prepare_if_possible(transition, group, Why(Change.JOIN, reason))
     return promise
 
 
 def _rejoin(
     transition: GroupTransition, group: ClassicGroup, member: ClassicMember, request: JoinRequest
 ) -> JoinOutcome:
+    what = "Updating metadata for member" if member.protocols != request.protocols else "rejoin of member"
+    reason = f"{what} {member.member_id} of client {request.client_id}{client_reason(request.reason)}"
     promise = _park_again(transition, group, member, request)
-    rebalance.prepare_if_possible(transition, group)
+    rebalance.prepare_if_possible(transition, group, Why(Change.UPDATE, reason))
     return promise
 
 
@@ -217,7 +221,8 @@ def _replace_static(
         rebalance.store(transition, group, assignments)
         transition.then(stored)
     else:
-        rebalance.prepare_if_possible(transition, group)
+        reason = f"Updating metadata for static member {member_id} with instance id {instance_id}"
+        rebalance.prepare_if_possible(transition, group, Why(Change.UPDATE, reason))
     return promise
 
 

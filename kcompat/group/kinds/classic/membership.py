@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.group.errors import group_error
+from kcompat.group.events import Change, Why, client_reason
 from kcompat.group.kinds.classic import rebalance
 from kcompat.group.kinds.classic.group import find
 from kcompat.group.kinds.classic.members import ClassicState
@@ -57,7 +58,8 @@ def _leave_one(transition: GroupTransition, group: ClassicGroup, leaving: Member
     else:
         error = group.member_error(member_id, instance_id)
     if error == ErrorCode.NONE:
-        rebalance.remove_member(transition, group, group.members[member_id])
+        reason = f"LeaveGroup{client_reason(leaving.reason)}"
+        rebalance.remove_member(transition, group, group.members[member_id], reason)
     return error
 
 
@@ -113,7 +115,7 @@ def _store(transition: GroupTransition, group: ClassicGroup, assignments: dict[s
             rebalance.answer_syncs(transition, group, ErrorCode.NONE)
         else:
             rebalance.answer_syncs(transition, group, group_error(error))
-            rebalance.prepare(transition, group)
+            rebalance.prepare(transition, group, Why(Change.UPDATE, "the assignment could not be stored"))
 
     rebalance.store(transition, group, assignments)
     transition.then(stored)

@@ -7,13 +7,16 @@ first join).
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.coordinator.transition import as_operation
+from kcompat.group.events import Change, Why
 from kcompat.group.kinds.classic.members import ClassicState
-from kcompat.group.presence import session_key
+from kcompat.group.presence import SOONER, session_key
 from kcompat.group.requests import JoinAnswer, SyncAnswer
+from kcompat.logger_names import GROUP_COORDINATOR
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.group_records import GroupMetadataKey
 
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from kcompat.group.base import Groups, GroupTransition
     from kcompat.group.kinds.classic.members import ClassicMember, ClassicMembers
 
+logger = logging.getLogger(GROUP_COORDINATOR)
+
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60_000
 """Time in ms after which a new member's first join is abandoned: its client has retried under another id."""
 
@@ -31,8 +36,13 @@ WAIT_FOR_EXPECTED_MS = 200
 """Time in ms for which a first generation waits for expected members; each join restarts it."""
 
 
-def prepare(transition: GroupTransition, group: ClassicMembers) -> None:
+def prepare(transition: GroupTransition, group: ClassicMembers, why: Why) -> None:
     """Begin a rebalance, in which every member has to join again."""
+    logger.info(
+        "Preparing to rebalance group %s in state %s with old generation %d (reason: %s)",
+        *(group.group_id, group.state.name.title().replace("_", ""), group.generation, why.reason),
+    )
+    transition.shard.events.rebalances(group.group_id, why)
     if group.is_in(ClassicState.COMPLETING_REBALANCE):
         answer_syncs(transition, group, ErrorCode.REBALANCE_IN_PROGRESS)
         for member in group.members.values():
@@ -48,12 +58,12 @@ def prepare(transition: GroupTransition, group: ClassicMembers) -> None:
         complete_if_all_joined(transition, group)
 
 
-def prepare_if_possible(transition: GroupTransition, group: ClassicMembers) -> None:
+def prepare_if_possible(transition: GroupTransition, group: ClassicMembers, why: Why) -> None:
     """Begin a rebalance unless one is in its join phase; then complete the join phase if all members have
     joined.
     """
     if ClassicState.PREPARING_REBALANCE.may_follow(group.state):
-        prepare(transition, group)
+        prepare(transition, group, why)
     else:
         complete_if_all_joined(transition, group)
 
@@ -110,14 +120,24 @@ def _complete_join(transition: GroupTransition, group: ClassicMembers) -> None:
     transition.shard.timers.cancel(_join_key(group))
     for member in [m for m in group.members.values() if m.join is None and not m.is_static]:
         transition.shard.timers.cancel(session_key(group.group_id, member.member_id))
+        reason = (
+            f"it did not join again within the rebalance timeout of {group.rebalance_timeout_ms} ms "
+            f"(max.poll.interval.ms of the consumer)"
+        )
+        transition.shard.events.expired(group.group_id, member, reason)
         group.remove(member.member_id)
     if group.members and not _elect_joined_leader(group):
         _wait_for_members(transition, group)
         return
     group.next_generation(transition.now_ms)
     if group.is_in(ClassicState.EMPTY):
+        logger.info("Group %s with generation %d is now empty", group.group_id, group.generation)
         store(transition, group, {})
         return
+    logger.info(
+        "Stabilized group %s generation %d with %d members",
+        *(group.group_id, group.generation, len(group.members)),
+    )
     for member in group.members.values():
         transition.answer(group.take_join(member), group.join_answer(member.member_id))
         member.is_new = False
@@ -163,8 +183,10 @@ def _expire_syncs(transition: GroupTransition, group: ClassicMembers, generation
             continue
         transition.answer(group.take_join(member), JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID))
         transition.shard.timers.cancel(session_key(group.group_id, member_id))
+        reason = f"it sent no SyncGroup within the rebalance timeout of {group.rebalance_timeout_ms} ms"
+        transition.shard.events.expired(group.group_id, member, reason)
         group.remove(member_id)
-    prepare(transition, group)
+    prepare(transition, group, Why(Change.DEPARTURE, "members sent no SyncGroup in time"))
 
 
 def answer_syncs(transition: GroupTransition, group: ClassicMembers, error: ErrorCode) -> None:
@@ -179,13 +201,17 @@ def answer_syncs(transition: GroupTransition, group: ClassicMembers, error: Erro
             keep_alive(transition, group, member)
 
 
-def remove_member(transition: GroupTransition, group: ClassicMembers, member: ClassicMember) -> None:
+def remove_member(
+    transition: GroupTransition, group: ClassicMembers, member: ClassicMember, reason: str
+) -> None:
     """Remove a member that leaves or whose session has ended; the remaining members rebalance."""
     transition.answer(group.take_join(member), JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID))
     transition.answer(member.take_sync(), SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID))
     transition.shard.timers.cancel(session_key(group.group_id, member.member_id))
     group.remove(member.member_id)
-    prepare_if_possible(transition, group)
+    prepare_if_possible(
+        transition, group, Why(Change.DEPARTURE, f"removing member {member.member_id} on {reason}")
+    )
 
 
 def add_pending(
@@ -253,7 +279,9 @@ def _expire_session(transition: GroupTransition, group: ClassicMembers, member_i
         return
     waits = member.join is not None or member.sync is not None
     if member.is_new or not waits:
-        remove_member(transition, group, member)
+        silence = f"no request for its session timeout of {member.session_timeout_ms} ms{SOONER}"
+        transition.shard.events.expired(group.group_id, member, silence)
+        remove_member(transition, group, member, "heartbeat expiration")
 
 
 def _on_group(
