@@ -1,8 +1,8 @@
 """One peer's connection without any network: bytes in, frames on, answers out in request order.
 
 A conversation knows no socket. A transport derives from it, such as `plain.PlainConnection`: it calls `room`
-for the place of the next bytes, puts them there and calls `received`; answers go to its `transmit`. So a
-conversation can run over anything, also in memory. Its only dependency is its `Hub` with the event loop.
+for the place of the next bytes, puts them there and calls `received`; answers go to its `transmit`. Its only
+dependency is its `Hub` with the event loop.
 
 Frames are received into a scratch buffer that all conversations of a loop share, and handed on from there. A
 conversation has buffers of its own only while a frame is half received, an answer waits or the peer reads
@@ -67,6 +67,7 @@ class Conversation(ABC):
         "peer_host",
         "peer_port",
         "principal",
+        "report",
     )
 
     def __init__(
@@ -84,6 +85,7 @@ class Conversation(ABC):
         self.peer_host, self.peer_port = peer
         self.local_address = local_address
         self.principal = ANONYMOUS
+        self.report = hub.notices.tell
         self.context: object = None
         self.allowed_topics: AllowedTopics | None = None
         self.last_active = hub.now
@@ -119,8 +121,6 @@ class Conversation(ABC):
     def hang_up(self) -> None:
         """Close the transport at once, and drop unsent bytes. Called once."""
 
-    # For handlers
-
     def serve_with(self, handler: FrameHandler) -> None:
         self._handler = handler
         self.max_frame = self._hub.limits.max_frame if handler.max_frame is None else handler.max_frame
@@ -131,9 +131,6 @@ class Conversation(ABC):
 
     def complain(self, cause: Cause, **details: object) -> None:
         self._hub.complain(self.peer_host, cause, listener=self.listener_name, **details)
-
-    def report(self, cause: Cause, about: str, **details: object) -> None:
-        self._hub.notices.tell(cause, about, **details)
 
     def place_next(self, data: memoryview, position: int) -> None:
         self.lead = (self.lead + misfit(data, position)) % GRAIN
@@ -404,8 +401,6 @@ class Conversation(ABC):
         self._follow(answers)
         if pieces:
             self.transmit(pieces)
-
-    # Deadlines
 
     def overdue(self, now: float) -> str | None:
         """Return the reason to end this conversation at `now` (loop time in seconds), or None."""

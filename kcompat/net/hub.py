@@ -46,6 +46,7 @@ class Member(Hashable, Protocol):
 
     peer_host: str
     peer_port: int
+    local_address: tuple[str, int]
     listener_name: str
     principal: Principal
     last_active: float

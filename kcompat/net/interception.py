@@ -85,6 +85,7 @@ class ObservedConnection(Protocol):
     listener_name: str
     peer_host: str
     peer_port: int
+    local_address: tuple[str, int]
     principal: Principal
 
 

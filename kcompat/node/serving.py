@@ -11,6 +11,7 @@ from kcompat.node.first_topics import make_first_topics
 from kcompat.node.housekeeping import Housekeeping
 from kcompat.node.listeners import server_of
 from kcompat.node.parts import Parts
+from kcompat.node.reachability import warn_of_loopback
 from kcompat.node.storage_parts import StorageParts
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ async def start_parts(
     server = server_of(parts, foundation.listeners)
     server.hub.observers = hooks.observers
     hooks.parts, hooks.server = parts, server
+    warn_of_loopback(foundation.served, parts.notices, hooks.observers, lifetime)
     hooks.renew(parts.cluster.broker_id, storage.metadata, environment.instrument)
     foundation.tls.follow(feed)
     await parts.load_acls()

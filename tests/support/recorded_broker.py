@@ -31,6 +31,7 @@ class Peer:
 
     listener_name = "PLAINTEXT"
     principal = ANONYMOUS
+    local_address = ("127.0.0.1", 9092)
     context: object = None
 
     def __init__(self, port: int, host: str = "127.0.0.1") -> None:
