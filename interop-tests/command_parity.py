@@ -88,6 +88,8 @@ def _ordered(names: re.Match[str]) -> str:
 
 _SHOWN = (
     (r"(?m)^\[\d{4}-\d\d-\d\d [\d:,]+\]", "TIME"),
+    (r"(?m)\b\d{13}( *\t)\d+ *\t", r"MILLISECONDS\1DURATION"),
+    (r"(?m)\b\d{8} *\t$", "MINUTES"),
     (r"\b\d{13}\b", "MILLISECONDS"),
     (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID"),
     (r"adminclient-\d+", "adminclient-N"),

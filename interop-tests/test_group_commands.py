@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from command_parity import Side, by_command, by_script, compare
+from real_kafka import RealKafka
 from support.kcompat_broker import KcompatBroker
 from tool_bench import insist_on_tools
 from tools_jvm import ToolsJvm, compile_runner
@@ -15,6 +16,8 @@ from tools_jvm import ToolsJvm, compile_runner
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from support.broker_process import BrokerProcess
 
 pytestmark = pytest.mark.thorough("tests/wire/test_group_commands.py runs each command without a JVM")
 
@@ -187,10 +190,10 @@ console-consumer --bootstrap-server BOOT --nonsense
 PLANS = {"plan.csv": "one,0,2\n", "plan2.csv": "g1,one,0,2\ng2,two,1,1\n"}
 
 
-@pytest.fixture(scope="module")
-def two_brokers() -> Iterator[tuple[KcompatBroker, KcompatBroker]]:
+@pytest.fixture(scope="module", params=[KcompatBroker, RealKafka], ids=["kcompat", "kafka"])
+def two_brokers(request: pytest.FixtureRequest) -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
     insist_on_tools()
-    with KcompatBroker() as one, KcompatBroker() as other:
+    with request.param() as one, request.param() as other:
         for broker in (one, other):
             for topic, partitions in (("one", "1"), ("two", "2")):
                 words = ["--create", "--topic", topic, "--partitions", partitions]
@@ -208,7 +211,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_console_clients_print_what_scripts_print(
-    two_brokers: tuple[KcompatBroker, KcompatBroker], files: Path, tmp_path: Path
+    two_brokers: tuple[BrokerProcess, BrokerProcess], files: Path, tmp_path: Path
 ) -> None:
     compile_runner("3.9.2", tmp_path)
     with closing(ToolsJvm("3.9.2", tmp_path)) as jvm:
@@ -218,7 +221,7 @@ def test_console_clients_print_what_scripts_print(
 
 
 def test_consumer_groups_print_what_scripts_print(
-    two_brokers: tuple[KcompatBroker, KcompatBroker], files: Path, tmp_path: Path
+    two_brokers: tuple[BrokerProcess, BrokerProcess], files: Path, tmp_path: Path
 ) -> None:
     compile_runner("4.3.0", tmp_path)
     with closing(ToolsJvm("4.3.0", tmp_path)) as jvm:

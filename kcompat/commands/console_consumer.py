@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
-    from kcompat.commands.console.formats import Consumed, Formatter
+    from kcompat.commands.console.consumed import Consumed
+    from kcompat.commands.console.formats import Formatter
     from kcompat.commands.options import Options
 
 PURPOSE: Final = "This tool helps to read data from Kafka topics and outputs it to standard output."

@@ -47,6 +47,9 @@ COMMANDS: Final = {
         Command("console-consumer", "print the records of topics"),
         Command("consumer-groups", "list, describe and delete consumer groups, and reset their offsets"),
         Command("acls", "list, add and remove ACLs"),
+        Command("transactions", "list and describe transactions, and abort hanging ones"),
+        Command("reassign-partitions", "move partitions to other brokers and log directories"),
+        Command("leader-election", "elect preferred or unclean leaders of partitions"),
         Command("cluster", "print the cluster's id or its brokers, or unregister a broker"),
     )
 }

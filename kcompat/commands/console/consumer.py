@@ -7,35 +7,30 @@ It reads the partitions of a group's assignment, or one partition from an offset
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kcompat.admin.connection import LostConnectionError, Versioned
 from kcompat.admin.errors import JavaError, error_of_code, kafka_error
-from kcompat.commands.console.formats import Consumed
+from kcompat.commands.console.consumed import seen_records
 from kcompat.commands.offsets import Offset, by_topic, committed_offsets, offsets_at
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.fetch import FetchRequest
-from kcompat.records.aborted import AbortedBatches
-from kcompat.records.batch import crc_matches, read_header, read_records, whole_batches
 from kcompat.records.errors import RecordsDamaged
-from kcompat.records.layout import MAGIC, MAGIC_AT, NO_TIMESTAMP
-from kcompat.records.message_set import MAGIC_V0, read_messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcompat.admin.client import AdminClient
     from kcompat.admin.connection import Connection, Pending
+    from kcompat.commands.console.consumed import Consumed
     from kcompat.commands.console.consumer_settings import ConsumerSettings
     from kcompat.commands.console.membership import Membership
     from kcompat.commands.console.topic_view import TopicView
     from kcompat.protocol.messages.fetch import FetchResponse
-    from kcompat.records.batch import BatchHeader
     from kcompat.topics import TopicPartition
 
 _LAST_WITH_NAMES: Final = 12
-_MOST_BYTES: Final = (1 << 31) - 1
 
 
 class Consumer:
@@ -230,7 +225,9 @@ class Consumer:
         aborted = [(each.producer_id, each.first_offset) for each in row.aborted_transactions or ()]
         try:
             records = []
-            for batch, next_offset in self._seen(partition, row.records, aborted):
+            for batch, next_offset in seen_records(
+                partition, row.records, aborted, checks_crcs=self._settings.checks_crcs
+            ):
                 records += [record for record in batch if record.offset >= position]
                 self._positions[partition] = max(next_offset, position)
         except RecordsDamaged as damage:
@@ -240,22 +237,6 @@ class Consumer:
                 f"seek past the record to continue consumption. ({damage})"
             ) from damage
         return records
-
-    def _seen(
-        self, partition: TopicPartition, data: Any, aborted: list[tuple[int, int]]
-    ) -> Iterator[tuple[list[Consumed], int]]:
-        """Yield the records of each batch that a consumer sees, and the offset behind the batch."""
-        left_out = AbortedBatches(aborted)
-        for batch in whole_batches(memoryview(data)):
-            if batch[MAGIC_AT] != MAGIC:
-                old = list(_old_records(partition, batch))
-                yield old, old[-1].offset + 1
-                continue
-            header = read_header(batch)
-            if self._settings.checks_crcs and not crc_matches(batch, 0, len(batch)):
-                raise RecordsDamaged(f"the CRC of the batch at offset {header.base_offset} is wrong")
-            is_hidden = left_out.include(header, batch) or header.is_control
-            yield [] if is_hidden else _records(partition, header, batch), header.next_offset
 
     def _failed(self, partition: TopicPartition, code: ErrorCode) -> None:
         """Act on the error of a partition. Raises JavaError if it cannot be mended."""
@@ -270,22 +251,3 @@ class Consumer:
             )
         else:
             raise error_of_code(code)
-
-
-def _records(partition: TopicPartition, header: BatchHeader, batch: memoryview) -> list[Consumed]:
-    kind = "LogAppendTime" if header.uses_log_append_time else "CreateTime"
-    topic, index = partition
-    epoch = header.leader_epoch
-    return [
-        Consumed(topic, index, each.offset, each.timestamp, kind, each.key, each.value, each.headers, epoch)
-        for each in read_records(batch, _MOST_BYTES)
-    ]
-
-
-def _old_records(partition: TopicPartition, message: memoryview) -> Iterator[Consumed]:
-    """Yield the records of a message of an old format, which may be a wrapper."""
-    for each in read_messages(message, _MOST_BYTES):
-        kind = "LogAppendTime" if each.uses_log_append_time else "CreateTime"
-        if each.magic == MAGIC_V0 or each.timestamp == NO_TIMESTAMP:
-            kind = "NoTimestampType"
-        yield Consumed(*partition, each.offset, each.timestamp, kind, each.key, each.value)

@@ -9,17 +9,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from kcompat.commands.console.deserializers import deserializer_named
 from kcompat.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from kcompat.commands.console.consumed import Consumed
     from kcompat.commands.console.deserializers import Deserialize
 
-    Formatter = Callable[["Consumed"], bytes]
+    Formatter = Callable[[Consumed], bytes]
     """Function that returns the bytes to print for a record. Raises JavaError for a refused one."""
 
 _PACKAGE: Final = "org.apache.kafka.tools.consumer."
@@ -37,22 +36,6 @@ _INTERNAL: Final = {
     f"{_PACKAGE}TransactionLogMessageFormatter": (TRANSACTION_STATE, range(1)),
 }
 """Topic whose records a formatter shows, and versions of their keys, which say what they are about."""
-
-
-class Consumed(msgspec.Struct, frozen=True, gc=False):
-    """A record of a partition, as a consumer gets it."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp: int
-    timestamp_type: str
-    """`CreateTime`, `LogAppendTime` or `NoTimestampType`."""
-    key: bytes | None
-    value: bytes | None
-    headers: tuple[tuple[str, bytes | None], ...] = ()
-    epoch: int = -1
-    """Leader epoch of the record's batch; -1 for records of old formats."""
 
 
 def formatter_named(name: str, properties: Mapping[str, str]) -> Formatter | None:

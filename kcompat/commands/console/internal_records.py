@@ -15,7 +15,7 @@ from kcompat.protocol.schema import ProtocolViolation
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from kcompat.commands.console.formats import Consumed
+    from kcompat.commands.console.consumed import Consumed
     from kcompat.protocol.message import Message
 
 _PREFIX: Final = struct.Struct(">h")

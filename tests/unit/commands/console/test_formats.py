@@ -8,7 +8,8 @@ import struct
 import pytest
 
 from kcompat.admin.errors import JavaError
-from kcompat.commands.console.formats import DEFAULT, Consumed, formatter_named
+from kcompat.commands.console.consumed import Consumed
+from kcompat.commands.console.formats import DEFAULT, formatter_named
 from kcompat.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 
 PLACE = ("orders", 3, 17)
