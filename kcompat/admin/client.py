@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from kcompat.admin.connection import Connection, LostConnectionError, Node, Versioned, overdue
-from kcompat.admin.errors import JavaError, error_of_code, timed_out
+from kcompat.admin.errors import JavaError, error_of_code
 from kcompat.admin.log_lines import NETWORK_CLIENT, log_line
 from kcompat.peer.backoff import backoff_ms
 from kcompat.peer.client import OPEN
@@ -224,7 +224,7 @@ class AdminClient:
         """Send a request to the coordinator of a key and return the response; a coordinator that has moved is
         looked for again. Raises JavaError.
         """
-        for _ in self._attempts(None):
+        for _ in self.attempts(name):
             broker_id = self._coordinator(kind, key)
             if isinstance(broker_id, JavaError):
                 raise broker_id
@@ -232,7 +232,7 @@ class AdminClient:
             if not MOVED.intersection(_codes(response)):
                 return response
             self._coordinators.pop((kind, key), None)
-        raise timed_out(f"Timed out waiting for a node assignment. Call: {name}")
+        raise overdue(name)
 
     def _coordinator(self, kind: int, key: str) -> int | JavaError:
         known = self._coordinators.get((kind, key))
@@ -258,6 +258,14 @@ class AdminClient:
         return int(row.node_id)
 
     # Attempts
+
+    def attempts(self, name: str) -> Iterator[None]:
+        """Yield once for each attempt of a call, with pauses between them. Raises JavaError when the time of
+        the call, `default.api.timeout.ms`, is over.
+        """
+        for _ in self._attempts(None):
+            yield
+        raise overdue(name)
 
     @property
     def _request_ms(self) -> int:

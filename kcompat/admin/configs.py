@@ -6,7 +6,9 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from kcompat.admin.client import ANY
-from kcompat.admin.errors import JavaError, error_of_code, raise_for
+from kcompat.admin.connection import Versioned
+from kcompat.admin.errors import JavaError, error_of_code, raise_for, unsupported
+from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
 
 if TYPE_CHECKING:
@@ -49,7 +51,11 @@ DELETE: Final = 1
 
 
 def describe_configs(
-    admin: AdminClient, resources: Iterable[Resource], *, synonyms: bool = False
+    admin: AdminClient,
+    resources: Iterable[Resource],
+    *,
+    synonyms: bool = False,
+    timeout_ms: int | None = None,
 ) -> dict[Resource, list[ConfigEntry]]:
     """Return the configs of resources; those of a broker and its loggers come from that broker.
 
@@ -65,7 +71,8 @@ def describe_configs(
             DescribeConfigsRequest.DescribeConfigsResource(kind, name, configuration_keys=None)
             for kind, name in wanted
         ]
-        response = admin.ask(DescribeConfigsRequest(rows, synonyms), broker_id, name="describeConfigs")
+        request = DescribeConfigsRequest(rows, synonyms)
+        response = admin.ask(request, broker_id, name="describeConfigs", timeout_ms=timeout_ms)
         for row in response.results:
             raise_for(row.error_code, row.error_message)
             found[ResourceType(row.resource_type), row.resource_name] = row.configs
@@ -102,7 +109,14 @@ def list_resources(admin: AdminClient, kind: ResourceType) -> list[str]:
     """Return the names of the resources of a kind that have configs (KIP-714, KIP-1142). Raises JavaError."""
     from kcompat.protocol.messages.list_config_resources import ListConfigResourcesRequest
 
-    response = admin.ask(ListConfigResourcesRequest([kind]), name="listConfigResources")
+    def make(version: int) -> ListConfigResourcesRequest:
+        if version:
+            return ListConfigResourcesRequest([kind])
+        if kind is not ResourceType.CLIENT_METRICS:
+            raise unsupported("The broker lists no resources but client metrics: it is older than Kafka 4.1")
+        return ListConfigResourcesRequest()
+
+    response = admin.ask(Versioned(ApiKey.LIST_CONFIG_RESOURCES, make), name="listConfigResources")
     if response.error_code:
         raise error_of_code(response.error_code)
     return [each.resource_name for each in response.config_resources]

@@ -118,6 +118,7 @@ class OptionParser:
 
     @staticmethod
     def _take(found: Options, option: Option, value: str | None, rest: list[str]) -> None:
+        found.order.append(option.names[0])
         values = found.given.setdefault(option.names[0], [])
         if option.argument is None:
             return
@@ -155,6 +156,8 @@ class Options:
         self.words = words
         self.given: dict[str, list[str]] = {}
         """Values by the first name of the option."""
+        self.order: list[str] = []
+        """First names of the options in the order of the command line."""
         self.rest: list[str] = []
         """Words that belong to no option."""
 
@@ -192,7 +195,7 @@ class Options:
             shown = self.parser.options[name].shown
             raise option_error(
                 "OptionArgumentConversionException", f"Cannot parse argument '{text}' of option {shown}"
-            ) from None
+            ) from _reflection(text)
 
     @property
     def json(self) -> bool:
@@ -236,10 +239,34 @@ class Options:
         for other in others:
             if self.has(other):
                 options = self.parser.options
-                combination = ",".join(str(options[each]) for each in used)
+                combination = ", ".join(str(options[each]) for each in used)
                 self.parser.fail(
-                    f'Option combination "{combination}" can\'t be used with option "{options[other]}"{more}'
+                    f'Option combination "[{combination}]" can\'t be used with option '
+                    f'"{options[other]}"{more}'
                 )
+
+
+def illegal(message: str) -> JavaError:
+    """Return Java's error of an argument that cannot be."""
+    return JavaError("IllegalArgumentException", message, package="java.lang.")
+
+
+def no_number(text: str) -> JavaError:
+    """Return Java's error of a text that is no number."""
+    return JavaError("NumberFormatException", f'For input string: "{text}"', package="java.lang.")
+
+
+def terse(message: str) -> JavaError:
+    """Return the error of which Kafka's commands print the message alone, `TerseException`."""
+    return JavaError("TerseException", message, package="org.apache.kafka.tools.")
+
+
+def _reflection(text: str) -> JavaError:
+    """Return the cause that joptsimple names for a text that is no number."""
+    cause = no_number(text)
+    error = option_error("internal.ReflectionException", cause.logged())
+    error.__cause__ = cause
+    return error
 
 
 def _integer(text: str) -> int:

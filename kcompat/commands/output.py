@@ -18,6 +18,22 @@ def print_json(value: Any) -> None:
     sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
 
 
+def execution_error(error: JavaError) -> JavaError:
+    """Return Java's error around the error of a response, which the commands that wait for one print."""
+    from kcompat.admin.errors import JavaError
+
+    outer = JavaError("ExecutionException", error.logged(), package="java.util.concurrent.")
+    outer.__cause__ = error
+    return outer
+
+
+def print_failure(error: JavaError, before: str = "") -> None:
+    """Print an error on standard error as most of Kafka's commands do: its message, then the stack trace,
+    here without the frames of Java. `before` is written before the message.
+    """
+    sys.stderr.write(f"{before}{error}\n{error.logged()}\n\n")
+
+
 def log_error(error: JavaError, logger: str) -> None:
     """Log an error on standard error as Kafka's commands do, without the frames of Java."""
     log_line("ERROR", f"{error.logged()}\n", logger)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from kcompat.admin import topics
 from kcompat.admin.errors import JavaError
 from kcompat.commands.connecting import connect
-from kcompat.commands.options import OptionParser
-from kcompat.commands.output import log_error, print_json
+from kcompat.commands.options import OptionParser, illegal, no_number
+from kcompat.commands.output import log_error, print_failure, print_json
 from kcompat.commands.topic_names import insist, matching
 from kcompat.protocol.errors import ErrorCode
 
@@ -28,7 +28,9 @@ REPORTS: Final = (
     "at-min-isr-partitions",
     "unavailable-partitions",
 )
-_TO_CONFIGS: Final = " (To alter topic configurations, the kafka-configs tool can be used.)"
+_TO_CONFIGS: Final = (
+    " (the kafka-configs CLI supports altering topic configs with a --bootstrap-server option)"
+)
 MOST_REPLICAS: Final = 32767
 
 
@@ -70,7 +72,12 @@ def run(words: Sequence[str]) -> int:
     try:
         options = parser().parse(words)
         check(options)
-        with connect(options) as admin:
+        admin = connect(options)
+    except JavaError as error:
+        print_failure(error)
+        return 1
+    try:
+        with admin:
             _ACT[next(action for action in ACTIONS if options.has(action))](admin, options)
     except JavaError as error:
         sys.stdout.write(f"Error while executing topic command : {error}\n")
@@ -125,11 +132,6 @@ def _check_description(options: Options) -> None:
             "Only topic id will be used when both --topic and --topic-id are specified and topicId is not "
             "Uuid.ZERO_UUID\n"
         )
-
-
-def illegal(message: str) -> JavaError:
-    """Return Java's error of an argument that cannot be."""
-    return JavaError("IllegalArgumentException", message, package="java.lang.")
 
 
 # Actions
@@ -196,8 +198,7 @@ def replica_assignment(text: str) -> dict[int, list[int]]:
             ids = [int(each) for each in brokers.split(":")]
         except ValueError:
             bad = next(each.strip() for each in brokers.split(":") if not each.strip().isdecimal())
-            error = JavaError("NumberFormatException", f'For input string: "{bad}"', package="java.lang.")
-            raise error from None
+            raise no_number(bad) from None
         twice = [each for each in dict.fromkeys(ids) if ids.count(each) > 1]
         if twice:
             raise JavaError(

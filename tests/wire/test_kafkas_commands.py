@@ -12,6 +12,7 @@ from kcompat.commands.run import run_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
@@ -29,16 +30,82 @@ def test_topics_are_made_listed_described_extended_and_deleted(
 
     made = topics("--create", "--topic", "orders", "--partitions", "2", "--config", "retention.ms=1000")
     assert made == "Created topic orders.\n"
-    assert topics("--list") == "orders\n"
+    assert topics("--list", "--topic", "ord.*") == "orders\n"
     assert topics("--create", "--topic", "orders", "--if-not-exists") == ""
     assert topics("--create", "--topic", "orders", code=1) == (
         "Error while executing topic command : Topic 'orders' already exists.\n"
     )
     topics("--alter", "--topic", "ord.*", "--partitions", "3")
-    (shown,) = json.loads(topics("--describe", "-o", "json"))
+    (shown,) = json.loads(topics("--describe", "--topic", "orders", "-o", "json"))
     assert (shown["topic"], shown["partitionCount"]) == ("orders", 3)
     assert shown["configs"] == {"retention.ms": "1000"}
     assert [each["leader"] for each in shown["partitions"]] == [1, 1, 1]
     assert f"Topic: orders\tTopicId: {shown['topicId']}\tPartitionCount: 3" in topics("--describe")
     assert topics("--delete", "--topic", "orders") == ""
-    assert json.loads(topics("--list", "-o", "json")) == []
+    assert json.loads(topics("--list", "--topic", "orders", "-o", "json")) == []
+
+
+def asked(server: str, capsys: pytest.CaptureFixture[str], name: str, *words: str, code: int = 0) -> str:
+    """Run a command that takes `--bootstrap-server`, and return its standard output."""
+    assert run_command(name, ["--bootstrap-server", server, *words]) == code
+    return capsys.readouterr().out
+
+
+def test_configs_quotas_and_users_are_changed_and_shown(
+    server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def configs(*words: str, code: int = 0) -> str:
+        return asked(server, capsys, "configs", *words, code=code)
+
+    asked(server, capsys, "topics", "--create", "--topic", "configured")
+    done = configs(
+        "--alter", "--topic", "configured", "--add-config", "retention.ms=5,cleanup.policy=[compact]"
+    )
+    assert done == "Completed updating config for topic configured.\n"
+    shown = configs("--describe", "--topic", "configured")
+    assert "  retention.ms=5 sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:retention.ms=5}\n" in shown
+    configs("--alter", "--topic", "configured", "--delete-config", "nothing.here", code=1)
+    configs("--alter", "--user", "u", "--add-config", "producer_byte_rate=20000000")
+    assert configs("--describe", "--user", "u") == (
+        "Quota configs for user-principal 'u' are producer_byte_rate=2.0E7\n"
+    )
+    configs("--alter", "--user", "s", "--add-config", "SCRAM-SHA-256=[iterations=4096,password=secret]")
+    (user,) = json.loads(configs("--describe", "--user", "s", "-o", "json"))["scramUsers"]
+    assert user["mechanisms"] == [{"mechanism": "SCRAM-SHA-256", "iterations": 4096}]
+
+
+def test_errors_do_not_repeat_passwords(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--bootstrap-server", server, "--alter", "--user", "s", "--add-config"]
+    assert run_command("configs", [*words, "SCRAM-SHA-512=[iterations=100000,password=secret]"]) == 1
+    printed = capsys.readouterr().err
+    assert "Too many iterations" in printed
+    assert "secret" not in printed
+
+
+def test_offsets_are_printed_and_records_deleted(
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked(server, capsys, "topics", "--create", "--topic", "kept", "--partitions", "2")
+    assert asked(server, capsys, "get-offsets", "--topic-partitions", "kept:1-") == "kept:1:0\n"
+    file = tmp_path / "offsets.json"
+    file.write_text('{"partitions": [{"topic": "kept", "partition": 0, "offset": -1}], "version": 1}')
+    done = asked(server, capsys, "delete-records", "--offset-json-file", str(file))
+    assert done.endswith("completed:\npartition: kept-0\tlow_watermark: 0\n")
+    file.write_text('{"partitions": [{"topic": "kept", "partition": 0, "offset": 7}], "version": 1}')
+    assert "OffsetOutOfRangeException" in asked(
+        server, capsys, "delete-records", "--offset-json-file", str(file)
+    )
+
+
+def test_the_cluster_its_directories_features_and_versions(
+    server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = json.loads(asked(server, capsys, "log-dirs", "--describe", "-o", "json"))
+    assert [each["broker"] for each in shown["brokers"]] == [1]
+    assert "\n\tProduce(0): 0 to " in asked(server, capsys, "broker-api-versions")
+    assert "Feature: group.version\tSupportedMinVersion: 0\t" in asked(server, capsys, "features", "describe")
+    assert run_command("cluster", ["cluster-id", "--bootstrap-server", server]) == 0
+    assert capsys.readouterr().out.startswith("Cluster ID: ")
+    assert run_command("cluster", ["list-endpoints", "-b", server, "-o", "json"]) == 0
+    (endpoint,) = json.loads(capsys.readouterr().out)
+    assert f"{endpoint['host']}:{endpoint['port']}" == server

@@ -98,7 +98,7 @@ def test_what_cannot_be_read(words: list[str], look: Callable[[Options], object]
         (
             ["--list", "--topic", "a", "-t1"],
             lambda options: options.forbid_together(("list", "topic"), ("timeout",), "!"),
-            'Option combination "[list],[topic]" can\'t be used with option "[t, timeout]"!',
+            'Option combination "[[list], [topic]]" can\'t be used with option "[t, timeout]"!',
         ),
         (["-o", "yaml"], lambda options: options.json, "--output takes text or json, not yaml"),
     ],

@@ -1,0 +1,36 @@
+"""Kafka's metadata versions by their feature level (`MetadataVersion` of Kafka 3.9 and 4.3)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_TEXT: Final = """
+3.0-IV1 3.1-IV0 3.2-IV0 3.3-IV0 3.3-IV1 3.3-IV2 3.3-IV3 3.4-IV0 3.5-IV0 3.5-IV1 3.5-IV2 3.6-IV0 3.6-IV1
+3.6-IV2 3.7-IV0 3.7-IV1 3.7-IV2 3.7-IV3 3.7-IV4 3.8-IV0 3.9-IV0 4.0-IV0 4.0-IV1 4.0-IV2 4.0-IV3 4.1-IV0
+4.1-IV1 4.2-IV0 4.2-IV1 4.3-IV0 4.4-IV0
+"""
+_NAMES: Final = tuple(_TEXT.split())
+"""Names in the order of the levels, which begin at 1."""
+
+FEATURE: Final = "metadata.version"
+
+
+def name_of(level: int) -> str:
+    """Return the name of a level."""
+    return _NAMES[level - 1] if 0 < level <= len(_NAMES) else f"UNKNOWN {level}"
+
+
+def level_of(name: str) -> int | None:
+    """Return the level of a version; a release such as 3.9 stands for the last version of it. None for an
+    unknown name.
+    """
+    if name in _NAMES:
+        return _NAMES.index(name) + 1
+    release = ".".join(name.split(".")[:2])
+    levels = [level for level, each in enumerate(_NAMES, 1) if each.startswith(f"{release}-")]
+    return max(levels, default=None)
+
+
+def names_from(first: str, last: str) -> tuple[str, ...]:
+    """Return the names from `first` to `last`."""
+    return _NAMES[_NAMES.index(first) : _NAMES.index(last) + 1]
