@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from kcompat.security.sasl.mechanism import ClientMechanism
 
 _JAAS: Final = "sasl.jaas.config"
-_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 
 
 def security_of(settings: ClientSettings) -> PeerSecurity:
@@ -53,9 +52,11 @@ def _tls(settings: ClientSettings) -> SSLContext:
 
 
 def _mechanism(settings: ClientSettings) -> ClientMechanism:
+    from kcompat.security.login_lines import LOGIN_MODULES
+
     name = settings.text("sasl.mechanism") or ""
-    if name not in _MECHANISMS:
-        raise ConfigError(f"sasl.mechanism={name} is not supported: {', '.join(_MECHANISMS)} are")
+    if name not in LOGIN_MODULES:
+        raise ConfigError(f"sasl.mechanism={name} is not supported: {', '.join(LOGIN_MODULES)} are")
     options = _login_options(settings, name)
     if name == "OAUTHBEARER":
         return _bearer(settings, options)

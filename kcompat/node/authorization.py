@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.config.java_text import trim
 from kcompat.errors import ConfigError
-from kcompat.security.acl_authorizer import AclAuthorizer
 from kcompat.security.authorizer import AllowEverything
 from kcompat.security.principals import USER
 
@@ -43,5 +42,7 @@ def authorizer_of(config: BrokerConfig) -> Authorizer:
                 SUPER_USERS,
                 user,
             )
+    from kcompat.security.acl_authorizer import AclAuthorizer  # late: most brokers have no ACLs
+
     allows = trim(config.static.get(WITHOUT_ACLS, "")).lower() == "true"
     return AclAuthorizer(super_users, allows_without_acls=allows)

@@ -49,7 +49,7 @@ class BrokerNode:
         """Prepare a broker. `authorizer` decides what clients may do, in place of the configured one. Raises
         ConfigError, LogDirectoryError.
         """
-        check(config, environment.files)
+        self._logins = check(config, environment.files)
         self._environment = environment
         self._authorizer = authorizer
         self._identity = stored_identity(config.log_dirs, environment.files)
@@ -108,7 +108,7 @@ class BrokerNode:
     async def _start(self, topics: Sequence[FirstTopic]) -> None:
         environment, began = self._environment, self._lifetime.began
         self._foundation, session = await lay_foundation(
-            self._config, self._identity, environment, self._lifetime
+            self._config, self._logins, self._identity, environment, self._lifetime
         )
         self.served = self._foundation.served
         began(self._parts_lifetime.end, self._parts_lifetime.abandon)

@@ -22,7 +22,6 @@ from kcompat.controller.departure import Departure
 from kcompat.controller.log_dir_reports import LogDirReports
 from kcompat.controller.remote_decisions import RemoteDecisions
 from kcompat.log.remembered_sessions import RememberedSessions
-from kcompat.node.logins import offers_scram
 from kcompat.node.offline_directories import OfflineDirectories
 from kcompat.node.peering import Peering
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from kcompat.controller.state import RegisteredBroker
     from kcompat.node.environment import Environment
     from kcompat.node.lifetime import Lifetime
+    from kcompat.node.logins import Logins
     from kcompat.node.storage_parts import StorageParts
     from kcompat.promise import Promise
     from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
@@ -49,11 +49,13 @@ class ClusterParts:
         session: MetadataStore,
         lifetime: Lifetime,
         *,
+        logins: Logins,
         keeps_metadata: bool,
     ) -> None:
         """Build the parts. `session` is the broker's own with the metadata store; `keeps_metadata` tells that
-        the store is the broker's own too.
+        the store is the broker's own too. `logins` are those that the listeners offer.
         """
+        self._logins = logins
         environment = storage.environment
         self._storage = storage
         self._config = storage.config
@@ -178,8 +180,11 @@ class ClusterParts:
         """
         await self.features.start()
         await self._config_watch.start()
-        if offers_scram(self._config.current):
-            await self._decoy_key.read()
+        if self._logins:
+            from kcompat.node.logins import offers_scram  # late: only SASL listeners need it
+
+            if offers_scram(self._logins):
+                await self._decoy_key.read()
         await self.tokens.start()
         await self.registration.start(registration, self._config.current.inter_broker_listener)
         self._storage.metadata.begin_with(registration.info(self.broker_id))

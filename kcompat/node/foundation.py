@@ -17,7 +17,6 @@ from kcompat.node.authorization import authorizer_of
 from kcompat.node.identity import find_identity
 from kcompat.node.layout import insist_on_one
 from kcompat.node.listeners import advertise, insist_on_free_ports, keep_open
-from kcompat.node.logins import check_listeners
 from kcompat.node.peer_security import insist_on_peer_security
 from kcompat.node.storage_parts import open_logs
 from kcompat.node.tls import TlsListeners
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from kcompat.node.environment import Environment
     from kcompat.node.lifetime import Lifetime
     from kcompat.node.listeners import ServedListener
+    from kcompat.node.logins import Logins
     from kcompat.store.interface import MetadataStore
 
 
@@ -49,24 +49,35 @@ class Foundation(Struct, frozen=True):
     """Registration of the broker in the cluster, with the addresses that it advertises."""
     served: list[ServedListener]
     tls: TlsListeners
+    logins: Logins
+    """The logins that the SASL listeners offer."""
 
 
-def check(config: BrokerConfig, files: Files) -> None:
-    """Check what can be checked before anything is opened. Raises ConfigError, LogDirectoryError."""
-    check_listeners(config)
+def check(config: BrokerConfig, files: Files) -> Logins:
+    """Check what can be checked before anything is opened; return the logins that the listeners offer.
+
+    Raises ConfigError, LogDirectoryError.
+    """
+    logins: Logins = {}
+    if any(endpoint.uses_sasl for endpoint in config.listeners):
+        from kcompat.node.logins import prepare_logins  # late: only SASL listeners need it
+
+        logins = prepare_logins(config)
     if config.string("zookeeper.connect"):
         insist_on_peer_security(config)
     insist_on_one_node(config.given)
     insist_on_one(config.log_dirs, files)
     authorizer_of(config)
+    return logins
 
 
 async def lay_foundation(
-    config: BrokerConfig, identity: Identity, environment: Environment, lifetime: Lifetime
+    config: BrokerConfig, logins: Logins, identity: Identity, environment: Environment, lifetime: Lifetime
 ) -> tuple[Foundation, MetadataStore]:
     """Open the store, the logs and the listeners; return them, and the broker's session with the store.
 
-    `identity` is that in the log directories. Raises what `BrokerNode.start` raises.
+    `logins` is what `check` returned, and `identity` that in the log directories. Raises what
+    `BrokerNode.start` raises.
     """
     tls = TlsListeners(config)
     insist_on_free_ports(environment.bind, config)  # before any directory is created
@@ -84,4 +95,5 @@ async def lay_foundation(
 
     listeners = keep_open(environment.bind, config, tls.servers, lifetime)
     told, served = await advertise(config, listeners, environment.host_name, is_alone=store.is_own)
-    return Foundation(config, cluster_id, store.is_own, logs, listeners, told, served, tls), session
+    foundation = Foundation(config, cluster_id, store.is_own, logs, listeners, told, served, tls, logins)
+    return foundation, session

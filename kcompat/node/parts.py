@@ -17,10 +17,7 @@ from kcompat.cluster.quota_entities import put_in_force
 from kcompat.net.helpers import Helpers
 from kcompat.node.cluster_parts import ClusterParts
 from kcompat.node.coordinator_parts import CoordinatorParts
-from kcompat.node.logins import login_gates
 from kcompat.notices.notices import Notices
-from kcompat.security.acl_authorizer import AclAuthorizer
-from kcompat.security.acl_store import AclStore
 from kcompat.security.quotas.clients import ClientQuotas
 from kcompat.security.quotas.rates import QuotaWindow
 
@@ -29,9 +26,12 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.image import ClusterImage
     from kcompat.config.broker import BrokerConfig
+    from kcompat.net.answers import FrameHandler
     from kcompat.net.interception import Interception
     from kcompat.node.lifetime import Lifetime
+    from kcompat.node.logins import Logins
     from kcompat.node.storage_parts import StorageParts
+    from kcompat.security.acl_store import AclStore
     from kcompat.security.authorizer import Authorizer
     from kcompat.store.interface import MetadataStore
 
@@ -49,11 +49,12 @@ class Parts:
         interception: Interception,
         lifetime: Lifetime,
         *,
+        logins: Logins,
         keeps_metadata: bool,
     ) -> None:
         """Build the parts. `session` is the broker's own with the metadata store; `keeps_metadata` tells that
         the store is the broker's own as well, so that no other broker can join. All frames pass through
-        `interception`.
+        `interception`. `logins` are those that the listeners offer.
         """
         config, environment = storage.config, storage.environment
         self.config = config
@@ -63,7 +64,7 @@ class Parts:
         lifetime.began(storage.moves.close, storage.moves.close)
         self.notices = Notices(environment.clock)
         lifetime.began(self.notices.close, self.notices.close)
-        self.cluster = ClusterParts(storage, session, lifetime, keeps_metadata=keeps_metadata)
+        self.cluster = ClusterParts(storage, session, lifetime, logins=logins, keeps_metadata=keeps_metadata)
         self.coordinators = CoordinatorParts(storage, self.cluster, self.notices, lifetime)
         self.quotas = ClientQuotas(
             _window(config.current, "quota.window"), _window(config.current, "controller.quota.window")
@@ -72,9 +73,8 @@ class Parts:
         lifetime.began(helpers.close, helpers.close)
         self.acls: AclStore | None = None
         """The stored ACLs; None if the authorizer decides by none."""
-        if isinstance(authorizer, AclAuthorizer):
-            self.acls = AclStore(session, authorizer, environment.clock.now_ms, escapes=keeps_metadata)
-            lifetime.began(self.acls.stop, self.acls.abandon)
+        if not authorizer.allows_everything:
+            self.acls = self._stored_acls(authorizer, lifetime, escapes=keeps_metadata)
         self.services = Services(
             storage.services,
             self.coordinators.services,
@@ -83,10 +83,26 @@ class Parts:
         )
         self.interception = interception
         self.dispatcher = interception.around(Dispatcher(self.services))
-        gates = login_gates(config.current, self.services, self.dispatcher, lifetime)
-        self.gates = {name: interception.around(gate) for name, gate in gates.items()}
+        self.gates: dict[str, FrameHandler] = {}
+        """The handler of clients that have not logged in, by name of the listener."""
+        if logins:
+            from kcompat.node.logins import login_gates  # late: only SASL listeners need it
+
+            gates = login_gates(config.current, logins, self.services, self.dispatcher, lifetime)
+            self.gates = {name: interception.around(gate) for name, gate in gates.items()}
         storage.metadata.subscribe_to_configs(self._configs_changed)
         storage.metadata.subscribe(self._image_changed)
+
+    def _stored_acls(self, authorizer: Authorizer, lifetime: Lifetime, *, escapes: bool) -> AclStore | None:
+        """Return the stored ACLs if the authorizer decides by them."""
+        from kcompat.security.acl_authorizer import AclAuthorizer  # late: most brokers have no ACLs
+        from kcompat.security.acl_store import AclStore
+
+        if not isinstance(authorizer, AclAuthorizer):
+            return None
+        acls = AclStore(self.session, authorizer, self.environment.clock.now_ms, escapes=escapes)
+        lifetime.began(acls.stop, acls.abandon)
+        return acls
 
     async def load_acls(self) -> None:
         """Put the stored ACLs in force, if the authorizer decides by ACLs."""

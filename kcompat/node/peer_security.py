@@ -1,80 +1,29 @@
 """The security of this broker's connections to other brokers: its own login, key and trust, made of the
 configuration.
 
-The listener among brokers decides: its protocol, and the settings with its prefix. `CLIENTS` is the table of
-the mechanisms; the credential of the broker stands in the same JAAS line as the users of the listener.
+The listener among brokers decides: its protocol, and the settings with its prefix. The credential of the
+broker stands in the same JAAS line as the users of the listener.
 """
 
 from __future__ import annotations
 
 import logging
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING
 
-from kcompat.config.table import mechanism_key
 from kcompat.errors import ConfigError
-from kcompat.node.logins import jaas_login
 from kcompat.node.tls import settings_of
 from kcompat.peer.client import OPEN, PeerSecurity
-from kcompat.security.credentials import SCRAM_MECHANISMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from ssl import SSLContext
 
     from kcompat.config.broker import BrokerConfig
     from kcompat.config.listeners import Endpoint
-    from kcompat.security.credentials import ScramMechanism
     from kcompat.security.sasl.mechanism import ClientMechanism
     from kcompat.security.tls_server import Version
 
 logger = logging.getLogger(__name__)
-
-
-class Make(Protocol):
-    """A function that makes the client's side of a mechanism."""
-
-    def __call__(self, config: BrokerConfig, listener: str, now_ms: Callable[[], int], /) -> ClientMechanism:
-        """Return the mechanism with the credential of this broker.
-
-        Raises:
-            ConfigError: the configuration has none.
-        """
-
-
-def _plain(config: BrokerConfig, listener: str, _now_ms: Callable[[], int]) -> ClientMechanism:
-    from kcompat.security.sasl.plain import LOGIN_MODULE, PlainClient  # late: it loads OpenSSL
-
-    return PlainClient(*_password_of(config, listener, "PLAIN", LOGIN_MODULE))
-
-
-def _scram(mechanism: ScramMechanism) -> Make:
-    def make(config: BrokerConfig, listener: str, _now_ms: Callable[[], int]) -> ClientMechanism:
-        from kcompat.security.sasl.scram import LOGIN_MODULE  # late: it loads OpenSSL
-        from kcompat.security.sasl.scram_client import ScramClient
-
-        return ScramClient(mechanism, *_password_of(config, listener, mechanism.name, LOGIN_MODULE))
-
-    return make
-
-
-def _oauthbearer(config: BrokerConfig, listener: str, now_ms: Callable[[], int]) -> ClientMechanism:
-    from kcompat.node.bearer_logins import own_tokens
-    from kcompat.security.login_lines import BEARER_MODULE
-    from kcompat.security.sasl.oauthbearer import OAuthBearerClient
-
-    options = jaas_login(config, listener, "OAUTHBEARER", BEARER_MODULE).options
-    return OAuthBearerClient(own_tokens(config, listener, options, now_ms))
-
-
-CLIENTS: Final[Mapping[str, Make]] = MappingProxyType(
-    {
-        "PLAIN": _plain,
-        **{mechanism.name: _scram(mechanism) for mechanism in SCRAM_MECHANISMS},
-        "OAUTHBEARER": _oauthbearer,
-    }
-)
-"""The mechanisms by which this broker can log in to others, by name."""
 
 
 class PeerCredentials:
@@ -95,8 +44,7 @@ class PeerCredentials:
         self._version: Version | None = None  # the last version of the stores that was read
         self._mechanism: ClientMechanism | None = None
         if endpoint is not None and endpoint.uses_sasl:
-            name = _mechanism_name(present, endpoint)
-            self._mechanism = CLIENTS[name](present, endpoint.name, now_ms)
+            self._mechanism = _mechanism(present, endpoint, now_ms)
         self._read_stores()
 
     def current(self) -> PeerSecurity:
@@ -150,26 +98,17 @@ def insist_on_peer_security(config: BrokerConfig) -> None:
     PeerCredentials(lambda: config, lambda: 0)  # makes no token
 
 
-def _mechanism_name(config: BrokerConfig, endpoint: Endpoint) -> str:
+def _mechanism(config: BrokerConfig, endpoint: Endpoint, now_ms: Callable[[], int]) -> ClientMechanism:
+    """Return the mechanism by which this broker logs in to others. Raises ConfigError."""
+    from kcompat.node.sasl_mechanisms import MECHANISMS  # late: only SASL listeners need it
+
     name = config.string("sasl.mechanism.inter.broker.protocol")
     enabled = config.get_at(endpoint.name, "sasl.enabled.mechanisms")
     assert isinstance(enabled, list)
-    if name not in enabled or name not in CLIENTS:
+    if name not in enabled or name not in MECHANISMS:
         raise ConfigError(
             f"sasl.mechanism.inter.broker.protocol={name} is not among the mechanisms of listener "
             f"{endpoint.name}, by which brokers log in to each other: set it to one of "
-            f"{', '.join(each for each in enabled if each in CLIENTS)}"
+            f"{', '.join(each for each in enabled if each in MECHANISMS)}"
         )
-    return name
-
-
-def _password_of(config: BrokerConfig, listener: str, mechanism: str, module: str) -> tuple[str, str]:
-    """Return the name and the password of this broker."""
-    options = jaas_login(config, listener, mechanism, module).options
-    name, password = options.get("username"), options.get("password")
-    if not name or not password:
-        raise ConfigError(
-            f"{mechanism_key(listener, mechanism, 'sasl.jaas.config')} lacks the name and the password by "
-            "which this broker logs in to others: add username=... password=... to it"
-        )
-    return name, password
+    return MECHANISMS[name].client(config, endpoint.name, now_ms)

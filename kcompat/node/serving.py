@@ -48,6 +48,7 @@ async def start_parts(
         authorizer or authorizer_of(foundation.config),
         hooks.interception,
         lifetime,
+        logins=foundation.logins,
         keeps_metadata=foundation.keeps_metadata,
     )
     server = server_of(parts, foundation.listeners)

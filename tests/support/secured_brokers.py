@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcompat.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from kcompat.security.login_lines import BEARER_MODULE
-from kcompat.security.sasl.plain import LOGIN_MODULE as PLAIN_MODULE
-from kcompat.security.sasl.scram import LOGIN_MODULE as SCRAM_MODULE
+from kcompat.security.login_lines import BEARER_MODULE, PLAIN_MODULE, SCRAM_MODULE
 from support.raw_client import RawClient
 from support.sasl import plain_token
 from support.tls_authority import as_pem

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.protocol.api_keys import API_FACTS
-from kcompat.security.sasl.plain import LOGIN_MODULE
+from kcompat.security.login_lines import PLAIN_MODULE
 from support.eventually import eventually, limit_s
 from support.footprint import forget_peak, memory, open_sockets
 from support.fuzzing import examples
@@ -30,7 +30,7 @@ HEALTHY = "healthy-neighbour"
 LISTENERS = {"SASL": "SASL_PLAINTEXT"}
 PROPERTIES = {
     "listener.name.sasl.sasl.enabled.mechanisms": "PLAIN",
-    "listener.name.sasl.plain.sasl.jaas.config": f'{LOGIN_MODULE} required user_alice="secret";',
+    "listener.name.sasl.plain.sasl.jaas.config": f'{PLAIN_MODULE} required user_alice="secret";',
     "listener.name.sasl.connections.max.reauth.ms": "3600000",
     "connection.failed.authentication.delay.ms": "0",
     "auto.create.topics.enable": "false",

@@ -16,8 +16,7 @@ from kcompat.protocol.messages.heartbeat import HeartbeatRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcompat.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from kcompat.security.login_lines import BEARER_MODULE
-from kcompat.security.sasl.plain import LOGIN_MODULE
+from kcompat.security.login_lines import BEARER_MODULE, PLAIN_MODULE
 from support.bearer_tokens import unsecured_token
 from support.eventually import limit_s
 from support.ports import free_port
@@ -27,7 +26,7 @@ from support.sasl import plain_token
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LOGIN = f'{LOGIN_MODULE} required user_alice="secret" user_bob="other";'
+LOGIN = f'{PLAIN_MODULE} required user_alice="secret" user_bob="other";'
 ALICE = plain_token("alice", "secret")
 SESSION_MS = 400
 DELAY_MS = 50

@@ -10,15 +10,12 @@ import secrets
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from kcompat.security.login_lines import PLAIN_MODULE
 from kcompat.security.principals import USER, Principal
 from kcompat.security.sasl.mechanism import Login, SaslError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LOGIN_MODULE: Final = PLAIN_MODULE
-"""Java class that a JAAS line of PLAIN names."""
 USER_OPTION: Final = "user_"
 """Beginning of the options of a JAAS line that hold passwords; the name of the user follows."""
 MAX_PART: Final = 1024

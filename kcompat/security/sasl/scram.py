@@ -19,7 +19,6 @@ from hashlib import new
 from typing import TYPE_CHECKING, Final
 
 from kcompat.security.credentials import ScramCredential
-from kcompat.security.login_lines import SCRAM_MODULE
 from kcompat.security.sasl.mechanism import Login, SaslError
 from kcompat.security.scram_keys import decoy_salt, random_text
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     from kcompat.security.credentials import CredentialSource, ScramMechanism, ScramTokens
 
-LOGIN_MODULE: Final = SCRAM_MODULE
 OTHER_AUTHORIZATION_ID: Final = (
     "Authentication failed: Client requested an authorization id that is different from username"
 )

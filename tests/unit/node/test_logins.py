@@ -8,11 +8,15 @@ from kcompat.api.authentication import LoginGate
 from kcompat.config.broker import BrokerConfig
 from kcompat.errors import ConfigError
 from kcompat.node.lifetime import Lifetime
-from kcompat.node.logins import MECHANISMS, check_listeners, login_gates, offers_scram, prepare_logins
-from kcompat.security.login_lines import BEARER_MODULE, SIGNED_VALIDATORS, UNSECURED_VALIDATOR
+from kcompat.node.logins import login_gates, offers_scram, prepare_logins
+from kcompat.security.login_lines import (
+    BEARER_MODULE,
+    PLAIN_MODULE,
+    SCRAM_MODULE,
+    SIGNED_VALIDATORS,
+    UNSECURED_VALIDATOR,
+)
 from kcompat.security.sasl.oauthbearer import OAuthBearer
-from kcompat.security.sasl.plain import LOGIN_MODULE
-from kcompat.security.sasl.scram import LOGIN_MODULE as SCRAM_LOGIN_MODULE
 from support.asking import services_of
 from support.bearer_tokens import TokenIssuer, unsecured_token
 from support.eventually import eventually
@@ -25,13 +29,14 @@ SASL = "listener.name.sasl_plaintext"
 USABLE = {
     "listeners": "SASL_PLAINTEXT://localhost:0",
     "sasl.enabled.mechanisms": "PLAIN",
-    f"{SASL}.plain.sasl.jaas.config": f'{LOGIN_MODULE} required user_alice="hunter2";',
+    f"{SASL}.plain.sasl.jaas.config": f'{PLAIN_MODULE} required user_alice="hunter2";',
 }
 
 
 def gate_of(**changes: str) -> Any:
     config = BrokerConfig({**USABLE, **changes})
-    return login_gates(config, services_of(clock=VirtualClock()), Any, Lifetime())["SASL_PLAINTEXT"]  # type: ignore[arg-type]
+    logins, services = prepare_logins(config), services_of(clock=VirtualClock())
+    return login_gates(config, logins, services, Any, Lifetime())["SASL_PLAINTEXT"]  # type: ignore[arg-type]
 
 
 def test_a_sasl_listener_gets_a_gate() -> None:
@@ -39,8 +44,7 @@ def test_a_sasl_listener_gets_a_gate() -> None:
         **USABLE,
         "listeners": "SASL_PLAINTEXT://localhost:0,PLAINTEXT://localhost:0",
     })  # fmt: skip
-    check_listeners(config)
-    gates = login_gates(config, services_of(clock=VirtualClock()), Any, Lifetime())  # type: ignore[arg-type]
+    gates = login_gates(config, prepare_logins(config), services_of(clock=VirtualClock()), Any, Lifetime())  # type: ignore[arg-type]
     assert list(gates) == ["SASL_PLAINTEXT"]
     assert isinstance(gates["SASL_PLAINTEXT"], LoginGate)
 
@@ -48,15 +52,14 @@ def test_a_sasl_listener_gets_a_gate() -> None:
 def test_a_jaas_line_of_plain_without_users_is_warned_about(caplog: pytest.LogCaptureFixture) -> None:
     gate_of()
     assert not caplog.messages
-    gate_of(**{f"{SASL}.plain.sasl.jaas.config": f'{LOGIN_MODULE} required alice="hunter2";'})
+    gate_of(**{f"{SASL}.plain.sasl.jaas.config": f'{PLAIN_MODULE} required alice="hunter2";'})
     assert "nobody can log in by PLAIN: name users in listener.name.sasl_plaintext.plain." in caplog.text
     assert "hunter2" not in caplog.text
 
 
 def test_a_broker_without_sasl_has_no_gates() -> None:
     config = BrokerConfig()
-    check_listeners(config)
-    assert login_gates(config, services_of(), Any, Lifetime()) == {}  # type: ignore[arg-type]
+    assert login_gates(config, prepare_logins(config), services_of(), Any, Lifetime()) == {}  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +88,7 @@ def test_a_broker_without_sasl_has_no_gates() -> None:
 )
 def test_a_listener_at_which_nobody_can_log_in_is_refused(changes: dict[str, str], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence) as refusal:
-        check_listeners(BrokerConfig({**USABLE, **changes}))
+        prepare_logins(BrokerConfig({**USABLE, **changes}))
     assert "hunter2" not in str(refusal.value)
 
 
@@ -95,17 +98,17 @@ def test_a_missing_jaas_line_is_named() -> None:
         with pytest.raises(
             ConfigError, match=r"set listener\.name\.sasl_plaintext\.plain\.sasl\.jaas\.config="
         ):
-            check_listeners(BrokerConfig({**config, **more}))
+            prepare_logins(BrokerConfig({**config, **more}))
 
 
 def test_mechanisms_are_offered_once_in_the_order_of_the_setting() -> None:
     config = BrokerConfig({**USABLE, "sasl.enabled.mechanisms": "PLAIN,PLAIN"})
-    assert list(prepare_logins(config, "SASL_PLAINTEXT")) == ["PLAIN"]
+    assert list(prepare_logins(config)["SASL_PLAINTEXT"]) == ["PLAIN"]
 
 
 def test_the_names_of_mechanisms_are_those_that_clients_send() -> None:
     config = BrokerConfig(USABLE)
-    plain = MECHANISMS["PLAIN"](config, "SASL_PLAINTEXT")(services_of(), Lifetime())
+    plain = prepare_logins(config)["SASL_PLAINTEXT"]["PLAIN"](services_of(), Lifetime())
     assert plain.name == "PLAIN"
 
 
@@ -148,8 +151,7 @@ def bearer(**changes: str) -> OAuthBearer:
         **changes,
     }
     config = BrokerConfig(given)
-    check_listeners(config)
-    make = prepare_logins(config, "SASL_PLAINTEXT")["OAUTHBEARER"]
+    make = prepare_logins(config)["SASL_PLAINTEXT"]["OAUTHBEARER"]
     mechanism = make(services_of(clock=VirtualClock()), Lifetime())
     assert isinstance(mechanism, OAuthBearer)
     return mechanism
@@ -183,7 +185,7 @@ def test_signed_tokens_are_checked_with_the_key_set_of_the_setting(tmp_path: Pat
         "sasl.oauthbearer.sub.claim.name": "client",
         **SIGNED,
     })  # fmt: skip
-    make = prepare_logins(config, "SASL_PLAINTEXT")["OAUTHBEARER"]
+    make = prepare_logins(config)["SASL_PLAINTEXT"]["OAUTHBEARER"]
     mechanism = make(services_of(clock=clock), lifetime)
     now_s = clock.now_ms() // 1000
 
@@ -218,7 +220,7 @@ def test_signed_tokens_are_checked_with_the_key_set_of_the_setting(tmp_path: Pat
         (SIGNED, r"need listener\.name\.sasl_plaintext\.oauthbearer\.sasl\.oauthbearer\.jwks\.endpoint\.url"),
         ({**SIGNED, "sasl.oauthbearer.jwks.endpoint.url": "ftp://id.example"}, "http"),
         ({f"{OAUTH}.sasl.server.callback.handler.class": "a.B"}, "must be one of"),
-        ({f"{OAUTH}.sasl.jaas.config": f"{LOGIN_MODULE} required;"}, "does not name the login module"),
+        ({f"{OAUTH}.sasl.jaas.config": f"{PLAIN_MODULE} required;"}, "does not name the login module"),
         (
             {f"{OAUTH}.sasl.jaas.config": f"{BEARER_MODULE} required {SKEW}=x;"},
             "no number of milliseconds",
@@ -240,21 +242,23 @@ SCRAM = {
 
 @pytest.mark.parametrize(
     "jaas",
-    [{}, {f"{SASL}.scram-sha-256.sasl.jaas.config": f"{SCRAM_LOGIN_MODULE} required username=a password=b;"}],
+    [{}, {f"{SASL}.scram-sha-256.sasl.jaas.config": f"{SCRAM_MODULE} required username=a password=b;"}],
 )
 def test_scram_needs_no_setting_but_its_name(jaas: dict[str, str]) -> None:
     config = BrokerConfig({**SCRAM, **jaas})
-    check_listeners(config)
-    assert offers_scram(config)
-    made = prepare_logins(config, "SASL_PLAINTEXT")
+    logins = prepare_logins(config)
+    assert offers_scram(logins)
     services = services_of(scram_users=None, decoy_key=None, tokens=None)
-    assert [make(services, Lifetime()).name for make in made.values()] == ["SCRAM-SHA-256", "SCRAM-SHA-512"]
+    assert [make(services, Lifetime()).name for make in logins["SASL_PLAINTEXT"].values()] == [
+        "SCRAM-SHA-256",
+        "SCRAM-SHA-512",
+    ]
 
 
 def test_a_login_module_of_another_mechanism_is_refused() -> None:
     key = f"{SASL}.scram-sha-512.sasl.jaas.config"
     with pytest.raises(ConfigError, match=r"not name .*\.ScramLoginModule") as refusal:
-        check_listeners(BrokerConfig({**SCRAM, key: f"{LOGIN_MODULE} required user_a=hunter2;"}))
+        prepare_logins(BrokerConfig({**SCRAM, key: f"{PLAIN_MODULE} required user_a=hunter2;"}))
     assert "hunter2" not in str(refusal.value)
 
 
@@ -262,7 +266,7 @@ def test_a_login_module_of_another_mechanism_is_refused() -> None:
     "changes", [{"sasl.enabled.mechanisms": "PLAIN"}, {"listeners": "PLAINTEXT://localhost:0"}]
 )
 def test_a_broker_at_which_nobody_logs_in_by_scram(changes: dict[str, str]) -> None:
-    assert not offers_scram(BrokerConfig({**SCRAM, **changes}))
+    assert not offers_scram(prepare_logins(BrokerConfig({**USABLE, **SCRAM, **changes})))
 
 
 def test_the_trust_store_of_the_key_set_is_an_option_and_other_stores_are_refused() -> None:

@@ -13,9 +13,8 @@ from kcompat.config.broker import BrokerConfig
 from kcompat.errors import ConfigError
 from kcompat.node.peer_security import insist_on_peer_security, peer_security
 from kcompat.peer.client import OPEN
-from kcompat.security.login_lines import BEARER_MODULE, FETCHED_LOGINS
+from kcompat.security.login_lines import BEARER_MODULE, FETCHED_LOGINS, PLAIN_MODULE
 from kcompat.security.sasl.mechanism import SaslError
-from kcompat.security.sasl.plain import LOGIN_MODULE
 from support.bearer_tokens import unsecured_token
 from support.eventually import eventually
 from support.secured_brokers import tls_settings
@@ -32,7 +31,7 @@ USABLE = {
     "inter.broker.listener.name": "INSIDE",
     "sasl.enabled.mechanisms": "OAUTHBEARER,PLAIN",
     "sasl.mechanism.inter.broker.protocol": "PLAIN",
-    JAAS: f'{LOGIN_MODULE} required username="broker" password="hunter2" user_broker="hunter2";',
+    JAAS: f'{PLAIN_MODULE} required username="broker" password="hunter2" user_broker="hunter2";',
     BEARER_JAAS: f'{BEARER_MODULE} required unsecuredLoginStringClaim_sub="broker";',
 }
 
@@ -73,8 +72,8 @@ def test_a_listener_without_sasl_needs_no_credential(listener: str) -> None:
             "is not among the mechanisms of listener",
         ),
         ({"listener.name.inside.sasl.enabled.mechanisms": "OAUTHBEARER"}, "set it to one of OAUTHBEARER$"),
-        ({JAAS: f'{LOGIN_MODULE} required user_broker="hunter2";'}, r"add username=\.\.\. password=\.\.\."),
-        ({JAAS: f'{LOGIN_MODULE} required username=broker user_broker="hunter2";'}, "lacks the name and"),
+        ({JAAS: f'{PLAIN_MODULE} required user_broker="hunter2";'}, r"add username=\.\.\. password=\.\.\."),
+        ({JAAS: f'{PLAIN_MODULE} required username=broker user_broker="hunter2";'}, "lacks the name and"),
         ({JAAS: "Other required username=broker password=hunter2;"}, "does not name the login module"),
         (
             {
