@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kcompat.node.broker import BrokerNode
 
 GO_BACK_TIMEOUT_S = 30.0
+ANSWER_TIMEOUT_S = 5.0
 
 
 class Rewindable(ABC):
@@ -49,7 +50,8 @@ class Rewindable(ABC):
 
         Raises:
             UsageError: the broker is not started, or had records when it was started, or its disk fails.
-            SnapshotError: the broker could not start again, and is stopped.
+            SnapshotError: the broker could not start again, and is stopped; or another call, such as `add`,
+                does not end within 30 seconds, and nothing has changed.
         """
         self._go_back(self._of_this_run().reset())
 
@@ -71,7 +73,7 @@ class Rewindable(ABC):
 
         Raises:
             UsageError: the broker is not started, or `mark` is not of this run of it.
-            SnapshotError: the broker could not start again, and is stopped.
+            SnapshotError: as for `reset`.
         """
         self._go_back(self._of_this_run().restore(mark))
 
@@ -90,6 +92,11 @@ class Rewindable(ABC):
                 self.stop()
             raise
         except TimeoutError as error:
+            if self._waits_for_others(thread):
+                raise SnapshotError(
+                    f"another call of the broker did not end within {GO_BACK_TIMEOUT_S:.0f} s: "
+                    "let it end before the broker goes back"
+                ) from error
             self.stop()
             raise SnapshotError(
                 f"the broker did not start again within {GO_BACK_TIMEOUT_S:.0f} s, and is stopped"
@@ -97,6 +104,16 @@ class Rewindable(ABC):
         except BaseException:
             self.stop()
             raise
+
+    def _waits_for_others(self, thread: LoopThread) -> bool:
+        """Return whether a way back that was cancelled had not begun, so that the broker runs as before."""
+        from kcompat.embedded.thread import patience  # imports asyncio
+
+        try:
+            with patience(ANSWER_TIMEOUT_S):
+                return thread.do(lambda: self._snapshots.is_running)
+        except TimeoutError:
+            return False
 
 
 class NotRewindable:

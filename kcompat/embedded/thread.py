@@ -7,9 +7,9 @@ import os
 import threading
 import time
 from concurrent.futures import CancelledError, Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kcompat.errors import UsageError
 
@@ -51,7 +51,7 @@ class LoopThread:
         """
         self._tidy_timeout_s = tidy_timeout_s
         self._started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-        self._calls: set[asyncio.Task[object]] = set()
+        self._calls: dict[Future[Any], asyncio.Task[None]] = {}
         self._process = os.getpid()
         self._thread = threading.Thread(target=self._run, args=(loop_factory,), name="kcompat", daemon=True)
         try:
@@ -90,18 +90,22 @@ class LoopThread:
         if not self.is_here:
             work.close()
             raise UsageError(_STOPPED if os.getpid() == self._process else _IN_CHILD)
-        future = asyncio.run_coroutine_threadsafe(self._tracked(work), self._loop)
+        # Made first, unlike that of `run_coroutine_threadsafe`: an interrupt at any place finds it.
+        future: Future[T] = Future()
         try:
             try:
+                self._loop.call_soon_threadsafe(self._begin, work, future)
                 return future.result(timeout_s)
             except KeyboardInterrupt:
-                if finishes:
+                if finishes and not future.cancel():  # it has begun
                     wait([future], timeout_s)
                 raise
         except CancelledError as error:  # the thread has ended before the work
             raise UsageError(_STOPPED) from error
         except BaseException:
-            future.cancel()  # nothing happens where it is done
+            if not (future.done() or future.cancel()):
+                with suppress(RuntimeError):  # the loop is closed
+                    self._loop.call_soon_threadsafe(self._cancel, future)
             raise
 
     def do(self, act: Callable[[], T]) -> T:
@@ -128,16 +132,31 @@ class LoopThread:
         self._started.set_result((asyncio.get_running_loop(), closing))
         await closing.wait()
         if self._calls:
-            await asyncio.wait(self._calls, timeout=self._tidy_timeout_s)
+            await asyncio.wait(self._calls.values(), timeout=self._tidy_timeout_s)
 
-    async def _tracked(self, work: Coroutine[object, object, T]) -> T:
-        task = asyncio.current_task()
-        assert task is not None
-        self._calls.add(task)
+    def _begin(self, work: Coroutine[object, object, T], future: Future[T]) -> None:
+        """Begin a call, unless its caller has given it up. It cannot be cancelled by `future` any more."""
+        if future.set_running_or_notify_cancel():
+            self._calls[future] = self._loop.create_task(self._settle(work, future))
+        else:
+            work.close()
+
+    def _cancel(self, future: Future[Any]) -> None:
+        if future in self._calls:
+            self._calls[future].cancel()
+
+    async def _settle(self, work: Coroutine[object, object, T], future: Future[T]) -> None:
+        """Await a call, and give its result or its exception to the thread that waits for it."""
         try:
-            return await work
+            future.set_result(await work)
+        except asyncio.CancelledError:
+            future.set_exception(CancelledError())
+        except BaseException as error:
+            future.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
         finally:
-            self._calls.discard(task)
+            del self._calls[future]
 
 
 def _close(started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:

@@ -63,7 +63,8 @@ class _Shared:
     def _reset(self) -> None:
         try:
             self.brokers.reset()  # a cluster is never reset
-        except SnapshotError:  # the broker is stopped then
+        except SnapshotError:  # the broker is stopped then, or a call of an earlier test hangs
+            self.brokers.stop()
             self._start()
 
     def _start(self) -> None:

@@ -2,14 +2,21 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kcompat.embedded.thread import LoopThread, patience
 from kcompat.errors import UsageError
 from support.eventually import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
 
 
 def test_a_function_that_the_thread_calls_is_told_that_it_would_wait_for_itself() -> None:
@@ -90,3 +97,54 @@ def test_work_that_finishes_is_done_when_an_interrupt_is_raised() -> None:
     finally:
         signal.signal(signal.SIGINT, usual)
         thread.close()
+
+
+@contextmanager
+def interrupted_at_line(number: int) -> Iterator[None]:
+    """Interrupt this thread before so many lines of `LoopThread.call` have run within the block."""
+    lines = 0
+
+    def trace(frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal lines
+        if frame.f_code is not LoopThread.call.__code__:
+            return None
+        if event == "line":
+            lines += 1
+            if lines == number:
+                raise KeyboardInterrupt
+        return trace
+
+    usual = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(usual)
+
+
+def test_work_that_finishes_is_done_or_not_begun_wherever_an_interrupt_comes() -> None:
+    async def work(steps: list[str]) -> None:
+        steps.append("begin")
+        await asyncio.sleep(0.01)
+        steps.append("end")
+
+    thread = LoopThread()
+    outcomes = set()
+    try:
+        for number in range(1, 100):
+            steps: list[str] = []
+            called = work(steps)
+            try:
+                with interrupted_at_line(number):
+                    thread.call(called, finishes=True)
+            except KeyboardInterrupt:
+                assert steps in ([], ["begin", "end"]), f"at line {number}"
+                outcomes.add(tuple(steps))
+                thread.do(lambda: None)  # behind all that was begun
+                assert len(steps) != 1, f"at line {number}"
+                called.close()  # it may not have come to the thread
+            else:
+                break
+    finally:
+        thread.close()
+    assert outcomes  # which of the two comes of a line depends on the other thread

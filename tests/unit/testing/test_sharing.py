@@ -109,7 +109,7 @@ def test_a_broker_whose_reset_fails_starts_again(shared: SharedBrokers, broker: 
         shared.clean("t.py::test_a")
         broker.breaks = SnapshotError("the broker could not start again, and is stopped")
         shared.prepare(["b"])
-    assert broker.happened[2:] == ["reset", "start"]
+    assert broker.happened[2:] == ["reset", "stop", "start"]
 
 
 def test_the_test_that_stopped_a_broker_is_named_if_it_cannot_start(
