@@ -216,11 +216,15 @@ class Cluster(Embedded["ClusterNodes"], Contents, ClusterFaults, RecordsRequests
             raise UsageError(
                 f"there is no broker {broker_id!r}: the cluster has 0 to {len(self.brokers) - 1}"
             )
-        self.thread.do(lambda: self.nodes.isolate(broker_id))
+        from kcompat.instrumentation.faults.leaders import isolate_broker
+
+        self.thread.do(lambda: isolate_broker(self.nodes, broker_id))
 
     def heal(self) -> None:
         """Reconnect all isolated brokers."""
-        self.thread.do(self.nodes.heal)
+        from kcompat.instrumentation.faults.leaders import heal_brokers
+
+        self.thread.do(lambda: heal_brokers(self.nodes))
 
     def leader_of(self, topic: str, partition: int) -> int:
         """Return the id of the leader of a partition, as the controller knows it; -1 if there is none."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from random import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BATCH = build_batch([Record(0, 1, None, b"value")])
+MAX_LAG_S = 30.0
+"""Seconds after which a leader proposes an ISR without a follower by itself."""
 SETTINGS = {"min.insync.replicas": 2, "default.replication.factor": 3}
 
 
@@ -42,6 +46,19 @@ def isr_of(cluster: Cluster, partition: int) -> set[int]:
     return set(rows[partition].isr_nodes)
 
 
+def described(cluster: Cluster) -> list[tuple[str, bool]]:
+    """Return the faults of a cluster, and whether each is over."""
+    return [(each.description, each.ended is not None) for each in cluster.condition().faults]
+
+
+def test_an_isolated_broker_is_told_until_it_is_reconnected(cluster: Cluster) -> None:
+    cluster.isolate(1)
+    assert ("Broker 1 is isolated", False) in described(cluster)
+    cluster.heal()
+    assert ("Broker 1 is isolated", True) in described(cluster)
+    cluster.wait_until_in_sync()
+
+
 def test_an_isr_is_small_until_the_fault_ends(cluster: Cluster) -> None:
     leader = cluster.leader_of("t", 0)
     with client_of(cluster, leader) as client:
@@ -49,6 +66,8 @@ def test_an_isr_is_small_until_the_fault_ends(cluster: Cluster) -> None:
             assert isr_of(cluster, 0) == {leader}
             assert produce(client, "t", BATCH, 0, -1).error_code == ErrorCode.NOT_ENOUGH_REPLICAS
             assert isr_of(cluster, 1) == {0, 1, 2}
+            others = ", ".join(map(str, sorted({0, 1, 2} - {leader})))
+            assert described(cluster)[-1] == (f"Brokers {others} do not follow t-0", False)
         eventually(lambda: isr_of(cluster, 0) == {0, 1, 2}, "all are in sync again")
         assert produce(client, "t", BATCH, 0, -1).error_code == 0
         other = min({0, 1, 2} - {leader})
@@ -57,12 +76,26 @@ def test_an_isr_is_small_until_the_fault_ends(cluster: Cluster) -> None:
             assert produce(client, "t", BATCH, 0, -1).error_code == 0
 
 
+def test_an_isr_shrinks_while_followers_join_it(cluster: Cluster) -> None:
+    leader = cluster.leader_of("t", 0)
+    began = time.monotonic()
+    with client_of(cluster, leader) as client:
+        for _ in range(10):
+            with cluster.shrink_isr("t", 0):
+                assert isr_of(cluster, 0) == {leader}
+            assert produce(client, "t", BATCH, 0, 1).error_code == 0  # wakes the followers
+            time.sleep(random() / 20)  # they join at once, or after their pause
+    assert time.monotonic() - began < MAX_LAG_S
+    cluster.wait_until_in_sync()
+
+
 def test_a_lost_leader_is_back_at_the_end(cluster: Cluster) -> None:
     cluster.wait_until_in_sync()
     before = cluster.leader_of("t", 1)
     with cluster.lose_leader("t", 1) as lost:
         assert lost.broker_id == before
         assert not cluster.brokers[before].is_running
+        assert (f"Broker {before} was killed", False) in described(cluster)
         eventually(lambda: cluster.leader_of("t", 1) not in (before, -1), "another broker leads")
     assert cluster.brokers[before].is_running
     cluster.wait_until_in_sync()

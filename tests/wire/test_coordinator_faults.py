@@ -83,6 +83,9 @@ def test_a_member_of_a_classic_group_expires(broker: Broker, client: RawClient) 
     heartbeat = HeartbeatRequest("classic", 1, member_id)
     assert client.call(heartbeat, 3).error_code == 0
     assert broker.expire_member("classic", client_id="raw") == member_id
+    told = broker.condition().faults[-1]
+    assert told.description == f"The session of member {member_id} of group classic was ended"
+    assert told.ended == told.began
     assert client.call(heartbeat, 3).error_code == ErrorCode.UNKNOWN_MEMBER_ID
     with pytest.raises(UsageError, match="the group 'classic' has no members"):
         broker.expire_member("classic")
@@ -159,6 +162,7 @@ def test_a_producer_is_fenced_and_its_transaction_aborted(broker: Broker, client
     producer = RawProducer(client, "fenced")
     assert producer.send() == 0
     broker.fence_producer("fenced")
+    assert "id fenced was fenced" in broker.condition().faults[-1].description
     assert producer.commit() == ErrorCode.PRODUCER_FENCED
     assert producer.send() == ErrorCode.PRODUCER_FENCED
     assert RawProducer(client, "fenced").epoch > producer.epoch + 1
@@ -176,8 +180,11 @@ def test_a_transaction_hangs_until_the_fault_ends(broker: Broker, client: RawCli
         row = fetch(client, "t", start)
         assert row.last_stable_offset == start < row.high_watermark
         assert fault.struck == 1
+        told = broker.condition().faults[-1]
+        assert (told.description.endswith(" hangs"), told.ended) == (True, None)
         with pytest.raises(UsageError, match="no transaction of 'hanging' is open"):
             broker.hang_transaction("hanging")
     row = fetch(client, "t", start)
     assert row.last_stable_offset == row.high_watermark
     assert fault.struck == 0
+    assert broker.condition().faults[-1].ended is not None

@@ -79,12 +79,12 @@ async def start_broker(control: Control, which: WhichBroker) -> None:
 
 async def isolate_broker(control: Control, which: WhichBroker) -> None:
     """Cut a broker off from the others and from the metadata store; clients still reach it."""
-    _cluster_of(control, which).isolate(which.broker)
+    leaders.isolate_broker(_cluster_of(control, which), which.broker)
 
 
 async def heal_brokers(control: Control, _: Nothing) -> None:
     """Reconnect all isolated brokers."""
-    control.cluster.heal()
+    leaders.heal_brokers(control.cluster)
 
 
 async def lose_leader(control: Control, which: WhichLeader) -> Fault:

@@ -6,17 +6,21 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from kcompat.errors import UsageError
+from kcompat.instrumentation.faults.interventions import interventions, note
 from kcompat.instrumentation.faults.requests import request_faults
 from kcompat.peer.client_ids import client_id_of_fetcher
 from kcompat.protocol.constants import NO_LEADER, UNKNOWN_OFFSET
+from kcompat.replication.isr import Committed
 from kcompat.replication.leading.leader import Leader
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from kcompat.instrumentation.faults.interventions import Intervention
     from kcompat.instrumentation.faults.request_fault import RequestFault
     from kcompat.node.broker import BrokerNode
     from kcompat.node.cluster import ClusterNodes
+    from kcompat.replication.partition import Partition
 
 REFUSAL: Final = "UNKNOWN_SERVER_ERROR"
 """Error of the fetches of followers that are held back: they try again after a pause."""
@@ -24,6 +28,8 @@ REFUSAL: Final = "UNKNOWN_SERVER_ERROR"
 
 TIMEOUT_S: Final = 60.0
 """Seconds within which an ISR changes."""
+LOOK_EVERY_S: Final = 0.01
+"""Seconds between two looks at the ISR of a leader."""
 
 
 class LostLeader:
@@ -40,16 +46,20 @@ class LostLeader:
         """Id of the broker."""
         self.is_in_force = True
         """Whether `end` was not called yet."""
+        self._intervention: Intervention | None = None
         if isolate:
-            nodes.isolate(self.broker_id)
+            isolate_broker(nodes, self.broker_id)
         else:
             nodes.kill(self.broker_id)
+            self._intervention = note(nodes.by_trust(), f"Broker {self.broker_id} was killed", lasts=True)
 
     async def end(self) -> None:
         """Start the broker again, or reconnect all isolated ones. Raises StartError."""
         self.is_in_force = False
+        if self._intervention is not None:
+            self._intervention.end()
         if self._is_isolated:
-            self._nodes.heal()
+            heal_brokers(self._nodes)
         elif self.broker_id not in self._nodes.running:
             await self._nodes.start(self.broker_id)
 
@@ -57,11 +67,26 @@ class LostLeader:
         return f"broker {self.broker_id} is {'isolated' if self._is_isolated else 'killed'}"
 
 
+def isolate_broker(nodes: ClusterNodes, broker_id: int) -> None:
+    """Cut a broker off from the other brokers and from the store; clients still reach it."""
+    nodes.isolate(broker_id)
+    note(nodes.by_trust(), f"Broker {broker_id} is isolated", lasts=True, isolated=broker_id)
+
+
+def heal_brokers(nodes: ClusterNodes) -> None:
+    """Reconnect all isolated brokers."""
+    nodes.heal()
+    for each in interventions(nodes.by_trust()):
+        if each.isolated is not None:
+            each.end()
+
+
 class LaggingFollowers:
     """Followers of one partition that get no records, so that they have left its ISR, until `end`."""
 
     def __init__(self, leader: BrokerNode, topic: str, partition: int, followers: Collection[int]) -> None:
         """Hold these followers of a partition back that `leader` leads."""
+        self._leader = leader
         self._topic = topic
         self._partition = partition
         self.followers = sorted(followers)
@@ -80,7 +105,25 @@ class LaggingFollowers:
             )
             for name in names
         ]
-        _propose_isr_without(leader, topic, partition, followers)
+        for fault in self._faults:
+            faults.history.remove(fault)  # the intervention stands for them
+        self._intervention = note([leader], f"B{str(self)[1:]}", lasts=True)
+
+    def have_left(self) -> bool:
+        """Return whether the followers have left the ISR, as the leader knows it and shows it to clients. If
+        not, let the leader propose the ISR that it would once they had been behind for long enough. It cannot
+        while the controller has another proposal, such as that of a follower which has just caught up.
+        """
+        partition = self._leader.parts.storage.replicas.get(self._topic, self._partition)
+        if partition is None or not isinstance(partition.state, Leader):
+            return False
+        known, held = partition.state.state, set(self.followers)
+        if isinstance(known, Committed) and not held & set(known.isr):
+            shown = self._leader.parts.storage.metadata.image.partition(self._topic, self._partition)
+            return shown is not None and not held & set(shown.isr)
+        now_ms = self._leader.parts.environment.clock.now_ms()
+        _propose_isr_without(partition, partition.state, self.followers, now_ms)
+        return False
 
     @property
     def is_in_force(self) -> bool:
@@ -94,6 +137,7 @@ class LaggingFollowers:
 
     def end(self) -> None:
         """Let the followers fetch again: they join the ISR when they have caught up."""
+        self._intervention.end()
         for fault in self._faults:
             fault.end()
 
@@ -116,9 +160,14 @@ async def shrink_isr(
     assert found is not None
     held = followers_to_hold_back(found.replicas, found.isr, leader, to)
     fault = LaggingFollowers(nodes.running[leader], topic, partition, held)
+
+    def is_small() -> bool:
+        return fault.have_left() and not set(held) & set(nodes.isr_of(topic, partition))
+
     try:
         async with asyncio.timeout(TIMEOUT_S):
-            await nodes.until(lambda: not set(held) & set(nodes.isr_of(topic, partition)))
+            while not is_small():  # noqa: ASYNC110 - no event tells what a leader knows
+                await asyncio.sleep(LOOK_EVERY_S)
     except BaseException:
         fault.end()
         raise
@@ -152,13 +201,11 @@ def followers_to_hold_back(
     return sorted(set(replicas) - remaining)
 
 
-def _propose_isr_without(leader: BrokerNode, topic: str, index: int, followers: Collection[int]) -> None:
-    """Let a leader propose the ISR that it would once these followers had been behind for long enough."""
-    partition = leader.parts.storage.replicas.get(topic, index)
-    assert partition is not None
-    assert isinstance(partition.state, Leader)
+def _propose_isr_without(
+    partition: Partition, leader: Leader, followers: Collection[int], now_ms: int
+) -> None:
     for follower in followers:
-        remote = partition.state.remotes[follower]
+        remote = leader.remotes[follower]
         remote.log_end_offset = UNKNOWN_OFFSET
         remote.last_caught_up_ms = 0
-    partition.shrink_isr(leader.parts.environment.clock.now_ms())
+    partition.shrink_isr(now_ms)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcompat.errors import UsageError
 from kcompat.group.presence import session_key
+from kcompat.instrumentation.faults.interventions import note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,11 +25,11 @@ def expire_member(
     Raises:
         UsageError: there is no such member, or several, or the member waits in a rebalance.
     """
-    shards = (shard for node in nodes for _, shard in node.parts.coordinators.groups.runtime.active())
-    shard = next((each for each in shards if group_id in each.groups), None)
+    shards = ((node, shard) for node in nodes for _, shard in node.parts.coordinators.groups.runtime.active())
+    node, shard = next((each for each in shards if group_id in each[1].groups), (None, None))
     group: Any = None if shard is None else shard.groups[group_id]
     members: dict[str, Any] = {} if group is None else dict(group.members.items())
-    if shard is None or not members:
+    if node is None or shard is None or not members:
         raise UsageError(f"the group {group_id!r} has no members: let a consumer join it first")
     chosen = _chosen(group_id, members, member_id, client_id)
     if not shard.timers.expire(session_key(group_id, chosen)):
@@ -36,6 +37,7 @@ def expire_member(
             f"the member {chosen!r} of {group_id!r} waits in a rebalance, and cannot expire: "
             "wait until the group is stable"
         )
+    note([node], f"The session of member {chosen} of group {group_id} was ended")
     return chosen
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from kcompat.api.config_resources import config_in_force
 from kcompat.instrumentation.faults.disk import DiskFault, files_of
+from kcompat.instrumentation.faults.interventions import interventions
 from kcompat.instrumentation.faults.requests import request_faults
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class FaultReport(Struct, frozen=True):
     struck: int
     """Number of requests or operations struck."""
     is_of_disk: bool = False
+    is_intervention: bool = False
+    """Whether it is an act in a group, a transaction or a cluster, which strikes no request."""
     makes_answers: bool = False
     """Whether requests that were struck have no answer of the broker."""
     exchanges: frozenset[tuple[str, int]] = frozenset()
@@ -52,6 +55,10 @@ def fault_reports(nodes: Sequence[BrokerNode], since: float) -> list[FaultReport
     files = {id(port): port for port in map(files_of, nodes)}  # the brokers of a cluster share one
     met = [each for port in files.values() for each in port.history if isinstance(each, DiskFault)]
     reports += [_of_disk(fault, nodes) for fault in met]
+    reports += [
+        FaultReport(each.description, "caused", each.began, each.ended, 0, is_intervention=True)
+        for each in interventions(nodes)
+    ]
     recent = [each for each in reports if each.ended is None or each.ended >= since]
     return sorted(recent, key=lambda each: each.began)
 

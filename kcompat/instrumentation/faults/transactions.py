@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.errors import UsageError
 from kcompat.instrumentation.asking import kept
+from kcompat.instrumentation.faults.interventions import note
 from kcompat.protocol.errors import ErrorCode
 from kcompat.transaction.base import write
 from kcompat.transaction.markers import Marker
@@ -39,6 +40,7 @@ async def fence_producer(nodes: Sequence[BrokerNode], transactional_id: str) -> 
     while True:
         answer = await kept(coordinator.initialize(request))
         if answer.error == ErrorCode.NONE:
+            note(nodes, f"The producer of transactional id {transactional_id} was fenced")
             return answer.producer
         if answer.error != ErrorCode.CONCURRENT_TRANSACTIONS:
             raise UsageError(f"{transactional_id!r} cannot be fenced now: {answer.error.name}")
@@ -57,6 +59,8 @@ class HangingTransaction:
         self._coordinator_epoch = coordinator_epoch
         self.is_in_force = True
         """Whether the transaction has not been ended by `end`."""
+        description = f"The transaction of producer id {transaction.producer_id} hangs"
+        self._intervention = note(nodes, description, lasts=True)
 
     @property
     def partitions(self) -> list[TopicPartition]:
@@ -71,6 +75,7 @@ class HangingTransaction:
     def end(self) -> None:
         """Abort the transaction where it is still open, as an administrator does."""
         self.is_in_force = False
+        self._intervention.end()
         left = self.partitions
         producer = Producer(self._transaction.producer_id, self._transaction.producer_epoch)
         for node in self._nodes:

@@ -14,6 +14,7 @@ from kcompat.wording import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from kcompat.instrumentation.faults.reports import FaultReport
     from kcompat.instrumentation.recording.entry import RecordedRequest
     from kcompat.testing.story.evidence import Evidence
 
@@ -46,10 +47,22 @@ def tell(evidence: Evidence) -> str:
 def _fault_lines(evidence: Evidence) -> list[str]:
     lines = []
     for fault in evidence.faults:
+        if fault.is_intervention:
+            lines.append(f"{fault.description}, {_span(fault)}")
+            continue
         struck = counted(fault.struck, "operation" if fault.is_of_disk else "request")
         over = f", over since {clock(fault.ended)}" if fault.ended is not None else ""
         lines.append(f"{fault.description}: it struck {struck}{over}")
     return lines
+
+
+def _span(fault: FaultReport) -> str:
+    """Return the time at which an intervention took effect, or for which its effect lasted."""
+    if fault.ended is None:
+        return f"since {clock(fault.began)}"
+    if fault.ended == fault.began:
+        return f"at {clock(fault.began)}"
+    return f"from {clock(fault.began)} to {clock(fault.ended)}"
 
 
 def _indented(lines: Sequence[str]) -> Iterator[str]:

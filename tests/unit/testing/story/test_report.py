@@ -105,6 +105,23 @@ def test_names_that_clients_choose_cannot_end_a_line_or_control_a_terminal() -> 
     assert sum("x\\x1b[2J\\nGroups:" in line for line in lines) >= 3
 
 
+def test_interventions_are_told_with_their_times() -> None:
+    lines = told(
+        metadata(5),
+        faults=[
+            FaultReport("A member expired", "caused", 1.0, 1.0, 0, is_intervention=True),
+            FaultReport("Broker 1 is isolated", "caused", 2.0, None, 0, is_intervention=True),
+            FaultReport("A transaction hangs", "caused", 3.0, 4.0, 0, is_intervention=True),
+        ],
+    )
+    assert lines[:4] == [
+        "Faults in force in this test:",
+        f"  A member expired, at {clock(1)}",
+        f"  Broker 1 is isolated, since {clock(2)}",
+        f"  A transaction hangs, from {clock(3)} to {clock(4)}",
+    ]
+
+
 def test_faults_are_named_first_and_mark_the_requests_that_they_struck() -> None:
     waits = recorded(MetadataRequest(topics=[]), None, 1, "c", 4)
     exchanges = frozenset({(waits.peer, waits.correlation_id)})
