@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kcompat import Broker
 from kcompat.commands.run import run_command
-from support.eventually import limit_s
+from support.eventually import eventually, limit_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +52,7 @@ def test_lines_become_records_of_a_group(server: str, capfdbinary: pytest.Captur
     out, err = run("console-consumer", *read, "--max-messages", "1")
     assert (out, err) == ("2\n", "Processed a total of 1 messages\n")
 
-    (group,) = json.loads(run("consumer-groups", "--describe", "--all-groups", "-o", "json")[0])
+    (group,) = json.loads(run("consumer-groups", "--describe", "--group", "g", "-o", "json")[0])
     (row,) = group["offsets"]
     assert (group["group"], group["state"], row["offset"], row["lag"]) == ("g", "Empty", 2, 0)
     out, err = run(
@@ -61,7 +64,7 @@ def test_lines_become_records_of_a_group(server: str, capfdbinary: pytest.Captur
     assert run("consumer-groups", "--delete", "--group", "g")[0] == (
         "Deletion of requested consumer groups ('g') was successful.\n"
     )
-    assert run("consumer-groups", "--list")[0] == ""
+    assert "g" not in run("consumer-groups", "--list")[0].split()
 
 
 def test_partition_is_read_from_an_offset(server: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -74,3 +77,81 @@ def test_partition_is_read_from_an_offset(server: str, capfdbinary: pytest.Captu
     out, err = capfdbinary.readouterr()
     assert out == b""
     assert b"org.apache.kafka.common.errors.TimeoutException\nProcessed a total of 0 messages\n" in err
+
+
+@contextmanager
+def _consumer(server: str, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """A console consumer in a process of its own, which is killed at the end."""
+    command = [sys.executable, "-m", "kcompat", "console-consumer", "--bootstrap-server", server, *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.thorough("the test above joins a group, commits and leaves it")
+def test_members_share_partitions_and_one_takes_over(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    with Broker(topics={"shared": 2}) as broker:
+        server = broker.bootstrap_servers
+
+        def assigned() -> list[int]:
+            assert run_command("consumer-groups", ["--bootstrap-server", server, *describe]) == 0
+            (group,) = json.loads(capfdbinary.readouterr().out)
+            return sorted(len(member["assignment"]) for member in group["members"])
+
+        describe = ["--describe", "--group", "g", "--members", "-o", "json"]
+        options = (
+            "--topic",
+            "shared",
+            "--group",
+            "g",
+            "--from-beginning",
+            "--property",
+            "print.partition=true",
+        )
+        with _consumer(server, *options) as first, _consumer(server, *options) as second:
+            eventually(lambda: broker.groups().get("g") is not None and assigned() == [1, 1])
+            second.send_signal(signal.SIGINT)
+            out, err = second.communicate(timeout=limit_s(30))
+            assert (second.returncode, out, err) == (130, "", "Processed a total of 0 messages\n")
+            eventually(lambda: assigned() == [2])
+            for partition in (0, 1):
+                broker.add("shared", f"record {partition}", partition=partition)
+            assert first.stdout is not None
+            lines = sorted(first.stdout.readline() for _ in range(2))
+            assert lines == ["Partition:0\trecord 0\n", "Partition:1\trecord 1\n"]
+            first.terminate()
+            _, err = first.communicate(timeout=limit_s(30))
+            assert (first.returncode, err) == (143, "Processed a total of 2 messages\n")
+        assert broker.groups()["g"].offsets[0].lag == 0
+
+
+@pytest.mark.thorough("tests of the admin client log in by every mechanism")
+def test_clients_log_in_over_tls(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    with Broker(topics={"orders": 1}, tls=True, users={"ann": "secret"}) as broker:
+        settings = tmp_path / "client.properties"
+        settings.write_text(
+            "".join(f"{key}={value}\n" for key, value in broker.client_config("ann", library="java").items())
+        )
+        server = broker.bootstrap_servers
+        done = _produce(server, "x\n", "--topic", "orders", "--producer.config", str(settings))
+        assert (done.returncode, done.stderr) == (0, "")
+        words = ["--bootstrap-server", server, "--topic", "orders", "--from-beginning", "--max-messages", "1"]
+        assert run_command("console-consumer", [*words, "--consumer.config", str(settings)]) == 0
+        assert capfdbinary.readouterr().out == b"x\n"
+
+
+@pytest.mark.thorough("tests/unit/commands/console/test_lines.py has lines that come in pieces")
+def test_lines_of_a_pipe_are_sent_while_it_is_open(server: str) -> None:
+    command = [sys.executable, "-m", "kcompat", "console-producer", "--bootstrap-server", server]
+    options = ["--topic", "piped", "--timeout", "50"]
+    with subprocess.Popen([*command, *options], stdin=subprocess.PIPE, text=True) as producer:
+        assert producer.stdin is not None
+        producer.stdin.write("early\n")
+        producer.stdin.flush()
+        with _consumer(server, "--topic", "piped", "--from-beginning", "--max-messages", "1") as consumer:
+            out, _ = consumer.communicate(timeout=limit_s(60))
+        producer.stdin.close()
+        assert (out, producer.wait(limit_s(30))) == ("early\n", 0)
