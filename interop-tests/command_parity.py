@@ -38,8 +38,12 @@ UNORDERED = re.compile(
 )
 """Calls whose lines Kafka prints in the order of a hash table or of arrival."""
 
-_ADVICE = "The consumer rebalance protocol (KIP-848) is production-ready!"
-"""Beginning of a line that the consumer of Kafka 4.3 prints for classic groups."""
+_UNSAID = (
+    "TIME WARN",
+    "TIME ERROR [AdminClient",
+    "The consumer rebalance protocol (KIP-848) is production-ready!",
+)
+"""Beginnings of lines that only Java's clients print: logs, and advice of Kafka 4.3 to classic groups."""
 _TRACE = re.compile(r"(java|joptsimple|com\.fasterxml|org\.apache\.kafka)\.[\w.$]+(Exception|Error)\b.*")
 _FRAMES = re.compile(r"\s+at |\s+\.\.\. \d|Caused by: |\s+Suppressed: | at \[Source")
 
@@ -76,9 +80,9 @@ class Side:
                 break
             is_trace = _FRAMES.match(line) or (_TRACE.fullmatch(line) and not is_logged)
             is_logged = line.startswith("TIME ERROR")
-            if not is_trace and not line.startswith(("TIME WARN", _ADVICE)):
+            if not is_trace and not line.startswith(_UNSAID):
                 kept.append(line.rstrip())
-        return [line for line in kept if line]
+        return [line.lstrip() if "(principal=" in line else line for line in kept if line]
 
 
 def _ordered(names: re.Match[str]) -> str:

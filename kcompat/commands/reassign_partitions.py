@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from kcompat.admin.client import CONTROLLER
-from kcompat.admin.errors import JavaError, error_of_code, raise_for
+from kcompat.admin.errors import PACKAGE, JavaError, error_of_code, raise_for
 from kcompat.admin.topics import describe_topics, reassignments
 from kcompat.commands.connecting import connect
 from kcompat.commands.json_files import (
@@ -115,10 +115,18 @@ def run(arguments: Sequence[str]) -> int:
         with connect(options, defaults={"client.id": "reassign-partitions-tool"}) as admin:
             _ACT[action](admin, options)
     except JavaError as error:
-        prefix = "" if error.name == "TerseException" else "Error: "
-        sys.stdout.write(f"{prefix}{error}\n")
+        sys.stdout.write(f"{_shown(error)}\n")
         return 1
     return 0
+
+
+def _shown(error: JavaError) -> str:
+    """Return an error as Kafka's command prints it: with its class if a broker has sent it."""
+    if error.name == "TerseException":
+        return f"{error}"
+    is_sent = error.package == PACKAGE and error.name != "InvalidReplicationFactorException"
+    first, *_ = error.logged().split("\n")
+    return f"Error: {first if is_sent else error}"
 
 
 def _check(options: Options) -> str:
@@ -261,7 +269,7 @@ def _verify(admin: AdminClient, options: Options) -> None:
     present = {(row.topic, row.partition): _replicas(admin, (row.topic, row.partition)) for row in rows}
     targets = _targets(rows)
     found = directories.find_directories(admin, targets)
-    is_moving = any(place.current != targets[each] for each, place in found.items())
+    is_moving = any(place.current is None or place.future is not None for place in found.values())
     moves = directories.describe_moves(targets, found)
     if options.json:
         states = [

@@ -42,6 +42,14 @@ _DESCRIPTION: Final = (
     "CoordinatorId", "TransactionalId", "ProducerId", "ProducerEpoch", "TransactionState",
     "TransactionTimeoutMs", "CurrentTransactionStartTimeMs", "TransactionDurationMs", "TopicPartitions",
 )  # fmt: skip
+_REFUSALS: Final = {
+    ErrorCode.INVALID_PRODUCER_EPOCH: "failed due an invalid producer epoch",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "failed due to cluster authorization error",
+    ErrorCode.TRANSACTION_COORDINATOR_FENCED: (
+        "failed since the provided coordinator epoch {} has been fenced by the active coordinator"
+    ),
+}
+"""Reasons for which a broker refuses to abort a transaction, as Java's client words them."""
 _LIST: Final = ("TransactionalId", "Coordinator", "ProducerId", "TransactionState")
 _HANGING: Final = (
     "Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpoch", "StartOffset", "LastTimestamp",
@@ -213,7 +221,9 @@ def _abort(admin: AdminClient, options: argparse.Namespace) -> None:
             f"AbortTransactionSpec(topicPartition={_shown(partition)}, producerId={producer[0]}, "
             f"producerEpoch={producer[1]}, coordinatorEpoch={producer[2]})"
         )
-        _fail(f"Failed to abort transaction {spec}", error)
+        reason = _REFUSALS.get(error.code or ErrorCode.NONE, "").format(producer[2])
+        shown = JavaError(error.name, f"WriteTxnMarkers request with {spec} {reason}") if reason else error
+        _fail(f"Failed to abort transaction {spec}", shown)
 
 
 def _open_producer(admin: AdminClient, partition: TopicPartition, start: int) -> tuple[int, int, int]:
