@@ -1,4 +1,4 @@
-"""Kafka's names of the loggers of a broker.
+"""Kafka's names of the loggers of a broker, and of levels.
 
 A part of the broker that Kafka has too logs under the name of Kafka's class, so that the levels and filters
 that people have for Kafka apply. Everything else logs under the name of its module, below `kcompat`.
@@ -6,6 +6,7 @@ that people have for Kafka apply. Everything else logs under the name of its mod
 
 from __future__ import annotations
 
+import logging
 from typing import Final
 
 ACCEPTOR: Final = "kafka.network.Acceptor"
@@ -36,3 +37,13 @@ UNIFIED_LOG: Final = "kafka.log.UnifiedLog"
 
 KAFKA_NAMES: Final = frozenset(value for name, value in globals().items() if name.isupper())
 """The names in this module."""
+
+LEVELS: Final = {
+    "DEBUG": logging.DEBUG,
+    "ERROR": logging.ERROR,
+    "FATAL": logging.CRITICAL,
+    "INFO": logging.INFO,
+    "TRACE": 5,
+    "WARN": logging.WARNING,
+}
+"""Python's level numbers by Kafka's level names."""

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kcompat.cli.control import settings_of_variables
-from kcompat.cli.logs import ROOT_LEVEL_VARIABLE, set_up_logging
+from kcompat.cli.logging_options import ROOT_LEVEL_VARIABLE
+from kcompat.cli.logs import set_up_logging
 from kcompat.cli.metrics import EVERY_INTERFACE, HOST_VARIABLE
 from kcompat.cli.process_title import hide_settings
 from kcompat.cli.start import in_one_sentence, log_oddities, run_brokers

@@ -1,22 +1,35 @@
-"""Logging in the format of Kafka's start scripts: one line a record, levels from the same variables."""
+"""Logging in the format of Kafka's start scripts or as JSON, with levels from the same variables."""
 
 from __future__ import annotations
 
 import logging
 import sys
+from time import gmtime, strftime
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+from msgspec.json import encode
+
+from kcompat.cli.logging_options import (
+    FORMAT_VARIABLE,
+    JSON,
+    LOGGERS_VARIABLE,
+    ROOT_LEVEL_VARIABLE,
+    SLOW_VARIABLE,
+    TEXT,
+)
 from kcompat.config.errors import ConfigError
-from kcompat.config.loggers import LEVELS, set_level, set_root_level
+from kcompat.config.loggers import set_level, set_root_level
+from kcompat.logger_names import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kcompat.node.environment import Environment
+    from kcompat.node.hooks import Hooks
+
 PATTERN = "[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
 """Kafka's pattern `[%d] %p %m (%c)`."""
-
-ROOT_LEVEL_VARIABLE = "KAFKA_LOG4J_ROOT_LOGLEVEL"
-LOGGERS_VARIABLE = "KAFKA_LOG4J_LOGGERS"
 
 
 def set_up_logging(environment: Mapping[str, str], level: str | None = None, origin: str = "") -> None:
@@ -24,12 +37,12 @@ def set_up_logging(environment: Mapping[str, str], level: str | None = None, ori
     `origin` begins each line, where several processes log to the same file.
 
     Raises:
-        ConfigError: a variable names a level that does not exist.
+        ConfigError: a variable names a level or a format that does not exist.
     """
     for name, number in LEVELS.items():
         logging.addLevelName(number, name)
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(LinesFrom(origin) if origin else logging.Formatter(PATTERN))
+    handler.setFormatter(_formatter(environment.get(FORMAT_VARIABLE) or TEXT, origin))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     root_level = level or environment.get(ROOT_LEVEL_VARIABLE) or "WARN"
     set_root_level(_number(ROOT_LEVEL_VARIABLE, root_level))
@@ -50,6 +63,57 @@ class LinesFrom(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the lines of a record."""
         return "\n".join(self._origin + line for line in super().format(record).split("\n"))
+
+
+class LinesOfJson(logging.Formatter):
+    """Formatter that writes each record as one line of JSON, a traceback included."""
+
+    def __init__(self, origin: str) -> None:
+        super().__init__()
+        self._origin = {"origin": origin} if origin else {}
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record, with its time in UTC."""
+        time = strftime("%Y-%m-%dT%H:%M:%S", gmtime(record.created))
+        fields = {
+            "timestamp": f"{time}.{int(record.msecs):03d}Z",
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            **self._origin,
+        }
+        if record.exc_info:
+            fields["exception"] = self.formatException(record.exc_info)
+        return encode(fields).decode()
+
+
+def _formatter(name: str, origin: str) -> logging.Formatter:
+    if name == JSON:
+        return LinesOfJson(origin)
+    if name != TEXT:
+        raise ConfigError(f"{FORMAT_VARIABLE}={name} is not possible: use {TEXT} or {JSON}")
+    return LinesFrom(origin) if origin else logging.Formatter(PATTERN)
+
+
+def with_request_logs(environment: Environment, variables: Mapping[str, str]) -> Environment:
+    """Return an environment whose brokers have the logs of requests, beside the instruments it has.
+
+    Raises:
+        ConfigError: the variable for slow requests has no time.
+    """
+    text = variables.get(SLOW_VARIABLE)
+    try:
+        slow_ms = float(text) if text else None
+    except ValueError:
+        raise ConfigError(f"{SLOW_VARIABLE}={text} is not a number of milliseconds") from None
+
+    def attach(broker: Hooks) -> None:
+        from kcompat.observe.request_log import RequestLogs  # late: a start must not wait for it
+
+        environment.instrument(broker)
+        RequestLogs(broker, slow_ms)
+
+    return structs.replace(environment, instrument=attach)
 
 
 def _number(variable: str, text: str) -> int:

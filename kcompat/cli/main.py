@@ -23,6 +23,7 @@ from kcompat.cli.argument_types import (
     port_number,
 )
 from kcompat.cli.config_commands import add_config, with_config_action
+from kcompat.cli.logging_options import add_logging
 from kcompat.cli.metrics import add_metrics
 from kcompat.cli.record_commands import add_replay, add_trace
 from kcompat.commands.run import run_command
@@ -258,12 +259,7 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="with --control-port: a manual clock can be moved ahead, so that what would expire does",
     )
     add_metrics(start)
-    start.add_argument(
-        "--log-level",
-        type=str.upper,
-        choices=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"),
-        help="how much to log on standard error (default: KAFKA_LOG4J_ROOT_LOGLEVEL, else WARN)",
-    )
+    add_logging(start)
 
 
 def _add_security(start: argparse.ArgumentParser) -> None:

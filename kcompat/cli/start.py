@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from kcompat.cli.announcement import announce, warn_of_unknown_names
 from kcompat.cli.control import Control, settings_of_options
-from kcompat.cli.logs import set_up_logging
+from kcompat.cli.logging_options import choose_logging
+from kcompat.cli.logs import set_up_logging, with_request_logs
 from kcompat.cli.metrics import choose_metrics, metrics_ports, with_metrics
 from kcompat.cli.own_process import (
     collect_less_often,
@@ -80,7 +81,8 @@ def in_one_sentence(work: Callable[[], int]) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    set_up_logging(os.environ, options.log_level)
+    log_level = choose_logging(options, os.environ)
+    set_up_logging(os.environ, log_level)
     if options.record is not None:
         os.environ[RECORD_VARIABLE] = str(options.record)  # processes of brokers inherit it
     hide_settings(parse_overrides(options.override).items())
@@ -109,7 +111,7 @@ def _run(options: argparse.Namespace) -> int:
             from kcompat.cli.processes import command
 
             return command.run(
-                config, options.brokers, options.zookeeper_port, options.log_level, users, topics, started
+                config, options.brokers, options.zookeeper_port, log_level, users, topics, started
             )
         return run_brokers(config, options.brokers, options.zookeeper_port, started, users, topics, control)
 
@@ -250,6 +252,7 @@ async def _serve(
     async with AsyncExitStack() as undo:
         metrics = metrics_ports(os.environ, brokers)
         environment = with_metrics(replace(real_environment(), instrument=instruments(os.environ)), metrics)
+        environment = with_request_logs(environment, os.environ)
         port = controlled = None
         if control is not None:
             controlled = Control(control, environment, undo)

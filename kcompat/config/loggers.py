@@ -10,28 +10,22 @@ alone, because a client in the same program may use the loggers above it, as kaf
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kcompat.config.describe import EVERYTHING, ConfigSource, Entry
 from kcompat.config.dynamic import CONFIG_OPERATIONS, Alteration, Change, ConfigOperation, check_form
 from kcompat.config.types import ConfigType
-from kcompat.logger_names import KAFKA_NAMES
+from kcompat.logger_names import KAFKA_NAMES, LEVELS
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Callable, Container, Sequence
 
 PACKAGE = "kcompat"
 ROOT = "root"
-LEVELS = {
-    "DEBUG": logging.DEBUG,
-    "ERROR": logging.ERROR,
-    "FATAL": logging.CRITICAL,
-    "INFO": logging.INFO,
-    "TRACE": 5,
-    "WARN": logging.WARNING,
-}
-"""Python's level numbers by Kafka's level names."""
+
+level_listeners: Final[list[Callable[[], object]]] = []
+"""Functions that are called after clients have changed levels."""
 
 
 def level_name(number: int) -> str:
@@ -105,6 +99,8 @@ def change_loggers(alterations: Sequence[Alteration], *, validate_only: bool) ->
                 set_root_level(LEVELS[alteration.value or ""])
             else:
                 logger.setLevel(LEVELS[alteration.value or ""])
+        for listener in level_listeners:
+            listener()
     return Change()
 
 

@@ -80,6 +80,12 @@ THROTTLED: Final = Cause(
     names.CLIENT_QUOTAS, "throttled for {throttle_ms} ms at its {request}: over the quota of {principal}"
 )
 
+SLOW_REQUEST: Final = Cause(
+    names.REQUESTS,
+    "{request} v{version} took {total} ms: {queue} behind other requests, {local} in the handler, {remote} "
+    "waiting for replicas, brokers or members, {send} to send; the client is throttled for {throttle} ms",
+)
+
 # Produce
 
 BATCH_TOO_LARGE: Final = Cause(names.REPLICA_MANAGER, "a batch for {partition} is refused: {reason}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcompat.cli.logs import set_up_logging
+from kcompat.cli.logs import set_up_logging, with_request_logs
 from kcompat.cli.metrics import metrics_ports, with_metrics
 from kcompat.cli.own_process import collect_less_often, keep_freed_memory
 from kcompat.cli.processes.channel import OF_ORDERS, Channel, Job, Refused, SeesAll, Started, StopAll
@@ -70,6 +70,7 @@ async def _live(end: socket.socket) -> int:
 async def _be(job: Job, channel: Channel[Order], undo: AsyncExitStack) -> None:
     """Start the broker, wait until it must end, and stop it; `undo` closes its store afterwards."""
     environment = replace(real_environment(), instrument=instruments(os.environ))
+    environment = with_request_logs(environment, os.environ)
     environment, port = with_metrics(environment, metrics_ports(os.environ, job.brokers)), None
     if job.store is not None:
         environment, port = await _with_store(job, environment, undo)

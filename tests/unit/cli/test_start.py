@@ -13,12 +13,12 @@ from kcompat.cli.logs import LinesFrom, set_up_logging
 from kcompat.cli.main import build_parser, main
 from kcompat.cli.start import DEFAULT_DIRECTORY, log_oddities, read_config
 from kcompat.config.errors import ConfigError
-from kcompat.config.loggers import LEVELS
 from kcompat.embedded.settings import read_settings
 from kcompat.errors import UsageError
 from kcompat.log.dump.rows import Row
 from kcompat.log.dump.segment import Depth
 from kcompat.log.dump.tree import Dumper, DumpFile
+from kcompat.logger_names import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,10 +178,6 @@ def test_what_the_broker_cannot_do_is_one_sentence(
     assert main(["start", *arguments]) == 1
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", f"kcompat: {sentence}\n")
-
-
-def test_log_levels_may_be_written_small_as_in_the_variables() -> None:
-    assert build_parser().parse_args(["start", "--log-level", "info"]).log_level == "INFO"
 
 
 def test_every_line_of_a_record_says_where_it_comes_from() -> None:

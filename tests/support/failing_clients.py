@@ -1,0 +1,207 @@
+"""Clients of a whole broker that fail, each in one way, and what they have in common."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from contextlib import suppress
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from kcompat.protocol.messages.api_versions import ApiVersionsRequest
+from kcompat.protocol.messages.end_txn import EndTxnRequest
+from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kcompat.protocol.messages.heartbeat import HeartbeatRequest
+from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcompat.protocol.messages.join_group import JoinGroupRequest
+from kcompat.protocol.messages.leave_group import LeaveGroupRequest
+from kcompat.protocol.messages.metadata import MetadataRequest
+from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kcompat.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from kcompat.protocol.messages.sync_group import SyncGroupRequest
+from kcompat.records.batch import build_batch
+from kcompat.records.record import Record
+from support.eventually import eventually
+from support.raw_client import RawClient, request_frame
+from support.raw_requests import fetch, produce
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat import Broker
+
+_NUMBERS = count()
+
+
+def address(broker: Broker) -> tuple[str, int]:
+    host, _, port = broker.bootstrap_servers.rpartition(":")
+    return host, int(port)
+
+
+def connect(broker: Broker) -> RawClient:
+    """A client with an id of its own, so that its first failure has a line."""
+    return RawClient(address(broker), client_id=f"app-{next(_NUMBERS)}")
+
+
+def send(broker: Broker, data: bytes, source: str = "127.0.0.1") -> None:
+    """Send bytes, and wait until the broker closes the connection."""
+    with socket.create_connection(address(broker), 30, (source, 0)) as sock:
+        sock.sendall(data)
+        try:
+            while sock.recv(1000):
+                pass
+        except ConnectionError:
+            pass
+
+
+def shake_hands(broker: Broker) -> None:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with suppress(OSError), connect(broker) as client:
+        context.wrap_socket(client._socket)
+
+
+def batch(size: int = 10, timestamp: int = 0, key: bytes | None = None, **fields: Any) -> bytearray:
+    return build_batch([Record(0, timestamp, key, bytes(size))], **fields)
+
+
+def damaged(place: int, value: int) -> bytearray:
+    data = batch()
+    data[place] = value
+    return data
+
+
+def producing(data: bytes | bytearray, topic: str = "t", **fields: Any) -> Callable[[Broker], None]:
+    def act(broker: Broker) -> None:
+        with connect(broker) as client:
+            assert produce(client, topic, data, **fields).error_code
+
+    return act
+
+
+def produce_nowhere(broker: Broker) -> None:
+    with connect(broker) as client:
+        for _ in range(3):
+            assert produce(client, "t", batch(), partition=7).error_code == 3
+
+
+def produce_in_turn(broker: Broker, *batches: bytearray) -> None:
+    with connect(broker) as client:
+        *good, bad = [produce(client, "t", each).error_code for each in batches]
+        assert not any(good)
+        assert bad
+
+
+def ask_for(topic: str, times: int, *, create: bool) -> Callable[[Broker], None]:
+    def act(broker: Broker) -> None:
+        wanted = [MetadataRequest.MetadataRequestTopic(name=topic)]
+        with connect(broker) as client:
+            for _ in range(times):
+                client.call(MetadataRequest(topics=wanted, allow_auto_topic_creation=create), 10)
+
+    return act
+
+
+def join(client: RawClient, group: str, **fields: Any) -> Any:
+    fields = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000, **fields}
+    protocols = [JoinGroupRequest.JoinGroupRequestProtocol("range", b"\0\0\0\0\0\0\0\0\0\0")]
+    request = JoinGroupRequest(group_id=group, protocol_type="consumer", protocols=protocols, **fields)
+    return client.call(request, 5)
+
+
+def member_of(client: RawClient, group: str, **fields: Any) -> Any:
+    """The answer to the second join, with the id that the first one gave."""
+    first = join(client, group, **fields)
+    return join(client, group, member_id=first.member_id, **fields) if first.error_code == 79 else first
+
+
+def heartbeat_of_the_former(broker: Broker) -> None:
+    with connect(broker) as client:
+        former = member_of(client, "static", group_instance_id="i")
+        assert not member_of(client, "static", group_instance_id="i").error_code
+        request = HeartbeatRequest("static", former.generation_id, former.member_id, "i")
+        assert client.call(request, 3).error_code == 82
+
+
+def fall_silent(broker: Broker) -> None:
+    with connect(broker) as client:
+        joined = member_of(client, "silent", session_timeout_ms=50)
+        assert not joined.error_code
+        sync = SyncGroupRequest("silent", joined.generation_id, joined.member_id)
+        assert not client.call(sync, 2).error_code
+        request = HeartbeatRequest("silent", joined.generation_id, joined.member_id)
+        eventually(lambda: client.call(request, 2).error_code == 25, "the session has ended", poll_s=0.2)
+
+
+def come_and_go(broker: Broker) -> None:
+    with connect(broker) as client:
+        for _ in range(5):
+            joined = member_of(client, "restless")
+            assert not joined.error_code
+            assert not client.call(LeaveGroupRequest("restless", joined.member_id), 2).error_code
+
+
+def end_as_the_former(broker: Broker) -> None:
+    with connect(broker) as client:
+        assert find_coordinator_of_transactions(client)
+        init = InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=10_000)
+        former = eventually(lambda: at_best(client.call(init, 4)), "the coordinator is loaded")
+        assert not client.call(init, 4).error_code
+        end = EndTxnRequest("tx", former.producer_id, former.producer_epoch, committed=True)
+        assert client.call(end, 2).error_code == 90
+
+
+def at_best(response: Any) -> Any:
+    return None if response.error_code else response
+
+
+def find_coordinator_of_transactions(client: RawClient) -> bool:
+    return not client.call(FindCoordinatorRequest(key="tx", key_type=1), 2).error_code
+
+
+def want_long_transactions(broker: Broker) -> None:
+    with connect(broker) as client:
+        init = InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=10**6)
+        assert client.call(init, 4).error_code == 50
+
+
+def log_in_wrongly(broker: Broker) -> None:
+    with connect(broker) as client:
+        assert not client.call(SaslHandshakeRequest("PLAIN"), 1).error_code
+        assert client.call(SaslAuthenticateRequest(b"\0alice\0wrong"), 1).error_code == 58
+
+
+def ask_what_is_denied(broker: Broker) -> None:
+    with connect(broker) as client:
+        assert not client.call(SaslHandshakeRequest("PLAIN"), 1).error_code
+        assert not client.call(SaslAuthenticateRequest(b"\0alice\0secret"), 1).error_code
+        wanted = [MetadataRequest.MetadataRequestTopic(name="secrets")]
+        client.call(MetadataRequest(topics=wanted), 10)
+
+
+def log_in_where_none_is(broker: Broker) -> None:
+    with connect(broker) as client:
+        assert client.call(SaslHandshakeRequest("PLAIN"), 1).error_code == 34
+
+
+def versions(key: int, version: int) -> bytes:
+    """The frame of an ApiVersions request of another key and version."""
+    frame = bytearray(request_frame(ApiVersionsRequest(), 0))
+    frame[4:8] = key.to_bytes(2, "big") + version.to_bytes(2, "big")
+    return bytes(frame)
+
+
+def distrust(broker: Broker) -> None:
+    context = ssl.create_default_context()
+    with suppress(OSError), connect(broker) as client:
+        context.wrap_socket(client._socket, server_hostname="localhost")
+
+
+def fetch_far(broker: Broker) -> None:
+    with connect(broker) as client:
+        assert fetch(client, "t", 1_000_000).error_code == 1
+
+
+def join_briefly(broker: Broker) -> None:
+    with connect(broker) as client:
+        assert join(client, "g", session_timeout_ms=1).error_code == 26

@@ -1,0 +1,48 @@
+"""The lines of the log in both formats."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from msgspec.json import decode
+
+from kcompat.cli.logging_options import SLOW_VARIABLE
+from kcompat.cli.logs import LinesOfJson, set_up_logging, with_request_logs
+from kcompat.config.errors import ConfigError
+from kcompat.node.environment import real_environment
+
+
+def record(message: str, *arguments: object, fault: Exception | None = None) -> logging.LogRecord:
+    exc_info = None if fault is None else (type(fault), fault, None)
+    made = logging.LogRecord("kafka.log.LogManager", logging.ERROR, "", 0, message, arguments, exc_info)
+    made.created, made.msecs = 1_700_000_000.25, 250.0
+    return made
+
+
+def test_a_record_is_one_line_of_json() -> None:
+    line = LinesOfJson("").format(record('%s said "no"\n', "disk"))
+    assert "\n" not in line
+    assert decode(line) == {
+        "timestamp": "2023-11-14T22:13:20.250Z",
+        "level": "ERROR",
+        "logger": "kafka.log.LogManager",
+        "message": 'disk said "no"\n',
+    }
+
+
+def test_a_traceback_and_the_origin_are_fields_of_the_line() -> None:
+    line = LinesOfJson("broker 1").format(record("failed", fault=ValueError("no\nway")))
+    assert "\n" not in line
+    assert decode(line)["origin"] == "broker 1"
+    assert decode(line)["exception"].endswith("ValueError: no\nway")
+
+
+def test_a_format_that_there_is_not() -> None:
+    with pytest.raises(ConfigError, match="use text or json"):
+        set_up_logging({"KCOMPAT_LOG_FORMAT": "xml"})
+
+
+async def test_a_limit_of_slow_requests_that_is_no_number() -> None:
+    with pytest.raises(ConfigError, match="is not a number of milliseconds"):
+        with_request_logs(real_environment(), {SLOW_VARIABLE: "soon"})
