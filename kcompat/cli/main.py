@@ -26,7 +26,6 @@ from kcompat.cli.config_commands import add_config, with_config_action
 from kcompat.cli.logging_options import add_logging
 from kcompat.cli.metrics import add_metrics
 from kcompat.cli.record_commands import add_replay, add_trace
-from kcompat.commands.run import run_command
 from kcompat.commands.table import COMMANDS
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.set_threshold(MORE_THAN_IS_IMPORTED)
     words = with_config_action(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = run_command(words[0], words[1:]) if words and words[0] in COMMANDS else _run(words)
+        code = _run_as_kafka(words) if words and words[0] in COMMANDS else _run(words)
         print(end="", flush=True)  # not sys.stdout.flush(): sys.stdout is None where it was closed
     except BrokenPipeError:  # the reader of the output, such as `head`, has ended
         _drop_output()
@@ -286,6 +285,13 @@ def _add_security(start: argparse.ArgumentParser) -> None:
         help="let this user in, by PLAIN or SCRAM, and no client without a login; may be repeated. Without "
         "PASSWORD it comes from the variable KCOMPAT_PASSWORD_NAME or the terminal",
     )
+
+
+def _run_as_kafka(words: Sequence[str]) -> int:
+    """Run one of Kafka's commands and return its exit code."""
+    from kcompat.commands.run import run_command  # late: a broker needs none of them
+
+    return run_command(words[0], words[1:])
 
 
 def _run(words: Sequence[str]) -> int:

@@ -33,7 +33,6 @@ from kcompat.descriptors import raise_limit
 from kcompat.errors import KcompatError
 from kcompat.instrumentation.recording.instruments import RECORD_VARIABLE, instruments
 from kcompat.net.spinning import spinning_loop
-from kcompat.security.added_users import added_user
 
 LOOPBACK_LISTENER = "PLAINTEXT://localhost:9092"
 """Default listener: the loopback address, for programs of this machine alone."""
@@ -90,7 +89,7 @@ def _run(options: argparse.Namespace) -> int:
     hide(text.partition(":")[2] for text in options.users)
     with _directory(options) as directory:
         config = read_config(options, os.environ, directory)
-        users = list(map(added_user, options.add_scram))
+        users = _first_users(options.add_scram)
         development = _read_development(options)
         if development is not None:
             config = development.secured(config)
@@ -114,6 +113,15 @@ def _run(options: argparse.Namespace) -> int:
                 config, options.brokers, options.zookeeper_port, log_level, users, topics, started
             )
         return run_brokers(config, options.brokers, options.zookeeper_port, started, users, topics, control)
+
+
+def _first_users(added: Sequence[str]) -> list[AddedUser]:
+    """Return the users of --add-scram. Raises ConfigError."""
+    if not added:
+        return []
+    from kcompat.security.added_users import added_user  # late: most commands have none
+
+    return list(map(added_user, added))
 
 
 def _read_development(options: argparse.Namespace) -> Development | None:

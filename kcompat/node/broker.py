@@ -17,7 +17,7 @@ from kcompat.log.cleaner.watch import compact_now
 from kcompat.log.identity import stored_identity
 from kcompat.node.foundation import check, lay_foundation
 from kcompat.node.hooks import Hooks
-from kcompat.node.late_imports import LateImports
+from kcompat.node.late_imports import LateImports, without_refused
 from kcompat.node.lifetime import Lifetime
 from kcompat.node.listeners import address_of, warn_of_open_doors
 from kcompat.node.serving import start_parts
@@ -119,7 +119,8 @@ class BrokerNode:
         administration = environment.administration(config.log_dirs[0], self.hooks.commands)
         await administration.open()
         began(administration.close, administration.abandon)
-        self._lifetime.start(LateImports(environment.clock, SERVED))
+        wanted = without_refused(SERVED, self.parts.services)
+        self._lifetime.start(LateImports(environment.clock, wanted))
         self.hooks.is_serving = True
 
     async def _start_parts(self, session: MetadataStore, topics: Sequence[FirstTopic] = ()) -> None:

@@ -9,14 +9,40 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from kcompat.protocol.api_keys import ApiKey
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcompat.api.context import Services
     from kcompat.api.registry import Served
     from kcompat.clock import Clock, Timer
 
 RETRY_MS: Final = 1000
 """Pause in ms after a file that could not be read."""
+
+_OF_ACLS: Final = frozenset({ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS, ApiKey.DESCRIBE_ACLS})
+_OF_TOKENS: Final = frozenset(
+    {
+        ApiKey.CREATE_DELEGATION_TOKEN,
+        ApiKey.DESCRIBE_DELEGATION_TOKEN,
+        ApiKey.EXPIRE_DELEGATION_TOKEN,
+        ApiKey.RENEW_DELEGATION_TOKEN,
+    }
+)
+
+
+def without_refused(served: Iterable[Served], services: Services) -> Iterator[Served]:
+    """Yield the APIs apart from those of ACLs or tokens that this broker has none of.
+
+    Their requests are refused in any case, so what their handlers import need not stay in memory.
+    """
+    for api in served:
+        if api.key in _OF_ACLS and services.server.acls is None:
+            continue
+        if api.key in _OF_TOKENS and not services.cluster.tokens.are_enabled:
+            continue
+        yield api
 
 
 class LateImports:

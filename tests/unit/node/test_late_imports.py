@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from kcompat.api.registry import Served
+import pytest
+
+from kcompat.api.registry import SERVED, Served
 from kcompat.net.answers import Mode
-from kcompat.node.late_imports import RETRY_MS, LateImports
+from kcompat.node.late_imports import RETRY_MS, LateImports, without_refused
 from kcompat.protocol.api_keys import ApiKey
+from support.asking import services_of
 from support.eventually import limit_s
 from support.virtual_clock import VirtualClock
 
@@ -49,6 +53,15 @@ def test_what_waits_meanwhile_has_its_turn_after_each_of_them() -> None:
     assert importing.clock.pending == 0
 
 
+@pytest.mark.parametrize("has_them", [True, False])
+def test_handlers_of_what_is_refused_are_left_out(has_them: bool) -> None:
+    tokens = SimpleNamespace(are_enabled=has_them)
+    services = services_of(acls=object() if has_them else None, tokens=tokens)
+    keys = {api.key for api in SERVED} - {api.key for api in without_refused(SERVED, services)}
+    assert len(keys) == (0 if has_them else 7)
+    assert all("ACLS" in key.name or "DELEGATION_TOKEN" in key.name for key in keys)
+
+
 def test_what_cannot_be_read_now_is_read_later() -> None:
     importing = Importing(is_failing=True)
     importing.clock.advance(RETRY_MS)
@@ -78,7 +91,9 @@ import sys, time
 from kcompat import Broker
 from kcompat.api.registry import SERVED
 
-wanted = {f"kcompat.api.{served.key.name.lower()}" for served in SERVED}
+refused = "_ACLS", "DELEGATION_TOKEN"
+wanted = [api.key.name for api in SERVED if not api.key.name.endswith(refused)]
+wanted = {f"kcompat.api.{name.lower()}" for name in wanted}
 with Broker():
     while not wanted <= set(sys.modules):
         time.sleep(0.001)
