@@ -42,8 +42,10 @@ def handle(context: RequestContext, request: EndTxnRequest) -> EndTxnResponse | 
     )
 
     def response(answer: ProducerAnswer) -> EndTxnResponse:
-        note_transaction(context, request.transactional_id, request.producer_epoch, answer.error)
-        error = known_to(version, FIRST_WITH_FENCED, answer.error)
+        error = answer.error
+        if error:
+            note_transaction(context, request.transactional_id, request.producer_epoch, error)
+            error = known_to(version, FIRST_WITH_FENCED, error)
         return EndTxnResponse(
             error_code=error, producer_id=answer.producer.id, producer_epoch=answer.producer.epoch
         )

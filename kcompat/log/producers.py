@@ -193,7 +193,8 @@ class ProducerState:
         Returns the entry for the transaction index if the batch aborts a transaction with data.
         """
         self.end_offset = base_offset + header.last_offset_delta + 1
-        self.refusals.forget(header.producer_id)
+        if self.refusals.runs:
+            self.refusals.forget(header.producer_id)
         if self._verifications:
             self._forget_verification(header)
         if marker is not None:

@@ -37,10 +37,11 @@ class _Run(msgspec.Struct):
 class Refusals:
     """The last run of refused batches of each producer of one log."""
 
-    __slots__ = ("_runs",)
+    __slots__ = ("runs",)
 
     def __init__(self) -> None:
-        self._runs: dict[int, _Run] = {}
+        self.runs: dict[int, _Run] = {}
+        """Run of each producer by its id; empty where no batch was refused lately."""
 
     def note(self, header: BatchHeader, error: ErrorCode) -> ErrorCode:
         """Remember that a batch is refused with `error`, after which its producer sends it again; return
@@ -50,13 +51,13 @@ class Refusals:
         """
         if header.base_sequence < 0:
             return error
-        run = self._runs.get(header.producer_id)
+        run = self.runs.get(header.producer_id)
         if run is not None and run.producer_epoch == header.producer_epoch and _follows(header, run):
             run.last_sequence, run.error = header.last_sequence, error
         else:
-            if run is None and len(self._runs) >= MOST_RUNS:
-                self._runs.clear()
-            self._runs[header.producer_id] = _Run(
+            if run is None and len(self.runs) >= MOST_RUNS:
+                self.runs.clear()
+            self.runs[header.producer_id] = _Run(
                 header.producer_epoch, header.base_sequence, header.last_sequence, error
             )
         return error
@@ -67,7 +68,7 @@ class Refusals:
 
         `expected` is the next sequence of the producer, None if the log knows no batch of it.
         """
-        run = self._runs.get(header.producer_id)
+        run = self.runs.get(header.producer_id)
         if run is None or run.producer_epoch != header.producer_epoch or not _follows(header, run):
             return ErrorCode.NONE
         if expected is not None and not run.first_sequence <= expected <= run.last_sequence:
@@ -77,11 +78,11 @@ class Refusals:
 
     def forget(self, producer_id: int) -> None:
         """Forget the refused batches of a producer, after a batch of it was appended."""
-        self._runs.pop(producer_id, None)
+        self.runs.pop(producer_id, None)
 
     def forget_all(self) -> None:
         """Forget all refused batches; called when batches in flight behind them have arrived long since."""
-        self._runs.clear()
+        self.runs.clear()
 
 
 def _follows(header: BatchHeader, run: _Run) -> bool:

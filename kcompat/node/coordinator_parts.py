@@ -90,7 +90,7 @@ class CoordinatorParts:
             PartitionMarkerLog(storage.replicas),
             lambda *ended: self.groups.runtime.end_transaction(*ended),
             environment.clock,
-            config,
+            config.current.integer("request.timeout.ms"),
         )
         self.transactions = self._build_transactions()
         peers, metadata = cluster.peering.peers, storage.metadata

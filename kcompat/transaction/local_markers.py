@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kcompat.clock import Clock
-    from kcompat.config.broker import ConfigFeed
     from kcompat.topics import TopicPartition
     from kcompat.transaction.markers import Marker
     from kcompat.transaction.requests import Errors
@@ -63,15 +62,17 @@ class LocalMarkers:
     Kafka's counterpart: `KafkaApis.handleWriteTxnMarkersRequest`.
     """
 
-    def __init__(self, log: MarkerLog, end_in_groups: EndInGroups, clock: Clock, config: ConfigFeed) -> None:
-        """`end_in_groups` is `Runtime.end_transaction` of the group coordinator."""
+    def __init__(self, log: MarkerLog, end_in_groups: EndInGroups, clock: Clock, timeout_ms: int) -> None:
+        """`end_in_groups` is `Runtime.end_transaction` of the group coordinator; `timeout_ms` is the longest
+        wait for the replicas of a partition.
+        """
         self._log = log
         self._end_in_groups = end_in_groups
         self._clock = clock
-        self._config = config
+        self._timeout_ms = timeout_ms
 
     def write(self, marker: Marker) -> Promise[Errors]:
-        """Write the marker. A partition that takes longer than `request.timeout.ms` gets
+        """Write the marker. A partition that takes longer than the time limit gets
         REQUEST_TIMED_OUT.
         """
         ending = EndTransactionMarker(
@@ -106,8 +107,7 @@ class LocalMarkers:
             timestamp=now_ms,
             leader_epoch=0,
         )
-        timeout_ms = self._config.current.integer("request.timeout.ms")
-        return self._log.append(partitions, batch, writer.terms, now_ms, timeout_ms)
+        return self._log.append(partitions, batch, writer.terms, now_ms, self._timeout_ms)
 
 
 def _note_of_groups(errors: Errors, partition: TopicPartition, error: ErrorCode) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster.control_requests import Role
-from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.log.append import WITHOUT_PROOF
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode, error_of
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.operation import Writer
 
 OTHER = 2
+TIMEOUT_MS = 30_000
 OFFSETS = "__consumer_offsets"
 
 
@@ -41,7 +41,7 @@ class Scene:
             PartitionMarkerLog(self.fixture.replicas),
             self._end,
             self.fixture.clock,
-            ConfigFeed(BrokerConfig()),
+            TIMEOUT_MS,
         )
 
     def _end(self, partition: int, writer: Writer, marker: EndTransactionMarker) -> Promise[ErrorCode]:
