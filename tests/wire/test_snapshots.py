@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import shutil
-import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,10 +14,8 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from kcompat import Broker, Cluster, allow
-from kcompat.embedded.thread import patience
 from kcompat.errors import SnapshotError, UsageError
 from kcompat.instrumentation.snapshots import DIRECTORY, Snapshot, Snapshots
-from kcompat.instrumentation.turns import turns
 from kcompat.protocol.messages.create_acls import CreateAclsRequest
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest
 from kcompat.protocol.messages.join_group import JoinGroupRequest
@@ -398,25 +395,3 @@ def test_a_broker_that_shares_its_metadata_cannot_go_back() -> None:
 
         with pytest.raises(UsageError, match="other brokers may use the metadata"):
             cluster.thread.call(go_back())
-
-
-def test_a_reset_behind_a_call_that_hangs_changes_nothing(broker: Broker) -> None:
-    thread, node = broker._running()
-    began, over = threading.Event(), asyncio.Event()
-
-    async def hang() -> None:
-        async with turns(node).shared():
-            began.set()
-            await over.wait()
-
-    with ThreadPoolExecutor(1) as callers:
-        hanging = callers.submit(thread.call, hang())
-        began.wait()
-        with patience(0.1), pytest.raises(SnapshotError, match="another call of the broker did not end"):
-            broker.reset()
-        assert broker.is_started
-        thread.do(over.set)
-        hanging.result()
-    broker.add("t", ["record"])
-    broker.reset()
-    assert "t" not in broker.topics()
