@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import errno
 import gc
+import importlib
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from kcompat.cli.argument_types import (
     port_number,
 )
 from kcompat.cli.config_commands import add_config, with_config_action
+from kcompat.cli.doctor import add_doctor
 from kcompat.cli.logging_options import add_logging
 from kcompat.cli.metrics import add_metrics
 from kcompat.cli.record_commands import add_replay, add_trace
@@ -39,6 +41,12 @@ repeatedly takes a tenth of a broker's start."""
 
 OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """Error numbers of failed writes to standard output; their errors name no file."""
+
+WITH_BROKERS = frozenset({"start", "container"})
+"""Commands that run brokers in this process."""
+
+MODULES = {"config": "config_commands"}
+"""Modules of commands that are not named as their commands."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -80,6 +88,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_config(commands)
     _add_log(commands)
     _add_compact(commands)
+    add_doctor(commands)
     add_trace(commands)
     add_replay(commands)
     _add_hand_over(commands)
@@ -301,49 +310,12 @@ def _run(words: Sequence[str]) -> int:
 
         print(describe())
         return 0
-    match options.command:
-        case "start":
-            asyncio_without_tls.load()
-            from kcompat.cli import start
-
-            return start.run(options)
-        case "apis":
-            from kcompat.cli import apis
-
-            return apis.run(options)
-        case "config":
-            from kcompat.cli import config_commands
-
-            return config_commands.run(options)
-        case "log":
-            from kcompat.cli import log
-
-            return log.run(options)
-        case "compact":
-            from kcompat.cli import compact
-
-            return compact.run(options)
-        case "trace":
-            from kcompat.cli import trace
-
-            return trace.run(options)
-        case "replay":
-            from kcompat.cli import replay
-
-            return replay.run(options)
-        case "hand-over":
-            from kcompat.cli import hand_over
-
-            return hand_over.run(options)
-        case "take-over":
-            from kcompat.cli import take_over
-
-            return take_over.run(options)
-        case "container":
-            asyncio_without_tls.load()
-            from kcompat.cli import container
-
-            return container.run(options)
-        case _:
-            build_parser().print_help()
-            return 2
+    command: str | None = options.command
+    if command is None:
+        build_parser().print_help()
+        return 2
+    if command in WITH_BROKERS:
+        asyncio_without_tls.load()
+    module = importlib.import_module(f"kcompat.cli.{MODULES.get(command, command.replace('-', '_'))}")
+    code: int = module.run(options)
+    return code

@@ -36,6 +36,8 @@ class Offset(msgspec.Struct, frozen=True):
 
     offset: int
     epoch: int = -1
+    timestamp: int = -1
+    """Time of the record in ms, where it was asked for; -1 if unknown."""
 
 
 def committed_offsets(admin: AdminClient, group_id: str) -> dict[TopicPartition, Offset]:
@@ -87,7 +89,9 @@ def offsets_at(
         for topic in response.topics:
             for row in topic.partitions:
                 found[topic.name, row.partition_index] = (
-                    error_of_code(row.error_code) if row.error_code else Offset(row.offset, row.leader_epoch)
+                    error_of_code(row.error_code)
+                    if row.error_code
+                    else Offset(row.offset, row.leader_epoch, row.timestamp)
                 )
     return found
 

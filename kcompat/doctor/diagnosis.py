@@ -1,0 +1,73 @@
+"""All checks in order: each is made if the ones before have left a way to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.admin.client import AdminClient
+from kcompat.admin.configs import ResourceType, describe_configs
+from kcompat.admin.errors import JavaError
+from kcompat.admin.topics import describe_by_metadata, list_topics
+from kcompat.doctor import brokers, partitions, way_in
+from kcompat.doctor.groups import look_at_groups
+from kcompat.doctor.limits import look_at_limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kcompat.admin.settings import ClientSettings
+    from kcompat.doctor.finding import Finding
+
+MOST_LAG = 10_000
+"""Records that a group may be behind unless another number is given."""
+
+
+def diagnose(
+    settings: ClientSettings, properties: Mapping[str, str], most_lag: int = MOST_LAG
+) -> Iterator[Finding]:
+    """Yield what is wrong with a cluster for a client with these settings.
+
+    `properties` are all properties of the client, whose limits are compared with the brokers'. Raises
+    JavaError for settings that cannot be used.
+    """
+    address = settings.bootstrap[0]
+    found = way_in.look_at_port(settings, address)
+    if found is not None:
+        yield found
+        return
+    with AdminClient(settings) as admin:
+        found = way_in.log_in(admin, f"{address[0]}:{address[1]}")
+        if found is not None:
+            yield found
+            return
+        yield from _look_at_cluster(admin, properties, most_lag)
+
+
+def _look_at_cluster(admin: AdminClient, properties: Mapping[str, str], most_lag: int) -> Iterator[Finding]:
+    view = admin.cluster()
+    yield from brokers.look_at_controller(view)
+    unreached = brokers.look_at_addresses(admin, view, admin.settings.bootstrap[0])
+    yield from unreached.values()
+    reached = [broker_id for broker_id in view.nodes if broker_id not in unreached]
+    if not reached:
+        return
+    yield from brokers.look_at_disks(admin, reached)
+    topics = describe_by_metadata(admin, list_topics(admin))
+    yield from partitions.look_at_partitions(topics)
+    yield from partitions.look_at_required_replicas(admin, topics)
+    configs = _configs_of(admin, reached[0])
+    yield from partitions.look_at_internal_topics(view, topics, configs)
+    yield from look_at_limits(properties, configs)
+    if not unreached:  # else requests to these brokers would only fail one after the other
+        yield from partitions.look_at_clocks(admin, topics)
+        leaders = {(topic.name, each.index): each.leader for topic in topics for each in topic.partitions}
+        yield from look_at_groups(admin, leaders, most_lag)
+
+
+def _configs_of(admin: AdminClient, broker_id: int) -> dict[str, str]:
+    """Return the configs of a broker, or none if the client may not see them."""
+    try:
+        entries = describe_configs(admin, [(ResourceType.BROKER, str(broker_id))])
+    except JavaError:
+        return {}
+    return {each.name: each.value or "" for found in entries.values() for each in found}

@@ -1,0 +1,201 @@
+"""The way of a client to its first broker: the address, TLS and the login."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kcompat.admin.connection import LostConnectionError
+from kcompat.admin.errors import JavaError
+from kcompat.doctor.finding import error
+from kcompat.doctor.probe import (
+    CannotConnectError,
+    Failure,
+    Speech,
+    look_at,
+    offered_mechanisms,
+    serves_without_login,
+)
+from kcompat.protocol.api_keys import ApiKey
+
+if TYPE_CHECKING:
+    from kcompat.admin.client import AdminClient
+    from kcompat.admin.settings import ClientSettings
+    from kcompat.doctor.finding import Finding
+    from kcompat.doctor.probe import Address, Port
+
+CONFIG_ADVICE: Final = "in the file of --command-config"
+
+_FAILURES: Final = {
+    Failure.NAME: (
+        "name-does-not-resolve",
+        "the name {host} does not resolve on this machine",
+        "Check the spelling, or make the name known here, in DNS or in /etc/hosts.",
+    ),
+    Failure.REFUSED: (
+        "nothing-listens",
+        "nothing listens at {at}",
+        "Start the broker, or use the port of one of its listeners.",
+    ),
+    Failure.SILENT: (
+        "no-answer",
+        "{at} does not answer",
+        "Check firewalls and security groups between this machine and the broker.",
+    ),
+    Failure.UNREACHABLE: (
+        "no-route",
+        "there is no way from this machine to {at}",
+        "Check the address and the network.",
+    ),
+}
+
+_OTHER_PORTS: Final = {
+    Speech.HTTP: (
+        "http-port",
+        "{at} speaks HTTP: it is a port for a console, metrics or a REST proxy",
+        "Use the port of a listener, which is 9092 unless configured otherwise.",
+    ),
+    Speech.ZOOKEEPER: (
+        "zookeeper-port",
+        "{at} is the port of ZooKeeper, not of a broker",
+        "Use the port of a listener, which is 9092 unless configured otherwise.",
+    ),
+    Speech.NOTHING: (
+        "silent-port",
+        "{at} accepts connections and does not answer a request",
+        "Check what listens there; a proxy may have no broker behind it.",
+    ),
+    Speech.OTHER: (
+        "other-protocol",
+        "{at} answers in another protocol than Kafka's",
+        "Check what listens there, and use the port of a listener.",
+    ),
+}
+
+
+def look_at_port(settings: ClientSettings, address: Address) -> Finding | None:
+    """Return why a client with these settings cannot use the first address, if so."""
+    at = f"{address[0]}:{address[1]}"
+    try:
+        port = look_at(address)
+    except CannotConnectError as fault:
+        name, what, advice = _FAILURES[fault.failure]
+        return error(name, what.format(host=address[0], at=at), advice)
+    if port.speech in _OTHER_PORTS:
+        name, what, advice = _OTHER_PORTS[port.speech]
+        return error(name, what.format(at=at), advice)
+    found = _wrong_security(settings, port, at) or _wrong_apis(port, at)
+    if found is None and port.speech is Speech.KAFKA:
+        found = _wrong_login(settings, address, at)
+    return found
+
+
+def _wrong_security(settings: ClientSettings, port: Port, at: str) -> Finding | None:
+    """Return the finding of a port whose security protocol is another one than the client's."""
+    if port.speech is Speech.TLS and not settings.has_tls:
+        return error(
+            "plain-on-tls-port",
+            f"{at} speaks TLS, and the client does not",
+            f"Set security.protocol=SSL, or SASL_SSL with a login, {CONFIG_ADVICE}.",
+        )
+    if port.speech is Speech.KAFKA and settings.has_tls:
+        return error(
+            "tls-on-plain-port",
+            f"{at} speaks no TLS, and the client does",
+            "Use the port of a listener with TLS, or set security.protocol=PLAINTEXT or SASL_PLAINTEXT.",
+        )
+    return None
+
+
+def _wrong_login(settings: ClientSettings, address: Address, at: str) -> Finding | None:
+    """Return the finding of a listener without TLS that asks for another login than the client's."""
+    if not settings.has_login:
+        mechanisms = None if serves_without_login(address) else offered_mechanisms(address)
+        if mechanisms is None:
+            return None
+        return error(
+            "login-needed",
+            f"{at} asks for a login by {' or '.join(mechanisms)}, and the client has none",
+            f"Set security.protocol=SASL_PLAINTEXT, sasl.mechanism and sasl.jaas.config {CONFIG_ADVICE}.",
+        )
+    mechanisms = offered_mechanisms(address)
+    if mechanisms is None:
+        return error(
+            "login-not-expected",
+            f"{at} asks for no login, and the client tries to log in",
+            "Use the port of a listener with SASL, or set security.protocol=PLAINTEXT.",
+        )
+    mechanism = settings.text("sasl.mechanism")
+    if mechanism not in mechanisms:
+        return error(
+            "mechanism-not-offered",
+            f"{at} offers {' and '.join(mechanisms)}, and not {mechanism}",
+            "Set sasl.mechanism to one of those, or enable it with sasl.enabled.mechanisms of the broker.",
+        )
+    return None
+
+
+def _wrong_apis(port: Port, at: str) -> Finding | None:
+    """Return the finding of a port that serves no clients."""
+    if port.speech is Speech.KAFKA and ApiKey.METADATA not in port.versions:
+        return error(
+            "controller-port",
+            f"{at} is a listener for controllers, and serves no clients",
+            "Use the port of a listener of a broker.",
+        )
+    return None
+
+
+def log_in(admin: AdminClient, at: str) -> Finding | None:
+    """Make the first request as a client; return why it fails, if so."""
+    try:
+        admin.topics([])
+    except JavaError as fault:
+        return _refused(fault, at)
+    except LostConnectionError as fault:
+        return error("no-answer", f"{at} ends the connection: {fault}", "Read the log of the broker.")
+    return None
+
+
+def _refused(fault: JavaError, at: str) -> Finding:
+    match fault.name:
+        case "SslAuthenticationException":
+            return _bad_certificate(f"{fault.__cause__ or fault}", at)
+        case "UnsupportedSaslMechanismException":
+            return error(
+                "mechanism-not-offered",
+                f"{at} does not offer this login: {fault}",
+                "Set sasl.mechanism to one that is offered.",
+            )
+        case "SaslAuthenticationException":
+            return error(
+                "login-refused",
+                f"{at} refuses the login: {fault}",
+                "Check user and password in sasl.jaas.config, and that the broker knows the user.",
+            )
+    return error("no-answer", f"{at} does not answer a request: {fault}", "Read the log of the broker.")
+
+
+def _bad_certificate(reason: str, at: str) -> Finding:
+    if "mismatch" in reason:
+        return error(
+            "certificate-for-other-name",
+            f"the certificate of {at} is for another name: {reason}",
+            "Connect by a name in the certificate, or make one with this name as subjectAltName.",
+        )
+    if "expired" in reason or "not yet valid" in reason:
+        return error(
+            "certificate-not-valid-now",
+            f"the certificate of {at} is not valid at this time: {reason}",
+            "Renew the certificate, or set the clock of this machine.",
+        )
+    if "alert" in reason.lower():
+        return error(
+            "client-certificate-refused",
+            f"{at} refuses the client in the handshake: {reason}",
+            f"Set ssl.keystore.location to a certificate that it trusts, {CONFIG_ADVICE}.",
+        )
+    return error(
+        "certificate-not-trusted",
+        f"the certificate of {at} is not trusted: {reason}",
+        f"Set ssl.truststore.location to the authority that signed it, {CONFIG_ADVICE}.",
+    )
