@@ -94,7 +94,7 @@ class BrokerCluster:
         settings: Mapping[str, str] = {},
         hosts: Hosts | None = None,
         racks: Sequence[str] = (),
-        ensemble: ZooKeeperEnsemble | None = None,
+        ensemble: ZooKeeperEnsemble | ZooKeeper | None = None,
         listeners: Mapping[str, str] = NO_LISTENERS,
     ) -> None:
         """Sessions are `UNHURRIED` with a Kafka among them, unless `settings` say else. With `hosts` each

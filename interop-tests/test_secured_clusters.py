@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Consumer, Producer
+from kazoo.client import KazooClient
 
 from broker_cluster import FAILOVER_S, BrokerCluster
-from support.secured_brokers import INSIDE, settings_inside
+from kcompat.cluster.znodes import config_path, encode_config
+from kcompat.security.credentials import SCRAM_SHA_512
+from kcompat.security.scram_keys import credential_of_password
+from support.secured_brokers import INSIDE, OWN_PASSWORD, settings_inside
 from support.tls_authority import Authority
+from zookeeper_kafka import ZooKeeper
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,14 +27,38 @@ TOPIC = "t"
 KAFKA, OURS = "kafka", "kcompat"
 
 
+class ZooKeeperWithUser(ZooKeeper):
+    """A ZooKeeper that has the brokers' own user before the first of them starts."""
+
+    def start(self, timeout_s: float = 120) -> None:
+        super().start(timeout_s)
+        credential = credential_of_password(SCRAM_SHA_512, OWN_PASSWORD, 4096).format()
+        client = KazooClient(self.bootstrap)
+        client.start()
+        data = encode_config({SCRAM_SHA_512.name: credential})
+        client.create(config_path("users", "broker"), data, makepath=True)
+        client.stop()
+        client.close()
+
+
 @pytest.mark.timeout(480)
-@pytest.mark.parametrize("kinds", [(OURS, KAFKA, KAFKA), (KAFKA, OURS, OURS)], ids="-".join)
-def test_both_kinds_reach_each_other_by_sasl_and_tls(kinds: tuple[str, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kinds", "mechanism"),
+    [
+        ((OURS, KAFKA, KAFKA), "PLAIN"),
+        ((KAFKA, OURS, OURS), "PLAIN"),
+        ((KAFKA, OURS, OURS), "SCRAM-SHA-512"),
+    ],
+    ids=lambda each: "-".join(each) if isinstance(each, tuple) else each,
+)
+def test_both_kinds_reach_each_other_by_sasl_and_tls(
+    kinds: tuple[str, ...], mechanism: str, tmp_path: Path
+) -> None:
     """Each broker leads and follows, the first controller is of one kind and the next one of the other, and
     a leader is killed.
     """
-    settings = settings_inside(Authority(), tmp_path)
-    with BrokerCluster(kinds, settings, listeners=INSIDE) as cluster:
+    settings = settings_inside(Authority(), tmp_path, mechanism)
+    with BrokerCluster(kinds, settings, listeners=INSIDE, ensemble=ZooKeeperWithUser()) as cluster:
         placed = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
         cluster.create_topic(TOPIC, 3, placed=placed)
         write(cluster, range(30))
