@@ -61,6 +61,8 @@ consumer-groups --list
 consumer-groups --bootstrap-server BOOT --list --describe --group x
 consumer-groups --bootstrap-server BOOT --describe --group g1 --all-groups
 consumer-groups --bootstrap-server BOOT --list --command-config /nowhere
+consumer-groups --bootstrap-server nowhere.invalid:9092 --list
+consumer-groups --bootstrap-server 127.0.0.1:1 --list --timeout 1500
 consumer-groups --bootstrap-server BOOT --reset-offsets --group g1 --topic one --to-earliest
 consumer-groups --bootstrap-server BOOT --reset-offsets --group g1 --topic one --to-earliest --dry-run
 consumer-groups --bootstrap-server BOOT --reset-offsets --group g1 --topic one --to-earliest --dry-run --execute
@@ -142,6 +144,7 @@ console-producer --bootstrap-server BOOT --topic one --producer-property max.req
 console-producer --bootstrap-server BOOT <<< x\\n
 console-producer --topic x <<< x\\n
 console-producer --bootstrap-server nowhere --topic x <<< x\\n
+console-producer --bootstrap-server nowhere.invalid:9092 --topic x <<< x\\n
 console-producer --bootstrap-server BOOT --topic b@d <<< x\\n
 console-producer --bootstrap-server BOOT --topic one --line-reader Nonsense <<< x\\n
 console-producer --bootstrap-server BOOT --topic one --max-block-ms abc <<< x\\n
@@ -183,6 +186,8 @@ console-consumer --bootstrap-server BOOT --topic one --property print.key=true -
 console-consumer --bootstrap-server BOOT --topic one --property print.key=true --property value.deserializer=org.apache.kafka.common.serialization.StringDeserializer --from-beginning --max-messages 1
 console-consumer --bootstrap-server BOOT --topic one --max-messages 0
 console-consumer --bootstrap-server BOOT --topic one --max-messages x
+console-consumer --bootstrap-server nowhere.invalid:9092 --topic x --timeout-ms 1000
+console-consumer --bootstrap-server 127.0.0.1:1 --topic x --timeout-ms 1000
 console-consumer --help
 console-consumer --bootstrap-server BOOT --nonsense
 """  # noqa: E501

@@ -65,6 +65,7 @@ acls --bootstrap-server BOOT --remove --force
 acls --bootstrap-server BOOT --remove --topic * --resource-pattern-type any --force
 acls --bootstrap-server BOOT --list
 acls --bootstrap-server BOOT --list --command-config /nowhere
+acls --bootstrap-server nowhere.invalid:1 --list
 acls --help
 """  # noqa: E501
 
@@ -90,6 +91,7 @@ transactions --bootstrap-server BOOT
 transactions list
 transactions
 transactions --bootstrap-server BOOT --command-config /nowhere list
+transactions --bootstrap-server nowhere.invalid:1 list
 leader-election --bootstrap-server BOOT --election-type preferred --all-topic-partitions
 leader-election --bootstrap-server BOOT --election-type preferred --topic one --partition 0
 leader-election --bootstrap-server BOOT --election-type PREFERRED --topic missing --partition 0
@@ -145,6 +147,7 @@ reassign-partitions --bootstrap-server BOOT
 reassign-partitions --list
 reassign-partitions --bootstrap-server BOOT --list --verify
 reassign-partitions --bootstrap-server BOOT --list --throttle 5
+reassign-partitions --bootstrap-server nowhere.invalid:1 --list
 reassign-partitions --help
 """  # noqa: E501
 

@@ -7,6 +7,7 @@ sent is given `request.timeout.ms`.
 from __future__ import annotations
 
 import random
+import socket
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +16,7 @@ from msgspec import Struct
 from kcompat.admin.connection import Connection, LostConnectionError, Node, Versioned, overdue
 from kcompat.admin.errors import JavaError, error_of_code
 from kcompat.admin.log_lines import NETWORK_CLIENT, log_line
+from kcompat.admin.settings import no_client
 from kcompat.peer.backoff import backoff_ms
 from kcompat.peer.client import OPEN
 from kcompat.peer.errors import PeerFault
@@ -62,7 +64,7 @@ class AdminClient:
         """Connect to no broker yet.
 
         Raises:
-            JavaError: the settings of TLS or of the login cannot be used.
+            JavaError: the settings of TLS or of the login cannot be used, or the name of no broker resolves.
         """
         self.settings = settings
         self._security = OPEN
@@ -70,7 +72,10 @@ class AdminClient:
             from kcompat.admin.security import security_of  # late: it loads OpenSSL
 
             self._security = security_of(settings)
-        self._bootstrap = [Node(-n, *address) for n, address in enumerate(settings.bootstrap, 1)]
+        addresses = list(filter(_is_resolvable, settings.bootstrap))
+        if not addresses:
+            raise no_client("No resolvable bootstrap urls given in bootstrap.servers")
+        self._bootstrap = [Node(-n, *address) for n, address in enumerate(addresses, 1)]
         random.shuffle(self._bootstrap)
         self._connections: dict[tuple[str, int], Connection] = {}
         self._cluster: ClusterView | None = None
@@ -354,6 +359,22 @@ def _codes(response: Any) -> set[int]:
         if isinstance(rows, list) and rows and hasattr(rows[0], "error_code"):
             found.update(row.error_code for row in rows)
     return found
+
+
+def _is_resolvable(address: tuple[str, int]) -> bool:
+    """Return whether the name of a host resolves; log it if not."""
+    host, port = address
+    try:
+        socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError:
+        log_line(
+            "WARN",
+            f"Couldn't resolve server {host}:{port} from bootstrap.servers as DNS resolution failed for "
+            f"{host}",
+            "org.apache.kafka.clients.ClientUtils",
+        )
+        return False
+    return True
 
 
 def _call_name(request: Message | Versioned) -> str:

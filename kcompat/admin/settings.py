@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kcompat.admin.errors import config_error, kafka_error
+from kcompat.admin.errors import JavaError, config_error, kafka_error
 from kcompat.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -111,21 +111,22 @@ class ClientSettings:
             )
         addresses = tuple(_address(each.strip()) for each in text.split(",") if each.strip())
         if not addresses:
-            raise _no_client("No resolvable bootstrap urls given in bootstrap.servers")
+            raise no_client("No resolvable bootstrap urls given in bootstrap.servers")
         return addresses
 
 
 def _address(text: str) -> tuple[str, int]:
     match = _ADDRESS.fullmatch(text)
     if match is None or not match[1]:
-        raise _no_client(f"Invalid url in bootstrap.servers: {text}")
+        raise no_client(f"Invalid url in bootstrap.servers: {text}")
     port = int(match[2])
     if port > 0xFFFF:
-        raise _no_client(f"Invalid port in bootstrap.servers: {text}")
+        raise no_client(f"Invalid port in bootstrap.servers: {text}")
     return match[1], port
 
 
-def _no_client(reason: str) -> Exception:
+def no_client(reason: str) -> JavaError:
+    """Return the error of a client that cannot be made, with the reason as its cause."""
     error = kafka_error("Failed to create new KafkaAdminClient")
     error.__cause__ = config_error(reason)
     return error
@@ -141,8 +142,6 @@ def read_command_config(path: str) -> dict[str, str]:
 
     file = Path(path)
     if not file.exists():
-        from kcompat.admin.errors import JavaError
-
         raise JavaError("NoSuchFileException", path, package="java.nio.file.")
     try:
         return read_properties(file)

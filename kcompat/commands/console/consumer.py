@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from kcompat.topics import TopicPartition
 
 _LAST_WITH_NAMES: Final = 12
+_SHORTEST_MS: Final = 100.0
+"""Milliseconds that a broker has to answer a request for metadata at the least."""
 
 
 class Consumer:
@@ -67,8 +69,7 @@ class Consumer:
         """
         end = time.monotonic() + timeout_s
         while True:
-            self._attend()
-            records = self._fetch(end)
+            records = self._fetch(end) if self._attend(end) else []
             if records or time.monotonic() >= end:
                 return records
 
@@ -85,11 +86,20 @@ class Consumer:
 
     # The group
 
-    def _attend(self) -> None:
-        """Renew the session, the metadata and the assignment, and commit, where it is time for that."""
+    def _attend(self, end: float) -> bool:
+        """Renew the session, the metadata and the assignment, and commit, where it is time for that.
+
+        Returns:
+            Whether records can be fetched: not where no broker has answered until `end`.
+        """
         now = time.monotonic()
         if now >= self._next_refresh:
-            self._topics.refresh()
+            try:
+                self._topics.refresh(max(_SHORTEST_MS, 1000 * (end - now)))
+            except JavaError as error:
+                if error.code == ErrorCode.REQUEST_TIMED_OUT:
+                    return False
+                raise
             self._next_refresh = now + self._settings.metadata_max_age_ms / 1000
         if self._group is not None:
             self._group.heartbeat()
@@ -101,6 +111,7 @@ class Consumer:
                 self._positions.clear()
                 self._given.clear()
         self._find_positions()
+        return True
 
     def _commit(self) -> None:
         self._next_commit = time.monotonic() + self._settings.commit_interval_ms / 1000

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kcompat.admin.connection import Connection, Pending
     from kcompat.commands.console.lines import Line
     from kcompat.commands.console.producer_settings import ProducerSettings
+    from kcompat.commands.console.topic_view import Leaders
 
     Failed = Callable[[int | None, int | None, JavaError], None]
     """Function that is told of a record that was not written: bytes of key and value, and the error."""
@@ -57,6 +58,8 @@ class Producer:
         self._settings = settings
         self._failed = failed
         self._partitioner = Partitioner(settings.batch_size)
+        self._leaders: Leaders = {}
+        self._available: list[int] = []
         self._open: dict[int, Batch] = {}
         self._full: dict[int, deque[Batch]] = {}
         self._in_flight: dict[int, _InFlight] = {}
@@ -76,8 +79,10 @@ class Producer:
         leaders = self._view.await_topic(self._topic, self._settings.max_block_ms)
         size = upper_size(line)
         self._check_size(size)
-        available = [index for index, leader in leaders.items() if leader >= 0]
-        partition = self._partitioner.choose(line, len(leaders), available, size)
+        if leaders is not self._leaders:
+            self._leaders = leaders
+            self._available = [index for index, leader in leaders.items() if leader >= 0]
+        partition = self._partitioner.choose(line, len(leaders), self._available, size)
         batch = self._open.get(partition)
         if batch is not None and batch.size + size > self._settings.batch_size:
             self._enclose(partition)

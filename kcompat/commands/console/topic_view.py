@@ -40,8 +40,10 @@ class TopicView:
         self.leaders: dict[str, Leaders] = {}
         """Leaders of the partitions by topic; empty before `refresh`."""
 
-    def refresh(self) -> dict[str, ErrorCode]:
+    def refresh(self, timeout_ms: float | None = None) -> dict[str, ErrorCode]:
         """Ask for the present leaders; return the topics that are not there, with their errors.
+
+        `timeout_ms` is the longest time to look for a broker that answers; without it, a setting says that.
 
         A broker that creates topics when they are first used does so.
 
@@ -49,7 +51,8 @@ class TopicView:
             JavaError: a topic cannot be used: its name is not possible, or the client may not see it.
         """
         rows = None if self._pattern else [MetadataRequest.MetadataRequestTopic(name=n) for n in self._names]
-        response = self._admin.ask(MetadataRequest(rows, self._pattern is None), ANY, name="metadata")
+        request = MetadataRequest(rows, self._pattern is None)
+        response = self._admin.ask(request, ANY, name="metadata", timeout_ms=timeout_ms)
         found = {
             row.name or "": row
             for row in response.topics
