@@ -23,6 +23,7 @@ from kcompat.cli.own_process import (
     keep_freed_memory,
 )
 from kcompat.cli.process_title import hide, hide_settings
+from kcompat.cli.service_manager import report_service
 from kcompat.config.broker import BrokerConfig, as_log_dirs
 from kcompat.config.errors import ConfigError
 from kcompat.config.first_topics import check_first_topics, parse_first_topic, topics_of_variables
@@ -296,6 +297,7 @@ async def _serve(
                 () if metrics is None else metrics.urls.values(),
             )
             started(node.bootstrap_servers)
+            report_service(undo)
             undo.callback(asyncio.create_task(warn_of_unknown_names(node.served)).cancel)
             await ending
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kcompat.cli.announcement import announce, warn_of_unknown_names
 from kcompat.cli.own_process import ended_by_signals
 from kcompat.cli.processes.supervisor import BrokerFailedError, ProcessCluster
+from kcompat.cli.service_manager import report_service
 from kcompat.config.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -59,5 +60,6 @@ async def _serve(
             zookeeper = cluster.zookeeper if shows_zookeeper else None
             announce(cluster.addresses, cluster.served_listeners, config.log_dirs, zookeeper, None)
             started(cluster.addresses)
+            report_service(undo)
             undo.callback(asyncio.create_task(warn_of_unknown_names(cluster.served_listeners)).cancel)
             await over
