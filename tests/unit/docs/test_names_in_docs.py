@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 PAGES = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("tests/*.md")])
 TREES = [
-    name for name in ("kcompat", "tests", "docs", "interop-tests", "bench") if (REPOSITORY / name).is_dir()
+    name
+    for name in ("kcompat", "tests", "docs", "interop-tests", "bench", "deploy", "release")
+    if (REPOSITORY / name).is_dir()
 ]
 FILES = {*TREES} | {
     path.relative_to(REPOSITORY).as_posix() for tree in TREES for path in (REPOSITORY / tree).rglob("*")
