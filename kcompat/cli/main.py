@@ -23,11 +23,13 @@ from kcompat.cli.argument_types import (
     path,
     port_number,
 )
+from kcompat.cli.completion import add_completion
 from kcompat.cli.config_commands import add_config, with_config_action
 from kcompat.cli.doctor import add_doctor
 from kcompat.cli.logging_options import add_logging
 from kcompat.cli.metrics import add_metrics
 from kcompat.cli.record_commands import add_replay, add_trace
+from kcompat.cli.shims import add_install_shims
 from kcompat.commands.table import COMMANDS
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF
 WITH_BROKERS = frozenset({"start", "container"})
 """Commands that run brokers in this process."""
 
-MODULES = {"config": "config_commands"}
+MODULES = {"config": "config_commands", "install-shims": "shims"}
 """Modules of commands that are not named as their commands."""
 
 
@@ -77,7 +79,12 @@ def _drop_output() -> None:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = argparse.ArgumentParser(prog="kcompat", description=DESCRIPTION)
+    parser = argparse.ArgumentParser(
+        prog="kcompat",
+        description=DESCRIPTION,
+        epilog=_kafkas_commands(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument(
         "--version", action="store_true", help="print the version, its commit and whether extensions are used"
     )
@@ -94,7 +101,15 @@ def build_parser() -> argparse.ArgumentParser:
     _add_hand_over(commands)
     _add_take_over(commands)
     _add_container(commands)
+    add_install_shims(commands)
+    add_completion(commands, parser)
     return parser
+
+
+def _kafkas_commands() -> str:
+    """Return the part of the help that names Kafka's commands."""
+    rows = "\n".join(f"  {command.name:<20}  {command.help}" for command in COMMANDS.values())
+    return f"Kafka's commands, with the flags of its scripts (`kcompat topics --help`):\n{rows}"
 
 
 def _add_container(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -60,8 +60,8 @@ class Entities(Struct, frozen=True):
 def parser() -> OptionParser:
     """Return the parser of the command."""
     made = OptionParser(
-        "This tool helps to manipulate and describe entity config for a topic, client, user, broker, ip, "
-        "client-metrics or group"
+        "This tool helps to manipulate and describe entity config for a topic, client, user, broker, ip or "
+        "client-metrics"
     )
     made.accepts_connection()
     made.accepts_output()

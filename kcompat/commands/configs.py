@@ -21,6 +21,7 @@ from kcompat.admin.configs import (
 )
 from kcompat.admin.errors import JavaError
 from kcompat.commands import config_options
+from kcompat.commands.config_options import parser
 from kcompat.commands.connecting import connect
 from kcompat.commands.output import execution_error, print_json
 from kcompat.topics import name_problem
@@ -52,7 +53,7 @@ _MESSAGE_ALONE: Final = ("IllegalArgumentException", "InvalidConfigurationExcept
 def run(words: Sequence[str]) -> int:
     """Run the command and return its exit code."""
     try:
-        options = config_options.parser().parse(words)
+        options = parser().parse(words)
         entities = config_options.check(options)
         with connect(options, options.value("bootstrap-controller")) as admin:
             if options.has("describe"):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
+
+    from kcompat.commands.options import OptionParser
 
     Run: TypeAlias = Callable[[Sequence[str]], int]
 
@@ -28,9 +31,16 @@ class Command(Struct, frozen=True):
 
     def load(self) -> Run:
         """Return the function of the command, importing its module."""
-        module = importlib.import_module(f"kcompat.commands.{self.name.replace('-', '_')}")
-        run: Run = module.run
+        run: Run = self._module().run
         return run
+
+    def load_parser(self) -> OptionParser | ArgumentParser:
+        """Return the parser of the command, importing its module."""
+        made: OptionParser | ArgumentParser = self._module().parser()
+        return made
+
+    def _module(self) -> Any:
+        return importlib.import_module(f"kcompat.commands.{self.name.replace('-', '_')}")
 
 
 COMMANDS: Final = {
