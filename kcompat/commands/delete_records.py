@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcompat.admin.errors import JavaError
+from kcompat.admin.log_lines import log_line
 from kcompat.admin.offsets import delete_records
 from kcompat.commands.connecting import connect
 from kcompat.commands.options import OptionParser
@@ -45,6 +46,7 @@ def run(words: Sequence[str]) -> int:
             if not options.json:
                 sys.stdout.write("Executing records delete operation\nRecords delete operation completed:\n")
             found = delete_records(admin, offsets)
+            client = f"[AdminClient clientId={admin.settings.client_id}]"
     except JavaError as error:
         print_failure(error)
         return 1
@@ -53,6 +55,13 @@ def run(words: Sequence[str]) -> int:
         print_json([_as_json(partition, result) for partition, result in rows])
         return 0
     for (topic, index), result in rows:
+        if isinstance(result, JavaError) and result.code is not None:
+            log_line(
+                "ERROR",
+                f"{client} DeleteRecords request for topic partition {topic}-{index} failed due to an "
+                f"unexpected error {result.code.name}",
+                "org.apache.kafka.clients.admin.internals.DeleteRecordsHandler",
+            )
         shown = f"error: {result.logged()}" if isinstance(result, JavaError) else f"low_watermark: {result}"
         sys.stdout.write(f"partition: {topic}-{index}\t{shown}\n")
     return 0
