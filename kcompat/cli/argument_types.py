@@ -60,12 +60,21 @@ def broker_count(text: str) -> int:
 
 def factor(text: str) -> float:
     """Return a factor of speed from the command line."""
+    return _positive(text, "a speed")
+
+
+def seconds(text: str) -> float:
+    """Return a time in seconds from the command line, at most eleven days, for which sockets can wait."""
+    return min(_positive(text, "a time in seconds"), 1e6)
+
+
+def _positive(text: str, what: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = 0.0
     if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is not a speed, which is a number above 0")
+        raise argparse.ArgumentTypeError(f"{text} is not {what}, which is a number above 0")
     return value
 
 

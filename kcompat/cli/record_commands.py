@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.cli.argument_types import add_directories, address, factor, path
+from kcompat.cli.argument_types import add_directories, address, factor, path, seconds
 
 if TYPE_CHECKING:
     import argparse
@@ -53,4 +53,11 @@ def add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         type=factor,
         metavar="N",
         help="1 keeps the recorded times, 2 is twice as fast (default: as fast as the order allows)",
+    )
+    replay.add_argument(
+        "--timeout",
+        type=seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="how long to wait for each answer; three in a row without one end the replay (default: 30)",
     )

@@ -28,7 +28,7 @@ def _run(options: argparse.Namespace) -> int:
         flight = read_flight(options.files)
     except OSError as error:
         raise UsageError(f"{error.filename} cannot be read: {error.strerror}") from error
-    report = Player(flight, options.address, _tell).play(options.speed)
+    report = Player(flight, options.address, _tell, options.timeout).play(options.speed)
     for reason, count in report.left_out.items():
         print(f"left out {count}: {reason}")
     found = "no difference" if not report.differences else f"differences: {report.differences}"

@@ -205,6 +205,15 @@ def test_a_replay_to_a_broker_that_hangs_is_given_up() -> None:
     assert len(told) == 2
 
 
+def test_the_command_waits_as_long_as_it_is_told(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with server(lambda _: None) as (host, port):
+        assert main(["replay", "--timeout", "0.1", str(record), f"{host}:{port}"]) == 1
+    assert capsys.readouterr().err == f"kcompat: no Kafka answers at {host}:{port}: timed out\n"
+    with pytest.raises(SystemExit):
+        main(["replay", "--timeout", "0", str(record), "localhost:1"])
+    assert "0 is not a time in seconds, which is a number above 0" in capsys.readouterr().err
+
+
 def test_an_answer_that_comes_byte_by_byte_is_not_waited_for_longer() -> None:
     def trickle() -> None:
         peer, _ = listening.accept()
