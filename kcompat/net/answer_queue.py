@@ -6,11 +6,13 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from kcompat.net.answers import CLOSE, Mode, Waiting
+from kcompat.net.gate import BUSY, CROWDED, WAITING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.net.answers import Answer, Piece, Settled
+    from kcompat.net.limits import Limits
 
 
 class _Slot:
@@ -44,15 +46,14 @@ class AnswerQueue:
     def __len__(self) -> int:
         return len(self._slots)
 
-    @property
-    def is_blocked(self) -> bool:
-        """Whether the last frame must be answered before the next is handed on."""
-        return self._blocker is not None
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether the last frame holds the next ones back in mode BUSY, because it is being worked on."""
-        return self._blocker is not None and self._mode is Mode.BUSY
+    def gate(self, limits: Limits) -> int:
+        """Return the bits of a conversation's gate with which these answers hold back the next frames."""
+        bits = 0
+        if self._blocker is not None:
+            bits = BUSY if self._mode is Mode.BUSY else WAITING
+        if len(self._slots) >= limits.max_pipelined or self.memory >= limits.max_unsent:
+            bits |= CROWDED
+        return bits
 
     def wait_for(self, waiting: Waiting) -> None:
         """Queue a place for an answer that comes later."""

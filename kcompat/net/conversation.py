@@ -1,8 +1,7 @@
 """One peer's connection without any network: bytes in, frames on, answers out in request order.
 
-A conversation knows no socket. A transport derives from it, such as `plain.PlainConnection`: it calls `room`
-for the place of the next bytes, puts them there and calls `received`; answers go to its `transmit`. Its only
-dependency is its `Hub` with the event loop.
+A conversation knows no socket. A transport derives from it: it calls `room` for the place of the next bytes,
+puts them there and calls `received`; answers go to its `transmit`. Its `Hub` has the event loop.
 
 Frames are received into a scratch buffer that all conversations of a loop share, and handed on from there. A
 conversation has buffers of its own only while a frame is half received, an answer waits or the peer reads
@@ -161,7 +160,6 @@ class Conversation(ABC):
         self._out = None
         if self._mute_timer is not None:
             self._mute_timer.cancel()
-            self._mute_timer = None
         self.hang_up()
         answers, self._answers = self._answers, None
         self._drop_held()
@@ -214,8 +212,7 @@ class Conversation(ABC):
             if held is not None:
                 self._received_more(held, count)
                 return
-            start = self.lead
-            end = start + count
+            start, end = self.lead, self.lead + count
             taken = start if self._gate else self._hand_on(hub.scratch, hub.scratch_view, start, end)
             if taken == end:
                 self._deadline = 0.0
@@ -273,10 +270,7 @@ class Conversation(ABC):
         self.close_behind("failed request")
 
     def failed(self, error: Exception) -> None:
-        """Log an exception of the connection's own code and close at once.
-
-        A poller would get it again at each poll, and would not serve the connections behind this one.
-        """
+        """Log a fault of the broker and close: a poller would get it at each poll and serve no other."""
         logger.error("%s: connection closed by a fault of the broker", self.peer_host, exc_info=error)
         self.close("failed connection")
 
@@ -349,22 +343,15 @@ class Conversation(ABC):
 
     def _follow(self, answers: AnswerQueue) -> None:
         """Update the bits of the gate that depend on waiting answers."""
-        limits = self._hub.limits
-        gate = self._gate & ~(WAITING | BUSY | CROWDED)
-        if answers.is_blocked:
-            gate |= BUSY if answers.is_busy else WAITING
-        if len(answers) >= limits.max_pipelined or answers.memory >= limits.max_unsent:
-            gate |= CROWDED
-        self._gate = gate
+        self._gate = self._gate & ~(WAITING | BUSY | CROWDED) | answers.gate(self._hub.limits)
 
     def _interrupt(self) -> None:
         if self._answers is None:
             return
         try:
             self._answers.interrupt()
-        except Exception:
-            logger.exception("%s: connection closed: a wait could not be ended", self.peer_host)
-            self.close("failed request")
+        except Exception as error:
+            self.failed(error)
 
     def clear(self, bit: int) -> None:
         """Clear a bit of the gate: the hub clears STARVED, the transport SENDING."""

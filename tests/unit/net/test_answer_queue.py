@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from kcompat.net.answer_queue import AnswerQueue
 from kcompat.net.answers import CLOSE, Answer, Mode, Waiting
+from kcompat.net.gate import BUSY, CROWDED, WAITING
+from kcompat.net.limits import Limits
 from kcompat.promise import Promise
-from support.current import current
+from support.conversations import USUAL
 
 if TYPE_CHECKING:
     from kcompat.net.answers import Piece
@@ -42,13 +44,13 @@ def test_blocked_until_the_last_is_answered() -> None:
     answers, _ = queue()
     first, last = Promise[Answer](), Promise[Answer]()
     answers.wait_for(Waiting(first, Mode.PIPELINED))
-    assert not current(answers.is_blocked)
+    assert answers.gate(USUAL) == 0
     answers.wait_for(Waiting(last, Mode.BLOCKING))
-    assert current(answers.is_blocked)
+    assert answers.gate(USUAL) == WAITING
     first.complete(None)
-    assert current(answers.is_blocked)
+    assert answers.gate(USUAL) == WAITING
     last.complete(None)
-    assert not current(answers.is_blocked)
+    assert answers.gate(USUAL) == 0
     assert popped(answers) == ([], False)
 
 
@@ -59,7 +61,7 @@ def test_interrupt_is_called_once() -> None:
     answers.interrupt()
     answers.interrupt()
     assert interrupts == [1]
-    assert current(answers.is_blocked)
+    assert answers.gate(USUAL) == WAITING
 
 
 def test_nothing_to_interrupt_after_the_answer() -> None:
@@ -104,9 +106,9 @@ def test_an_answer_may_be_another_wait() -> None:
     answers, calls = queue()
     work, commit = Promise[Answer](), Promise[Answer]()
     answers.wait_for(Waiting(work, Mode.BUSY, holds=100))
-    assert (answers.is_blocked, answers.is_busy) == (True, True)
+    assert answers.gate(USUAL) == BUSY
     work.complete(Waiting(commit, Mode.PIPELINED))
-    assert (answers.is_blocked, answers.is_busy, len(calls)) == (False, False, 1)
+    assert (answers.gate(USUAL), len(calls)) == (0, 1)
     answers.push([b"behind"])
     assert popped(answers) == ([], False)
     commit.complete([b"committed"])
@@ -118,7 +120,7 @@ def test_a_wait_whose_end_is_known_already() -> None:
     work = Promise[Answer]()
     answers.wait_for(Waiting(work, Mode.BUSY))
     work.complete(Waiting(Promise[Answer].resolved([b"done"]), Mode.PIPELINED))
-    assert not current(answers.is_blocked)
+    assert answers.gate(USUAL) == 0
     assert popped(answers) == ([b"done"], False)
 
 
@@ -128,4 +130,12 @@ def test_blocked_is_not_busy() -> None:
     answers.wait_for(Waiting(first, Mode.BUSY))
     first.complete(None)
     answers.wait_for(Waiting(second, Mode.BLOCKING))
-    assert (answers.is_blocked, answers.is_busy) == (True, False)
+    assert answers.gate(USUAL) == WAITING
+
+
+def test_too_many_answers_hold_back_frames() -> None:
+    answers, _ = queue()
+    limits = Limits(max_pipelined=2)
+    for expected in (0, CROWDED):
+        answers.wait_for(Waiting(Promise[Answer](), Mode.PIPELINED))
+        assert answers.gate(limits) == expected
