@@ -20,6 +20,7 @@ from kcompat.api.context import Busy, Interruptible, RequestContext
 from kcompat.api.registry import BROKER_LISTENERS, served_at
 from kcompat.api.route import MAX_VALUES, Route
 from kcompat.api.throttling import limited
+from kcompat.logger_names import KAFKA_APIS
 from kcompat.net.answers import CLOSE, Mode, Waiting
 from kcompat.notices.causes import REFUSED_REQUEST
 from kcompat.promise import Promise
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from kcompat.api.registry import Shortcut
     from kcompat.net.answers import Answer, Connection, Settled
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(KAFKA_APIS)
 
 _FETCH = int(ApiKey.FETCH).to_bytes(2, "big")
 _LARGEST_CLOSING_FETCH = 1024

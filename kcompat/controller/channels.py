@@ -16,6 +16,7 @@ from kcompat.controller.deletion import ReplicasStopped
 from kcompat.controller.offline_replicas import ReplicasFailed
 from kcompat.controller.request_queue import RequestQueue
 from kcompat.controller.state import Decision, Event
+from kcompat.logger_names import CONTROLLER
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from kcompat.controller.request_queue import QueuedRequest
     from kcompat.controller.state import ControllerState, RegisteredBroker
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(CONTROLLER)
 
 
 class BrokerChannel:

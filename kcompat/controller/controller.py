@@ -5,8 +5,8 @@ module runs them: it owns the queue and calls the store and the brokers. Replies
 in the store become events too. They go before submitted events, so that what was begun is finished first.
 
 Brokers submit events through `Decisions` and get promises. A promise is completed once the controller's own
-broker has taken its roles and has the new image, and the events that followed are decided too; so a client
-that learns of its new topic can use it. No promise waits for another broker.
+broker has its roles and the new image, and the events that followed are decided too: a client can use its new
+topic. No promise waits for another broker.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from kcompat.controller.deferred_events import DeferredEvents
 from kcompat.controller.internal_topics import warn_of_small_topics
 from kcompat.controller.leader_election_requests import BalanceLeaders
 from kcompat.controller.watches import AT_THE_BEGINNING, LOOKS, ControllerWatches, drop_notifications
+from kcompat.logger_names import CONTROLLER
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import (
@@ -56,14 +57,13 @@ MAX_UNANSWERED = 10_000
 """Most submitted events that may wait for an answer; further ones are refused with REQUEST_TIMED_OUT."""
 
 FIRST_BALANCE_MS = 5000
-"""Time in ms from the start of a term to the first leader rebalance, as in Kafka. Brokers that start together
-are registered by then, and a rebalance due in the last term waits no whole interval of this one.
-"""
+"""Time in ms from the start of a term to the first leader rebalance, as in Kafka: brokers that start together
+are registered by then, and a rebalance due in the last term waits no whole interval of this one."""
 
 _FOUND, _ASKED, _STOP = range(3)
 """Priorities in the queue, the lowest number first."""
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(CONTROLLER)
 
 
 class Controller:

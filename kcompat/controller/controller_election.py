@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from kcompat.cluster import znodes
 from kcompat.controller import controllership, loading
 from kcompat.controller.brokers import detect_no_failures
+from kcompat.logger_names import CONTROLLER
 from kcompat.store.interface import SessionState, StoreError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ T = TypeVar("T")
 RETRY_MS = 1000
 """Pause in ms after a failed attempt to read the current controller or to become it."""
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(CONTROLLER)
 
 
 class ControllerElection:

@@ -17,6 +17,7 @@ from kcompat.controller.leader_election_requests import ElectLeaders
 from kcompat.controller.producer_ids import AllocateProducerIds
 from kcompat.controller.reassignment import ListReassignments, Reassign
 from kcompat.controller.shutdown import ControlledShutdown
+from kcompat.logger_names import CONTROLLER
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(CONTROLLER)
 
 
 class Submit(Protocol):

@@ -13,6 +13,7 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
+from kcompat.logger_names import CONTROLLER
 from kcompat.peer.errors import PeerError
 from kcompat.store.interface import SessionState
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(CONTROLLER)
 
 
 class Departure:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from kcompat.controller.creation import CreateTopics
 from kcompat.controller.state import Decision
 from kcompat.controller.values import TopicSpec
+from kcompat.logger_names import CONTROLLER
 from kcompat.protocol.errors import ErrorCode
 from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from kcompat.controller.state import ControllerState
     from kcompat.controller.values import TopicResult
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(CONTROLLER)
 
 FACTOR_KEYS: Final = {
     CONSUMER_OFFSETS: "offsets.topic.replication.factor",

@@ -22,6 +22,7 @@ from kcompat.controller.state import (
     RegisteredBroker,
     TopicDeletion,
 )
+from kcompat.logger_names import CONTROLLER
 from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.store.interface import Create, NodeExistsError
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(CONTROLLER)
 
 
 async def prepare(store: MetadataStore, features: Mapping[str, int] = MappingProxyType({})) -> None:

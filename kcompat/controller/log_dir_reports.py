@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.cluster.znodes import LOG_DIR_EVENTS, encode_log_dir_event
 from kcompat.controller.offline_replicas import ReplicasFailed
+from kcompat.logger_names import CONTROLLER
 from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 RETRY_MS = 1000
 """Pause in ms before a notification is written again after a failed attempt."""
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(CONTROLLER)
 
 
 class LogDirReports:

@@ -19,6 +19,7 @@ from kcompat.controller.deletion import DeletionsMarked
 from kcompat.controller.external_changes import IsrsChanged, PartitionsFound, TopicsFound
 from kcompat.controller.leader_election_requests import ElectPreferred
 from kcompat.controller.reassignment import ReassignByTool
+from kcompat.logger_names import CONTROLLER
 from kcompat.store.interface import Check, Delete, NoNodeError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 K = TypeVar("K", int, str)
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(CONTROLLER)
 
 
 class ControllerWatches:

@@ -24,6 +24,7 @@ from kcompat.log.segment import Segment
 from kcompat.log.segments import Segments
 from kcompat.log.split import SegmentOverflowError, split_segment
 from kcompat.log.startup import finish_interrupted_work, remove_orphans
+from kcompat.logger_names import UNIFIED_LOG
 from kcompat.protocol.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from kcompat.log.config import LogConfig
     from kcompat.log.files import Files
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(UNIFIED_LOG)
 
 
 def create_log(

@@ -21,6 +21,7 @@ from kcompat.log.names import (
     partition_directory,
     stray_directory,
 )
+from kcompat.logger_names import LOG_MANAGER
 from kcompat.topics import CLUSTER_METADATA
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LogDirectory", "LogManager"]
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(LOG_MANAGER)
 
 _SLICE_NEW_LOGS = 4
 _SYNC_THREADS = 4

@@ -18,6 +18,7 @@ import logging
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+from kcompat.logger_names import SELECTOR
 from kcompat.net.answer_queue import AnswerQueue
 from kcompat.net.answers import CLOSE, Waiting
 from kcompat.net.frame_buffer import FrameBuffer, cause_of_length, unpack_length
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from kcompat.notices.cause import Cause
     from kcompat.security.authorizer import AllowedTopics
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(SELECTOR)
 
 
 class Conversation(ABC):

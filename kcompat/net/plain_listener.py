@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat import capabilities
 from kcompat.descriptors import explained
+from kcompat.logger_names import ACCEPTOR
 from kcompat.net.listener import ListenerError
 from kcompat.net.loop_poller import LoopPoller
 from kcompat.net.loopback import LOCALHOST, bind_localhost
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from kcompat.net.poller import Poller
     from kcompat.security.tls_server import TlsServer
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(ACCEPTOR)
 
 ACCEPT_BATCH: Final = 64
 """Most connections accepted per event, so that a burst of them does not delay existing connections."""

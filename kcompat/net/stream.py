@@ -6,6 +6,7 @@ import logging
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Final
 
+from kcompat.logger_names import SELECTOR
 from kcompat.net.conversation import Conversation
 from kcompat.net.gate import CLOSED, SENDING
 from kcompat.net.out_queue import OutQueue, TruncatedRangeError, joined
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from kcompat.net.answers import Piece
     from kcompat.net.out_queue import Buffer
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(SELECTOR)
 
 ITERATION_BUDGET: Final = MIB + 64 * KIB
 """Bytes that one conversation may send per iteration of the event loop: one answer with all that a follower

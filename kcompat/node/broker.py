@@ -9,12 +9,14 @@ A restart in place ends only the parts above the store, the logs and the listene
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from kcompat.api.registry import SERVED
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.cleaner.watch import compact_now
 from kcompat.log.identity import stored_identity
+from kcompat.logger_names import SERVER
 from kcompat.node.foundation import check, lay_foundation
 from kcompat.node.hooks import Hooks
 from kcompat.node.late_imports import LateImports, without_refused
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from kcompat.node.parts import Parts
     from kcompat.security.authorizer import Authorizer
     from kcompat.store.interface import MetadataStore
+
+logger = logging.getLogger(SERVER)
 
 
 class BrokerNode:
@@ -78,6 +82,8 @@ class BrokerNode:
             if hand_over and self.hooks.is_serving:
                 await self.parts.cluster.hand_leaderships_over()
         finally:
+            if self.hooks.is_serving:
+                logger.info("Broker %d is stopping", self.hooks.broker_id)
             self.hooks.is_serving = False
             await self._lifetime.end()
 
@@ -121,6 +127,7 @@ class BrokerNode:
         began(administration.close, administration.abandon)
         wanted = without_refused(SERVED, self.parts.services)
         self._lifetime.start(LateImports(environment.clock, wanted))
+        logger.info("Broker %d has started: %s", self.hooks.broker_id, "; ".join(map(str, self.served)))
         self.hooks.is_serving = True
 
     async def _start_parts(self, session: MetadataStore, topics: Sequence[FirstTopic] = ()) -> None:

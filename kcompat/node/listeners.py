@@ -39,6 +39,12 @@ class ServedListener(Struct, frozen=True):
     told: tuple[str, int] | None
     """Advertised host and port; None if each client is told the address that it connected to."""
 
+    def __str__(self) -> str:
+        """Return the addresses as a line of the log shows them."""
+        bound = as_address(self.host or "*", self.port)
+        told = "the address that they connect to" if self.told is None else as_address(*self.told)
+        return f"listener {self.name} is bound to {bound}, and its clients are told {told}"
+
 
 def open_listeners(bind: Bind, config: BrokerConfig, tls: Mapping[str, TlsServer]) -> Iterator[Listener]:
     """Bind to the addresses of `listeners`, and yield the listeners one by one; those named in `tls` are

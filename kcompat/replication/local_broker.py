@@ -16,6 +16,7 @@ from kcompat.cluster.control_requests import LeaderAndIsr, Reply, StopReplica, U
 from kcompat.config.topic import topic_config
 from kcompat.log.errors import StorageError
 from kcompat.log.holes import cut_if_lost
+from kcompat.logger_names import STATE_CHANGES
 from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.uuids import ZERO_UUID, differ
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     Overrides = tuple[tuple[str, str], ...]
     PartitionErrors = dict[tuple[str, int], ErrorCode]
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(STATE_CHANGES)
 
 
 class LocalBroker:
@@ -122,7 +123,10 @@ class LocalBroker:
                 raise
         if differ(partition.topic_id, assigned.topic_id):
             return ErrorCode.INCONSISTENT_TOPIC_ID
-        return self._replicas.take_role(assigned.topic, assigned.index, assigned.role)
+        error = self._replicas.take_role(assigned.topic, assigned.index, assigned.role)
+        if not error and logger.isEnabledFor(logging.INFO):
+            _log_role(partition, self._replicas.broker_id)
+        return error
 
     def _open(self, assigned: AssignedPartition, config: TopicConfig, for_log: LogConfig) -> Partition:
         """Return the partition with its log, which is created if there is none. `for_log` is the part of its
@@ -223,6 +227,26 @@ class LocalBroker:
         """Apply changed defaults of the broker to all partitions."""
         self._throttle()
         self.reconfigure(self._replicas.topics())
+
+
+def _log_role(partition: Partition, broker_id: int) -> None:
+    """Log the role that a partition has taken, in Kafka's words."""
+    role, log = partition.role, partition.log
+    name = f"{partition.topic}-{partition.index}"
+    if role.leader == broker_id:
+        logger.info(
+            "Leader %s starts at leader epoch %d from offset %d with partition epoch %d, high watermark %d, "
+            "ISR %s",
+            *(name, role.leader_epoch, log.log_end_offset, role.partition_epoch),
+            *(partition.high_watermark, list(role.isr)),
+        )
+    else:
+        logger.info(
+            "Follower %s starts at leader epoch %d from offset %d with partition epoch %d and high watermark "
+            "%d. Current leader is %d.",
+            *(name, role.leader_epoch, log.log_end_offset, role.partition_epoch),
+            *(partition.high_watermark, role.leader),
+        )
 
 
 def _contained(partition: tuple[str, int], what: str, act: Callable[[], ErrorCode]) -> ErrorCode:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from kcompat.cluster.control_requests import Role
 from kcompat.log.append import BY_CLIENT, AppendTerms
 from kcompat.log.holes import cut_to_follow
+from kcompat.logger_names import PARTITION
 from kcompat.protocol.constants import ACKS_ALL, NO_EPOCH, NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication import reading
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from kcompat.replication.partition_ports import FutureLog, PartitionPorts
     from kcompat.replication.reading import FetchSpec, PartitionReader
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(PARTITION)
 
 
 class Partition:
@@ -56,8 +57,7 @@ class Partition:
     def __init__(self, log: Log, ports: PartitionPorts, *, high_watermark: int) -> None:
         """Make a replica without a role; `high_watermark` is the checkpointed one."""
         self.log = log
-        self.topic = log.topic
-        self.index = log.partition
+        self.topic, self.index = log.topic, log.partition
         self.topic_id = log.topic_id
         self.role = NO_ROLE
         high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat import Broker
+from kcompat import logger_names as names
+from kcompat.logger_names import KAFKA_NAMES
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest
 from kcompat.protocol.messages.leave_group import LeaveGroupRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
@@ -271,3 +273,22 @@ def test_clients_that_do_not_fail_get_no_line(plain: Broker, caplog: pytest.LogC
             assert not client.call(sync, 2).error_code
             assert not client.call(LeaveGroupRequest("calm", joined.member_id), 2).error_code
     assert not warnings(caplog)
+
+
+def test_info_has_what_the_broker_does(caplog: pytest.LogCaptureFixture) -> None:
+    for name in KAFKA_NAMES:
+        caplog.set_level(logging.INFO, name)
+    with Broker(config=CONFIG) as broker, connect(broker) as client:
+        assert create_topic(client, "t") == 0
+        assert find_coordinator(client, "g") == 0
+        eventually(lambda: member_of(client, "g").error_code == 0, "the coordinator is loaded")
+    lines = [f"{each.name}: {each.getMessage()}" for each in caplog.records]
+    for wanted in (
+        rf"{names.SERVER}: Broker 1 has started: listener PLAINTEXT is bound to 127.0.0.1:\d+, and its .*",
+        rf"{names.CONTROLLER}: broker 1 is the controller, in epoch \d+",
+        rf"{names.STATE_CHANGES}: Leader t-0 starts at leader epoch 0 from offset 0 .* ISR \[1\]",
+        rf"{names.GROUP_COORDINATOR}: Preparing to rebalance group g in state Empty with old generation 0 .*",
+        rf"{names.GROUP_COORDINATOR}: Stabilized group g generation 1 with 1 members",
+        rf"{names.SERVER}: Broker 1 is stopping",
+    ):
+        assert any(re.fullmatch(wanted, line) for line in lines), (wanted, lines)

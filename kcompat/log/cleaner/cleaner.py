@@ -30,6 +30,7 @@ from kcompat.log.cleaner.runners import Cleaning
 from kcompat.log.cleaner.selection import assess, first_dirty
 from kcompat.log.errors import StorageError
 from kcompat.log.names import CLEANED, LOG
+from kcompat.logger_names import LOG_CLEANER
 from kcompat.promise import Promise
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from kcompat.log.log import Log
     from kcompat.log.manager import LogManager
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(LOG_CLEANER)
 
 _POLL_MS: Final = 20
 _LONGEST_DELAY_MS: Final = 1000

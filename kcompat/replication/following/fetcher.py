@@ -8,8 +8,7 @@ read and written through `FollowerLog`.
   end is requested with OffsetForLeaderEpoch before the first fetch (KIP-101, KIP-279). A log without epochs
   is truncated to its high watermark.
 - A response is ignored for a partition that was moved, truncated or given another role since the request.
-  A log is truncated before its high watermark or log start is changed by the same response
-  (KAFKA-14704).
+  A log is truncated before the same response changes its high watermark or log start (KAFKA-14704).
 - If the offset is not in the leader's log, ListOffsets returns the end and the start of that log.
 - Temporary errors are retried after a pause, which doubles up to `replica.fetch.backoff.ms`. (Kafka always
   pauses for that maximum, although a newly elected leader learns of its election within milliseconds.) A
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.log.epochs import UNDEFINED
 from kcompat.log.errors import StorageError
+from kcompat.logger_names import REPLICA_FETCHER
 from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.protocol.messages.list_offsets import ListOffsetsResponse
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from kcompat.replication.following.follower_log import FollowerLog
     from kcompat.topics import TopicPartition
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(REPLICA_FETCHER)
 
 FIRST_BACKOFF_MS: Final = 20
 

@@ -8,6 +8,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
+from kcompat.logger_names import REPLICA_FETCHER
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from kcompat.protocol.message import Message
     from kcompat.replication.following.fetcher import Fetcher
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(REPLICA_FETCHER)
 
 FIRST_WITH_IDS: Final = 13
 FIRST_WITH_REPLICA_STATE: Final = 15

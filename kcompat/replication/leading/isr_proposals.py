@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
+from kcompat.logger_names import PARTITION
 from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import error_of
 from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from kcompat.replication.isr import IsrOwner, Pending
     from kcompat.topics import TopicPartition
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(PARTITION)
 
 RETRY_MS: Final = 50
 """Milliseconds between a failed AlterPartition and the next one."""
@@ -167,4 +168,6 @@ class IsrProposals:
         if self._waiting.get(key) is proposal:
             del self._waiting[key]
         if not answer.error_code:
+            isr, epoch = list(answer.isr), answer.partition_epoch
+            logger.info("%s-%d: ISR updated to %s and version updated to %d", *key, isr, epoch)
             owner.isr_accepted(pending, answer.leader_epoch, answer.partition_epoch, tuple(answer.isr))

@@ -29,15 +29,6 @@ if TYPE_CHECKING:
 LOGGERS = ("kcompat", "kcompat.tests.cli")
 
 
-@pytest.fixture(autouse=True)
-def levels_as_before() -> Iterator[None]:
-    """A command sets the levels of the whole process."""
-    before = {name: logging.getLogger(name).level for name in LOGGERS}
-    yield
-    for name, level in before.items():
-        logging.getLogger(name).setLevel(level)
-
-
 def configured(*arguments: str, environment: dict[str, str] | None = None) -> BrokerConfig:
     options = build_parser().parse_args(["start", *arguments])
     return read_config(options, environment or {}, options.data_dir)

@@ -191,3 +191,12 @@ def test_a_follower_makes_no_room_for_consumers_and_finds_some_among_them() -> N
 def test_epochs_wrap_past_the_values_with_a_meaning() -> None:
     assert next_epoch(1) == 2
     assert next_epoch(2**31 - 1) == 1
+
+
+def test_the_ids_of_evicted_sessions_are_remembered_for_the_log() -> None:
+    sessions = FetchSessions(slots=1, random=Random(0))
+    evicted = start(sessions, "a")
+    assert not sessions.was_evicted(evicted)
+    current = start(sessions, "a", now_ms=EVICTION_MS + 1)
+    assert sessions.was_evicted(evicted)
+    assert not sessions.was_evicted(current)
