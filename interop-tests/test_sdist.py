@@ -42,6 +42,15 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return scratch / archive.name.removesuffix(".tar.gz")
 
 
+def test_it_has_the_demo_the_examples_and_all_that_a_wheel_is_built_from(unpacked: Path) -> None:
+    examples = [path.relative_to(REPOSITORY) for path in REPOSITORY.glob("spark-examples/*.py")]
+    build = ("hatch_build.py", "hatch_metadata.py", "release/build.py", "deploy/kcompat.service")
+    assert examples
+    assert [path for path in ("demo/run.py", *build, *examples) if not (unpacked / path).is_file()] == []
+    assert [path.name for path in (unpacked / "kcompat").rglob("*.c")]
+    assert not list((unpacked / "kcompat").rglob("*.so"))
+
+
 KINDS = ("wire", "simulation", "property")
 """Folders whose tests import most of the shared tools and are soon collected."""
 

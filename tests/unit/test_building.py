@@ -61,20 +61,28 @@ def test_without_an_address_there_are_no_links_to_it(monkeypatch: pytest.MonkeyP
     assert not re.findall(r"\]\((?!https:)", text)
 
 
-def test_a_build_writes_the_commit_that_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KCOMPAT_COMMIT", "0123456789ab")
-    assert commit_file(REPOSITORY, tmp_path) == {str(tmp_path / "commit.txt"): "kcompat/commit.txt"}
-    assert (tmp_path / "commit.txt").read_text() == "0123456789ab\n"
-
-
-def test_a_build_of_a_source_distribution_keeps_its_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A tree without a history, for builds that are told their commit."""
     monkeypatch.setenv("KCOMPAT_COMMIT", "0123456789ab")
     (tmp_path / "kcompat").mkdir()
     (tmp_path / "kcompat" / "cli").symlink_to(REPOSITORY / "kcompat" / "cli")
-    (tmp_path / "kcompat" / "commit.txt").write_text("ba9876543210\n")
-    assert commit_file(tmp_path, tmp_path) == {}
+    return tmp_path
+
+
+def test_a_build_writes_the_commit_that_it_is_told(tree: Path) -> None:
+    assert commit_file(tree, tree) == {str(tree / "commit.txt"): "kcompat/commit.txt"}
+    assert (tree / "commit.txt").read_text() == "0123456789ab\n"
+
+
+def test_a_build_of_a_source_distribution_keeps_its_commit(tree: Path) -> None:
+    (tree / "kcompat" / "commit.txt").write_text("ba9876543210\n")
+    assert commit_file(tree, tree) == {}
+
+
+def test_a_build_whose_commit_is_unknown_names_none(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KCOMPAT_COMMIT")
+    assert commit_file(tree, tree) == {}
 
 
 def test_the_platform_is_the_one_that_the_compiler_was_told() -> None:
