@@ -221,7 +221,6 @@ class Consumer:
             max_bytes=settings.fetch_max_bytes,
             isolation_level=settings.isolation,
             topics=topics,
-            rack_id=settings.rack,
         )
         return Versioned(ApiKey.FETCH, lambda _: request, _LAST_WITH_NAMES)
 

@@ -35,7 +35,6 @@ class ConsumerSettings(msgspec.Struct, frozen=True):
     retry_backoff_ms: int
     metadata_max_age_ms: int
     checks_crcs: bool
-    rack: str
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> ConsumerSettings:
@@ -68,5 +67,4 @@ class ConsumerSettings(msgspec.Struct, frozen=True):
             retry_backoff_ms=number("retry.backoff.ms", 100, "LONG"),
             metadata_max_age_ms=number("metadata.max.age.ms", 300_000, "LONG"),
             checks_crcs=as_boolean(properties, "check.crcs", default=True),
-            rack=properties.get("client.rack", ""),
         )

@@ -45,6 +45,8 @@ _GROUP: Final = 0
 _NO_GENERATION: Final = -1
 _PATIENCE_MS: Final = 5000
 """Milliseconds that a join may take longer than the rebalance, as in `AbstractCoordinator`."""
+_LAST_MS: Final = 5000
+"""Milliseconds that a commit, or leaving the group, may take: it is also done at the end of a command."""
 _LAST_COMMIT_WITH_NAMES: Final = 9
 _LOGGER: Final = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
 _REJOIN: Final = (
@@ -79,13 +81,16 @@ class Membership:
         self._settings = settings
         self._member_id = ""
         self._generation = _NO_GENERATION
-        self._subscribed: list[str] = []
+        self._known: dict[str, int] = {}
         self._next_heartbeat = 0.0
 
     @property
     def must_join(self) -> bool:
-        """Whether the member has no assignment, or the topics to which it subscribes have changed."""
-        return self._generation == _NO_GENERATION or self._subscribed != sorted(self._topics.leaders)
+        """Whether the member has no assignment, or its topics or their numbers of partitions have changed."""
+        return self._generation == _NO_GENERATION or self._known != self._sizes()
+
+    def _sizes(self) -> dict[str, int]:
+        return {topic: len(leaders) for topic, leaders in self._topics.leaders.items()}
 
     def join(self) -> list[TopicPartition]:
         """Join the group, or join again, and return the partitions that this member has now.
@@ -96,7 +101,7 @@ class Membership:
         while True:
             self._generation = _NO_GENERATION
             self._topics.refresh()
-            self._subscribed = sorted(self._topics.leaders)
+            self._known = self._sizes()
             try:
                 joined = self._join()
                 if joined is not None:
@@ -109,7 +114,7 @@ class Membership:
     def _join(self) -> JoinGroupResponse | None:
         """Send a join request; return None where the group has only given the member its id."""
         settings = self._settings
-        protocol = JoinGroupRequest.JoinGroupRequestProtocol(RANGE, encode_subscription(self._subscribed))
+        protocol = JoinGroupRequest.JoinGroupRequestProtocol(RANGE, encode_subscription(self._known))
         request = JoinGroupRequest(
             settings.group_id,
             settings.session_timeout_ms,
@@ -207,7 +212,7 @@ class Membership:
         )
         versioned = Versioned(ApiKey.OFFSET_COMMIT, lambda _: request, _LAST_COMMIT_WITH_NAMES)
         try:
-            response = self._ask(versioned, "commitOffsets")
+            response = self._ask(versioned, "commitOffsets", _LAST_MS)
         except JavaError as error:
             self._log_commit(error)
             return
@@ -233,8 +238,10 @@ class Membership:
         member = LeaveGroupRequest.MemberIdentity(self._member_id, None, "the consumer is being closed")
         request = LeaveGroupRequest(self._settings.group_id, self._member_id, [member])
         versioned = Versioned(ApiKey.LEAVE_GROUP, lambda version: _named(request, version))
+        if self._generation == _NO_GENERATION:
+            self._admin.close()  # a join that is under way would keep this request waiting
         try:
-            self._ask(versioned, "leaveGroup")
+            self._ask(versioned, "leaveGroup", _LAST_MS)
         except JavaError as error:
             self._log_commit(error)
 
