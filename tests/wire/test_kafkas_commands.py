@@ -9,6 +9,7 @@ import pytest
 
 from kcompat import Broker
 from kcompat.commands.run import run_command
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,3 +110,12 @@ def test_the_cluster_its_directories_features_and_versions(
     assert run_command("cluster", ["list-endpoints", "-b", server, "-o", "json"]) == 0
     (endpoint,) = json.loads(capsys.readouterr().out)
     assert f"{endpoint['host']}:{endpoint['port']}" == server
+
+
+def test_one_reachable_address_of_several_is_enough(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    servers = f"127.0.0.1:{free_port()},{server},127.0.0.1:{free_port()}"
+    assert run_command("get-offsets", ["--bootstrap-server", servers, "--topic", "nothing.here"]) == 1
+    printed = capsys.readouterr().err
+    assert printed.endswith(
+        "Error occurred: Could not match any topic-partitions with the specified filters\n"
+    )
