@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING, Final
 from kcompat import Broker, Cluster
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
+from support.eventually import eventually
 from support.ports import free_port
 from support.raw_client import RawClient
-from support.raw_requests import commit_offset, create_topic, delete_records, find_coordinator, produce
+from support.raw_requests import (
+    commit_offset,
+    create_topic,
+    delete_records,
+    describe_topic,
+    find_coordinator,
+    produce,
+)
 from support.tls_authority import Authority
 
 if TYPE_CHECKING:
@@ -140,8 +148,10 @@ def _bound_port(broker: Broker) -> int:
 
 
 def late_replica(_: Path, undo: ExitStack) -> dict[str, str]:
-    cluster = undo.enter_context(Cluster(3, config={"replica.lag.time.max.ms": 500}))
+    cluster = undo.enter_context(Cluster(3, config={"replica.lag.time.max.ms": 2000}))
     cluster.create_topic("copied", replication_factor=3)
+    with _client(cluster.bootstrap_servers.split(",")[0]) as client:
+        eventually(lambda: len(describe_topic(client, "copied").partitions[0].isr_nodes) == 3)
     cluster.shrink_isr("copied", 0, to=2)
     return _at(cluster.bootstrap_servers.split(",")[0])
 
