@@ -44,6 +44,7 @@ CLIENTS: Final = {
     "kafkajs": kafkajs,
     "franz-go": go("franz"),
     "sarama": go("sarama"),
+    "kafka-go": go("kafkago"),
 }
 
 
