@@ -19,8 +19,8 @@ from kcompat.cli.logging_options import (
     TEXT,
 )
 from kcompat.config.errors import ConfigError
-from kcompat.config.loggers import set_level, set_root_level
-from kcompat.logger_names import LEVELS
+from kcompat.config.loggers import level_listeners, set_level, set_root_level
+from kcompat.logger_names import LEVELS, REQUESTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,12 +108,29 @@ def with_request_logs(environment: Environment, variables: Mapping[str, str]) ->
         raise ConfigError(f"{SLOW_VARIABLE}={text} is not a number of milliseconds") from None
 
     def attach(broker: Hooks) -> None:
-        from kcompat.observe.request_log import RequestLogs  # late: a start must not wait for it
-
         environment.instrument(broker)
-        RequestLogs(broker, slow_ms)
+        _begin_when_wanted(broker, slow_ms)
 
     return structs.replace(environment, instrument=attach)
+
+
+def _begin_when_wanted(broker: Hooks, slow_ms: float | None) -> None:
+    """Attach the logs of requests to a broker as soon as one of them may have lines."""
+
+    def begin() -> None:
+        if slow_ms is not None or logging.getLogger(REQUESTS).isEnabledFor(logging.DEBUG):
+            from kcompat.observe.request_log import RequestLogs  # late: most brokers never need it
+
+            end()
+            RequestLogs(broker, slow_ms)
+
+    def end() -> None:
+        if begin in level_listeners:
+            level_listeners.remove(begin)
+
+    level_listeners.append(begin)
+    broker.when_stopped(end, end)
+    begin()
 
 
 def _number(variable: str, text: str) -> int:

@@ -99,7 +99,7 @@ def change_loggers(alterations: Sequence[Alteration], *, validate_only: bool) ->
                 set_root_level(LEVELS[alteration.value or ""])
             else:
                 logger.setLevel(LEVELS[alteration.value or ""])
-        for listener in level_listeners:
+        for listener in tuple(level_listeners):
             listener()
     return Change()
 

@@ -3,9 +3,8 @@
 A conversation knows no socket. A transport derives from it: it calls `room` for the place of the next bytes,
 puts them there and calls `received`; answers go to its `transmit`. Its `Hub` has the event loop.
 
-Frames are received into a scratch buffer that all conversations of a loop share, and handed on from there. A
-conversation has buffers of its own only while a frame is half received, an answer waits or the peer reads
-slowly; an idle one costs about 1 KiB.
+Frames are received into a scratch buffer that all conversations of a loop share. One has its own buffers only
+while a frame is half received, an answer waits or the peer reads slowly; an idle one costs about 1 KiB.
 
 Frames are handed on while `_gate` is zero. Its bits are the reasons to wait (see `gate`). After a bit is
 cleared `_go_on` runs at the end of the iteration (`loop_iteration`) and hands on the held frames. Only

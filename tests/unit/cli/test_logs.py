@@ -9,8 +9,12 @@ from msgspec.json import decode
 
 from kcompat.cli.logging_options import SLOW_VARIABLE
 from kcompat.cli.logs import LinesOfJson, set_up_logging, with_request_logs
+from kcompat.config.dynamic import Alteration, ConfigOperation
 from kcompat.config.errors import ConfigError
+from kcompat.config.loggers import change_loggers, level_listeners
+from kcompat.logger_names import REQUESTS
 from kcompat.node.environment import real_environment
+from support.recorded_broker import RecordedBroker
 
 
 def record(message: str, *arguments: object, fault: Exception | None = None) -> logging.LogRecord:
@@ -46,3 +50,15 @@ def test_a_format_that_there_is_not() -> None:
 async def test_a_limit_of_slow_requests_that_is_no_number() -> None:
     with pytest.raises(ConfigError, match="is not a number of milliseconds"):
         with_request_logs(real_environment(), {SLOW_VARIABLE: "soon"})
+
+
+async def test_requests_are_measured_once_their_log_has_lines() -> None:
+    logging.getLogger(REQUESTS).setLevel(logging.WARNING)
+    broker = RecordedBroker()
+    with_request_logs(real_environment(), {}).instrument(broker.hooks)
+    assert broker.handler.on_frame == broker.on_frame
+    change_loggers([Alteration(REQUESTS, ConfigOperation.SET, "DEBUG")], validate_only=False)
+    assert broker.handler.on_frame != broker.on_frame
+    for stop in broker.stops:
+        stop()
+    assert level_listeners == []
