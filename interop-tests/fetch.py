@@ -262,6 +262,7 @@ def parts() -> list[Part]:
         for kafka, rocksdb in STREAMS_VERSIONS.items()
     ]
     connect = _jars("kafka-connect", poms / "kafka-connect.xml", CACHE / "kafka-connect" / "libs")
+    jmx = _jars("jmx-exporter", poms / "jmx-exporter.xml", CACHE / "jmx-exporter" / "libs")
     flink = _jars("flink", poms / "flink.xml", CACHE / "flink" / "libs")
     (coordinates,) = re.findall('CONNECTOR = "(.+)"', SPARK_EXAMPLES.read_text())
     spark_home = replace(
@@ -294,6 +295,7 @@ def parts() -> list[Part]:
         *old,
         *streams,
         connect,
+        jmx,
         flink,
         modules,
         connector,
