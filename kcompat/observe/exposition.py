@@ -1,6 +1,6 @@
 """The text format of Prometheus, version 0.0.4: families of metrics and their samples as lines.
 
-prometheus_client writes this format too, at some 4 us a sample; a broker with 1,000 partitions has 12,000
+prometheus_client writes this format too, at some 4 us a sample; a broker with 1,000 partitions has 10,000
 samples, which are written here from text that is shared by all families of a partition.
 """
 
