@@ -44,6 +44,8 @@ UNORDERED = re.compile(
 _UNSAID = (
     "TIME WARN",
     "TIME ERROR [AdminClient",
+    "SLF4J: ",
+    "Warning: --property is deprecated",
     "The consumer rebalance protocol (KIP-848) is production-ready!",
 )
 """Beginnings of lines that only Java's clients print: logs, and advice of Kafka 4.3 to classic groups."""

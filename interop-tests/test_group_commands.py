@@ -195,7 +195,7 @@ console-consumer --bootstrap-server BOOT --nonsense
 PLANS = {"plan.csv": "one,0,2\n", "plan2.csv": "g1,one,0,2\ng2,two,1,1\n"}
 
 
-@pytest.fixture(scope="module", params=[KcompatBroker, RealKafka], ids=["kcompat", "kafka"])
+@pytest.fixture(params=[KcompatBroker, RealKafka], ids=["kcompat", "kafka"])
 def two_brokers(request: pytest.FixtureRequest) -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
     insist_on_tools()
     with request.param() as one, request.param() as other:
