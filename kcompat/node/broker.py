@@ -65,8 +65,7 @@ class BrokerNode:
     async def start(self, topics: Sequence[FirstTopic] = ()) -> None:
         """Start all parts in order, and create `topics`; if one fails, the parts before it are stopped again.
 
-        Raises ConfigError, LogDirectoryError, StorageError, StoreUnavailableError, ListenerError, each with
-        one sentence.
+        Raises ConfigError, LogDirectoryError, StorageError, StoreUnavailableError, ListenerError.
         """
         try:
             await self._start(topics)
@@ -119,26 +118,20 @@ class BrokerNode:
         self.served = self._foundation.served
         began(self._parts_lifetime.end, self._parts_lifetime.abandon)
         await self._start_parts(session, topics)
-        config = self._foundation.config
-        if self.parts.services.server.authorizer.allows_everything:
+        config, services = self._foundation.config, self.parts.services
+        if services.server.authorizer.allows_everything:
             warn_of_open_doors(config)
         administration = environment.administration(config.log_dirs[0], self.hooks.commands)
         await administration.open()
         began(administration.close, administration.abandon)
-        wanted = without_refused(SERVED, self.parts.services)
-        self._lifetime.start(LateImports(environment.clock, wanted))
+        self._lifetime.start(LateImports(environment.clock, without_refused(SERVED, services)))
         logger.info("Broker %d has started: %s", self.hooks.broker_id, "; ".join(map(str, self.served)))
         self.hooks.is_serving = True
 
     async def _start_parts(self, session: MetadataStore, topics: Sequence[FirstTopic] = ()) -> None:
+        environment, lifetime = self._environment, self._parts_lifetime
         self.parts, self.server = await start_parts(
-            self._foundation,
-            session,
-            self._authorizer,
-            self.hooks,
-            self._environment,
-            self._parts_lifetime,
-            topics,
+            self._foundation, session, self._authorizer, self.hooks, environment, lifetime, topics
         )
 
     @property
