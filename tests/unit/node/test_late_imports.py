@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,6 +24,13 @@ KEYS = (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.METADATA)
 
 def never_called(_context: Any, _request: Any) -> Any:
     raise AssertionError("only imported here")
+
+
+class TokensOfBroker:
+    """The delegation tokens of a broker, with a secret key or without."""
+
+    def __init__(self, *, are_enabled: bool) -> None:
+        self.are_enabled = are_enabled
 
 
 class Importing:
@@ -55,7 +61,7 @@ def test_what_waits_meanwhile_has_its_turn_after_each_of_them() -> None:
 
 @pytest.mark.parametrize("has_them", [True, False])
 def test_handlers_of_what_is_refused_are_left_out(has_them: bool) -> None:
-    tokens = SimpleNamespace(are_enabled=has_them)
+    tokens = TokensOfBroker(are_enabled=has_them)
     services = services_of(acls=object() if has_them else None, tokens=tokens)
     keys = {api.key for api in SERVED} - {api.key for api in without_refused(SERVED, services)}
     assert len(keys) == (0 if has_them else 7)
