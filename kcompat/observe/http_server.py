@@ -21,6 +21,8 @@ logger.setLevel(logging.ERROR)
 MAX_CONNECTIONS: Final = 100
 HEADERS_TIMEOUT_S: Final = 10
 """Seconds that a client has for the headers of a request."""
+READ_TIMEOUT_S: Final = 10
+"""Seconds that a client has to read on while much of a response waits for it."""
 STOP_TIMEOUT_S: Final = 2
 """Seconds that requests have to end when the server stops."""
 
@@ -35,20 +37,21 @@ class _Server(uvicorn.Server):
 class _Protocol(H11Protocol):
     """Uvicorn's HTTP, without a warning for each client that offers HTTP/2, as Java's does.
 
-    Connections that wait for a request keep nobody out: they end after a time, and make room for new ones.
+    Connections that wait for a request or for a client that does not read keep no others out: they end after
+    a time, and make room for new ones.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.logger = logger
         self._deadline: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
         self._heard_at = 0.0
 
     @property
     def is_idle(self) -> bool:
-        """Whether the connection is open and has no request that is served."""
-        is_free = self.cycle is None or self.cycle.response_complete
-        return is_free and not self.transport.is_closing()
+        """Whether no request is served on the connection."""
+        return self.cycle is None or bool(self.cycle.response_complete)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -66,8 +69,19 @@ class _Protocol(H11Protocol):
         super().data_received(data)
         self._await_headers()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(READ_TIMEOUT_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._unread is not None:
+            self._unread.cancel()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._forget_deadline()
+        if self._unread is not None:
+            self._unread.cancel()
         super().connection_lost(exc)
 
     def _await_headers(self) -> None:
@@ -75,7 +89,7 @@ class _Protocol(H11Protocol):
         self._heard_at = self.loop.time()
         if not self.is_idle:
             self._forget_deadline()
-        elif self._deadline is None:
+        elif self._deadline is None and not self.transport.is_closing():
             self._deadline = self.loop.call_later(HEADERS_TIMEOUT_S, self.transport.abort)
 
     def _forget_deadline(self) -> None:
@@ -110,7 +124,9 @@ class HttpServer:
         self._serving = asyncio.create_task(self._server.serve([self._socket]))
 
     async def stop(self) -> None:
-        """Wait for running requests, and close the socket."""
+        """Wait for running requests, and close the socket and the connections."""
         if self._serving is not None:
             self._server.should_exit = True
             await self._serving
+            for each in tuple(self._server.server_state.connections):
+                each.transport.abort()
