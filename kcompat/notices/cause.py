@@ -10,6 +10,8 @@ from kcompat.wording import printable
 
 WINDOW_MS: Final = 10_000
 """Time in ms after a line in which others of the same cause and client are counted instead of logged."""
+LONGEST: Final = 300
+"""Characters that a line has of each name or detail: clients choose names of up to 32,767 bytes."""
 
 
 class Cause(Struct, frozen=True):
@@ -28,8 +30,22 @@ class Cause(Struct, frozen=True):
         return printable(f"{about}: {self.reason(details)}")
 
     def reason(self, details: dict[str, Any]) -> str:
-        """Return the line without its beginning."""
-        return self.text.format_map(details)
+        """Return the line without its beginning. A detail that is missing is `unknown`: no request fails for
+        its line.
+        """
+        return self.text.format_map(_Shown((name, shortened(str(each))) for name, each in details.items()))
+
+
+class _Shown(dict[str, str]):
+    """The details of a line by name."""
+
+    def __missing__(self, name: str) -> str:
+        return "unknown"
+
+
+def shortened(text: str) -> str:
+    """Return the beginning of a text that is too long for a line, else all of it."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def client(client_id: str | None, host: str) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+
+from kcompat.notices.cause import shortened
 
 if TYPE_CHECKING:
     from kcompat.clock import Clock, Timer
@@ -25,8 +27,8 @@ class _Window(Struct):
     count: int = 0
     """Occurrences since the window began."""
     suppressed: int = 0
-    last: tuple[str, dict[str, Any]] = ("", {})
-    """The client and the details of the last suppressed occurrence."""
+    last: str = ""
+    """The line of the last suppressed occurrence; its details might keep a request in memory."""
 
 
 class Notices:
@@ -38,6 +40,7 @@ class Notices:
 
     def tell(self, cause: Cause, about: str, **details: object) -> None:
         """Log that a client or group, `about`, fails for a reason; count it if a line has just said so."""
+        about = shortened(about)
         key = (cause, about)
         window = self._windows.get(key)
         if window is None:
@@ -53,7 +56,7 @@ class Notices:
             _log(cause, cause.line(about, details))
         elif window.count > cause.after:
             window.suppressed += 1
-            window.last = (about, details)
+            window.last = cause.line(about, details)
 
     def close(self) -> None:
         """Log the counts of the open windows, and end them."""
@@ -82,4 +85,4 @@ def _log(cause: Cause, line: str) -> None:
 
 def _log_suppressed(cause: Cause, window: _Window) -> None:
     if window.suppressed:
-        _log(cause, f"{cause.line(*window.last)} [{window.suppressed} more like this suppressed]")
+        _log(cause, f"{window.last} [{window.suppressed} more like this suppressed]")

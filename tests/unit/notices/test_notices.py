@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.notices.cause import WINDOW_MS, Cause, client
+from kcompat.notices.cause import LONGEST, WINDOW_MS, Cause, client
 from kcompat.notices.causes import CAUSES
 from kcompat.notices.notices import MOST_WINDOWS, OTHERS, Notices
 from support.virtual_clock import VirtualClock
@@ -129,6 +130,35 @@ def test_the_end_of_the_broker_says_what_was_counted(
 def test_a_client_cannot_end_a_line(caplog: pytest.LogCaptureFixture, tell: Callable[..., None]) -> None:
     tell(BAD, client("a\nb", "10.0.0.7"), place="\x1b[1m")
     assert caplog.messages == ["a\\nb at 10.0.0.7: is bad at \\x1b[1m"]
+
+
+def test_long_names_are_cut(
+    caplog: pytest.LogCaptureFixture, clock: VirtualClock, tell: Callable[..., None]
+) -> None:
+    for _ in range(2):
+        tell(BAD, "a" * 32_767, place="b" * 32_767)
+    clock.advance(WINDOW_MS)
+    assert len(caplog.messages) == 2
+    assert max(map(len, caplog.messages)) < 2 * LONGEST + 100
+
+
+def test_no_request_fails_for_a_detail_that_its_line_lacks(
+    caplog: pytest.LogCaptureFixture, tell: Callable[..., None]
+) -> None:
+    tell(BAD, "app")
+    assert caplog.messages == ["app: is bad at unknown"]
+
+
+def test_a_counted_failure_keeps_nothing_of_its_request(tell: Callable[..., None]) -> None:
+    class RefusedError(Exception):
+        pass
+
+    faults = [RefusedError(), RefusedError()]
+    last = weakref.ref(faults[1])
+    for each in faults:
+        tell(BAD, "app", place=each)
+    del each, faults
+    assert last() is None
 
 
 def test_a_client_without_an_id_is_called_by_its_address() -> None:
