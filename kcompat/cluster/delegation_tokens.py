@@ -80,8 +80,10 @@ class DelegationTokens:
         self._credentials: dict[tuple[str, str], ScramCredential] = {}
         self._listings = 0
         """Number of times that the tokens in the store were listed to look for an unknown secret."""
-        self._unheard_of: dict[bytes, str] = {}
-        """Ids by HMAC of the tokens that the last listing had and this broker had not heard of."""
+        self._unheard_of: dict[bytes, str] | None = None
+        """Ids by HMAC of the tokens that the last listing had and this broker had not heard of; None if that
+        listing has failed.
+        """
         self._alone = asyncio.Lock()
         self._tasks = PromisedTasks("tokens")
         self._watch = NotificationWatch(store, CHANGE_PREFIX, self, now_ms)
@@ -227,8 +229,9 @@ class DelegationTokens:
 
         Requests that wait share one listing, so those with unknown secrets do not hold up others.
         """
-        if self._listings == listings:
+        if self._listings == listings or self._unheard_of is None:
             self._listings += 1
+            self._unheard_of = None
             new = set(await self._list()) - self._tokens.keys()
             self._unheard_of = {self.hmac(token_id): token_id for token_id in new}
         return self._unheard_of.get(hmac)

@@ -19,13 +19,14 @@ from kcompat.security.credentials import SCRAM_MECHANISMS, SCRAM_SHA_256
 from kcompat.security.principals import USER, Principal
 from kcompat.security.scram_keys import credential_of_password
 from kcompat.security.tokens import DelegationToken
+from kcompat.store.interface import StoreError
 from kcompat.store.process_store import ProcessStore
 from support.controllers import SmallDisk, answer
 from support.eventually import limit_s
 from support.payloads import json_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
 
     from kcompat.store.process_session import ProcessSession
@@ -51,9 +52,20 @@ class CountedTokens(DelegationTokens):
     """Tokens that count how often they list those in the store."""
 
     listed = 0
+    fails_to_list = False
+    """Whether the store refuses the next listing."""
+
+    hears_of_changes = True
+
+    async def read_changed(self, notifications: Sequence[tuple[str, bytes]]) -> None:
+        if self.hears_of_changes:
+            await super().read_changed(notifications)
 
     async def _list(self) -> list[str]:
         self.listed += 1
+        if self.fails_to_list:
+            self.fails_to_list = False
+            raise StoreError("no listing")
         return await super()._list()
 
 
@@ -141,6 +153,17 @@ async def test_requests_with_unknown_secrets_share_what_they_read(fixture: Fixtu
     assert {await answer(each) for each in unknown} == {ErrorCode.DELEGATION_TOKEN_NOT_FOUND}
     assert await answer(late) == token("id", 2500)
     assert two.listed <= 3
+
+
+async def test_a_request_does_not_share_a_listing_that_has_failed(fixture: Fixture) -> None:
+    one, two = await fixture.broker(), await fixture.broker()
+    two.hears_of_changes = False
+    await answer(one.create(token("id")))
+    two.fails_to_list = True
+    failing = two.change(b"unknown", lambda _: None)
+    late = two.change(two.hmac("id"), lambda each: replace(each, expires_at_ms=2500))
+    assert await answer(failing) == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert await answer(late) == token("id", 2500)
 
 
 async def test_a_removed_token_is_gone_everywhere(fixture: Fixture) -> None:
