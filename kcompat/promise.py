@@ -164,8 +164,11 @@ class _Failure:
             self._text = "".join(format_exception(self._error))
 
     def __del__(self) -> None:
-        if not self._is_taken:
-            logger.error("The failure of a promise was never handled\n%s", self._text)
+        if not self._is_taken and logger.isEnabledFor(logging.ERROR):
+            text = "The failure of a promise was never handled"
+            record = logger.makeRecord(logger.name, logging.ERROR, __file__, 0, text, (), None)
+            record.exc_text = self._text.rstrip("\n")
+            logger.handle(record)
 
 
 def _report(error: Exception, failed: Callable[[Exception], object] | None) -> None:

@@ -21,6 +21,7 @@ from kcompat.cli.logging_options import (
 from kcompat.config.errors import ConfigError
 from kcompat.config.loggers import level_listeners, set_level, set_root_level
 from kcompat.logger_names import LEVELS, REQUESTS
+from kcompat.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,11 +54,25 @@ def set_up_logging(environment: Mapping[str, str], level: str | None = None, ori
         set_level(name, _number(LOGGERS_VARIABLE, text))
 
 
-class LinesFrom(logging.Formatter):
+class Lines(logging.Formatter):
+    """Formatter in Kafka's pattern. Each record is one line, before its traceback, if it has one: clients
+    choose names, and may put line breaks and escape sequences of terminals into them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(PATTERN)
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name in logging
+        """Return the line of a record."""
+        record.message = printable(record.message)
+        return super().formatMessage(record)
+
+
+class LinesFrom(Lines):
     """Formatter that begins each line with the origin of the record, the lines of a traceback included."""
 
     def __init__(self, origin: str) -> None:
-        super().__init__(PATTERN)
+        super().__init__()
         self._origin = f"{origin}: "
 
     def format(self, record: logging.LogRecord) -> str:
@@ -79,12 +94,18 @@ class LinesOfJson(logging.Formatter):
             "timestamp": f"{time}.{int(record.msecs):03d}Z",
             "level": record.levelname,
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": _encodable(record.getMessage()),
             **self._origin,
         }
-        if record.exc_info:
-            fields["exception"] = self.formatException(record.exc_info)
+        trace = self.formatException(record.exc_info) if record.exc_info else record.exc_text
+        if trace:
+            fields["exception"] = _encodable(trace)
         return encode(fields).decode()
+
+
+def _encodable(text: str) -> str:
+    """Return a text that UTF-8 can have: paths of files have surrogates where they are not UTF-8."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _formatter(name: str, origin: str) -> logging.Formatter:
@@ -92,7 +113,7 @@ def _formatter(name: str, origin: str) -> logging.Formatter:
         return LinesOfJson(origin)
     if name != TEXT:
         raise ConfigError(f"{FORMAT_VARIABLE}={name} is not possible: use {TEXT} or {JSON}")
-    return LinesFrom(origin) if origin else logging.Formatter(PATTERN)
+    return LinesFrom(origin) if origin else Lines()
 
 
 def with_request_logs(environment: Environment, variables: Mapping[str, str]) -> Environment:

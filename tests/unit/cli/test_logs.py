@@ -8,7 +8,7 @@ import pytest
 from msgspec.json import decode
 
 from kcompat.cli.logging_options import SLOW_VARIABLE
-from kcompat.cli.logs import LinesOfJson, set_up_logging, with_request_logs
+from kcompat.cli.logs import Lines, LinesFrom, LinesOfJson, set_up_logging, with_request_logs
 from kcompat.config.dynamic import Alteration, ConfigOperation
 from kcompat.config.errors import ConfigError
 from kcompat.config.loggers import change_loggers, level_listeners
@@ -40,6 +40,20 @@ def test_a_traceback_and_the_origin_are_fields_of_the_line() -> None:
     assert "\n" not in line
     assert decode(line)["origin"] == "broker 1"
     assert decode(line)["exception"].endswith("ValueError: no\nway")
+
+
+def test_a_path_that_is_not_utf_8_is_in_the_line() -> None:
+    line = LinesOfJson("").format(record("%s is lost", "/data/\udcff", fault=OSError("\udcff")))
+    assert decode(line)["message"] == "/data/\\udcff is lost"
+
+
+@pytest.mark.parametrize(("lines", "origin"), [(Lines(), ""), (LinesFrom("broker 1"), "broker 1: ")])
+def test_a_name_that_a_client_has_chosen_begins_no_line(lines: logging.Formatter, origin: str) -> None:
+    made = record("Failed: client %s", "a\n[2023] ERROR \x1b[31mall is lost", fault=ValueError("why"))
+    line, *rest = lines.format(made).split("\n")
+    assert line.startswith(f"{origin}[")
+    assert line.endswith("ERROR Failed: client a\\n[2023] ERROR \\x1b[31mall is lost (kafka.log.LogManager)")
+    assert rest == [f"{origin}ValueError: why"]
 
 
 def test_a_format_that_there_is_not() -> None:
