@@ -84,7 +84,7 @@ class Conversation(ABC):
         self.peer_host, self.peer_port = peer
         self.local_address = local_address
         self.principal = ANONYMOUS
-        self.report = hub.notices.tell
+        self.report = hub.report
         self.context: object = None
         self.allowed_topics: AllowedTopics | None = None
         self.last_active = hub.now

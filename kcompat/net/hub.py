@@ -123,6 +123,7 @@ class Hub:
         """Connections closed, by reason."""
         self.observers: list[ConnectionObserver] = []
         self.notices = notices or Notices(LoopClock(loop, self.iteration))
+        self.report = self.notices.tell  # bound once, as each connection has it
         self._per_host: dict[str, int] = {}
         self._per_listener: dict[str, int] = {}
         self._rates = ConnectionRates(address_limits)
