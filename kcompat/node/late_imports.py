@@ -6,9 +6,11 @@ would be too late for a broker that has no file descriptor left, or whose files 
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
+from kcompat.logger_names import SERVER
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from kcompat.api.context import Services
     from kcompat.api.registry import Served
     from kcompat.clock import Clock, Timer
+
+logger = logging.getLogger(SERVER)
 
 RETRY_MS: Final = 1000
 """Pause in ms after a file that could not be read."""
@@ -51,6 +55,8 @@ class LateImports:
     def __init__(self, clock: Clock, served: Iterable[Served]) -> None:
         self._clock = clock
         self._left = deque(served)
+        self._missing: set[ApiKey] = set()
+        """APIs for which the log says that files of their handlers are missing."""
         self._timer: Timer | None = None
 
     def start(self) -> None:
@@ -66,10 +72,14 @@ class LateImports:
         self._timer = self._clock.call_later(delay_ms, self._import_next) if self._left else None
 
     def _import_next(self) -> None:
+        api = self._left.popleft()
         try:
-            self._left[0].handler()
-        except OSError:
+            api.handler()
+        except (OSError, ImportError) as error:
+            if isinstance(error, ImportError) and api.key not in self._missing:
+                self._missing.add(api.key)
+                logger.warning("%s cannot be served until its files are there: %s", api.key.name, error)
+            self._left.append(api)
             self._import_in(RETRY_MS)
         else:
-            self._left.popleft()
             self._import_in(0)

@@ -17,7 +17,7 @@ from support.eventually import limit_s
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 KEYS = (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.METADATA)
 
@@ -34,17 +34,18 @@ class TokensOfBroker:
 
 
 class Importing:
-    def __init__(self, *, is_failing: bool = False) -> None:
+    def __init__(self, failing: Sequence[ApiKey] = (), fault: type[Exception] = OSError) -> None:
         self.clock = VirtualClock(0)
-        self.is_failing = is_failing
+        self.failing = failing
+        self.fault = fault
         self.done: list[ApiKey] = []
         self.imports = LateImports(self.clock, [self._served(key) for key in KEYS])
         self.imports.start()
 
     def _served(self, key: ApiKey) -> Served:
         def handler() -> Callable[[Any, Any], Any]:
-            if self.is_failing:
-                raise OSError
+            if key in self.failing:
+                raise self.fault
             self.done.append(key)
             self.clock.call_later(0, lambda: self.done.append(ApiKey.HEARTBEAT))
             return never_called
@@ -68,13 +69,25 @@ def test_handlers_of_what_is_refused_are_left_out(has_them: bool) -> None:
     assert all("ACLS" in key.name or "DELEGATION_TOKEN" in key.name for key in keys)
 
 
-def test_what_cannot_be_read_now_is_read_later() -> None:
-    importing = Importing(is_failing=True)
-    importing.clock.advance(RETRY_MS)
+@pytest.mark.parametrize(("fault", "lines"), [(OSError, 0), (ModuleNotFoundError, len(KEYS))])
+def test_what_cannot_be_read_now_is_read_later(
+    caplog: pytest.LogCaptureFixture, fault: type[Exception], lines: int
+) -> None:
+    importing = Importing(KEYS, fault)
+    for _ in range(10):
+        importing.clock.advance(RETRY_MS)
     assert importing.done == []
-    importing.is_failing = False
+    assert len(caplog.messages) == lines
+    importing.failing = ()
     importing.clock.advance(RETRY_MS)
-    assert [key for key in importing.done if key in KEYS] == [*KEYS]
+    assert {key for key in importing.done if key in KEYS} == {*KEYS}
+
+
+def test_one_that_cannot_be_read_does_not_keep_others_out() -> None:
+    importing = Importing(KEYS[:1], ModuleNotFoundError)
+    importing.clock.advance(RETRY_MS)
+    assert [key for key in importing.done if key in KEYS] == [*KEYS[1:]]
+    importing.imports.stop()
 
 
 def test_none_is_imported_after_a_stop() -> None:
