@@ -366,7 +366,7 @@ def _is_resolvable(address: tuple[str, int]) -> bool:
     host, port = address
     try:
         socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError:
+    except (OSError, UnicodeError):  # the latter of a name that cannot be one in DNS
         log_line(
             "WARN",
             f"Couldn't resolve server {host}:{port} from bootstrap.servers as DNS resolution failed for "

@@ -181,7 +181,7 @@ def _is_host(name: str) -> bool:
 
     try:
         socket.getaddrinfo(name, None)
-    except OSError:
+    except (OSError, UnicodeError):  # the latter of a name that cannot be one in DNS
         return False
     return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from contextlib import suppress
@@ -18,7 +19,10 @@ def bound(host: str, port: int) -> socket.socket:
     if not host:
         family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
         return _bound_to(family, ("", port))
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except UnicodeError:  # an empty label, or one of more than 63 characters
+        raise OSError(errno.EINVAL, "that is not the name of a host") from None
     family, *_, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
     return _bound_to(family, address)
 

@@ -46,3 +46,9 @@ def test_nobody_is_heard_on_a_port_that_is_only_held(held: HeldPort) -> None:
 def test_an_address_of_another_machine_is_refused() -> None:
     with pytest.raises(ListenerError, match=r"Cannot listen on 192\.0\.2\.1"):
         HeldPort("192.0.2.1")
+
+
+@pytest.mark.parametrize("host", ["a..b", f"{'x' * 64}.com"])
+def test_a_text_that_is_no_host_name_is_refused_in_a_sentence(host: str) -> None:
+    with pytest.raises(ListenerError, match="that is not the name of a host"):
+        HeldPort(host)
