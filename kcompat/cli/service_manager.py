@@ -16,6 +16,8 @@ SOCKET_VARIABLE: Final = "NOTIFY_SOCKET"
 """Environment variable with the path of systemd's datagram socket; one that begins with `@` is abstract."""
 READY: Final = b"READY=1"
 STOPPING: Final = b"STOPPING=1"
+TIMEOUT_S: Final = 1
+"""Seconds that a service manager may take to read the states before this one."""
 
 
 def report_service(undo: AsyncExitStack) -> None:
@@ -35,6 +37,7 @@ def _send(address: str, state: bytes) -> None:
     place = f"\0{address[1:]}" if address.startswith("@") else address
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as connection:
+            connection.settimeout(TIMEOUT_S)
             connection.sendto(state, place)
     except OSError as error:
         logger.warning(

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from configparser import ConfigParser
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -80,17 +80,37 @@ def test_brokers_in_processes_are_one_service_at_an_abstract_name(tmp_path: Path
     serve(f"@{tmp_path}", port, tmp_path, ["--brokers", "2", "--processes"])
 
 
-def test_a_manager_that_has_gone_is_no_fault_of_the_broker(tmp_path: Path) -> None:
+def report_to(address: str) -> str:
+    """Report to a service manager that a service is ready; return what is logged."""
     code = (
         "from contextlib import AsyncExitStack\n"
         "from kcompat.cli.service_manager import report_service\n"
         "report_service(AsyncExitStack())\n"
     )
-    environment = {**os.environ, "NOTIFY_SOCKET": str(tmp_path / "gone")}
+    environment = {**os.environ, "NOTIFY_SOCKET": address}
     ran = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=limit_s(30),
     )
-    assert "The service manager cannot be told READY=1" in ran.stderr
+    return ran.stderr
+
+
+def test_a_manager_that_has_gone_is_no_fault_of_the_broker(tmp_path: Path) -> None:
+    assert "The service manager cannot be told READY=1" in report_to(str(tmp_path / "gone"))
+
+
+def test_a_manager_that_does_not_read_does_not_hold_the_broker_up(tmp_path: Path) -> None:
+    address = str(tmp_path / "notify")
+    with manager(address), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
+        other.setblocking(False)
+        with suppress(BlockingIOError):
+            while True:
+                other.sendto(b"WATCHDOG=1", address)
+        assert "The service manager cannot be told READY=1" in report_to(address)
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
