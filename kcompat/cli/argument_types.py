@@ -49,6 +49,17 @@ def port_number(text: str) -> int:
     return int(text)
 
 
+def milliseconds(text: str) -> float:
+    """Return a time in milliseconds from the command line or a variable of the environment."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1
+    if not 0 <= found < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of milliseconds")
+    return found
+
+
 def broker_count(text: str) -> int:
     """Return the number of brokers to run, from the command line."""
     if not text.isdecimal() or not 1 <= int(text) <= MOST_BROKERS:

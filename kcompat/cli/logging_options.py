@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Final
 
+from kcompat.cli.argument_types import milliseconds
 from kcompat.logger_names import LEVELS
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def add_logging(start: argparse.ArgumentParser) -> None:
     )
     start.add_argument(
         "--slow-request-ms",
-        type=float,
+        type=milliseconds,
         metavar="MS",
         help="log requests that take longer, with the time of each stage (default: "
         f"{SLOW_VARIABLE}, else none)",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import sys
+from argparse import ArgumentTypeError
 from time import gmtime, strftime
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 from msgspec.json import encode
 
+from kcompat.cli.argument_types import milliseconds
 from kcompat.cli.logging_options import (
     FORMAT_VARIABLE,
     JSON,
@@ -124,9 +126,9 @@ def with_request_logs(environment: Environment, variables: Mapping[str, str]) ->
     """
     text = variables.get(SLOW_VARIABLE)
     try:
-        slow_ms = float(text) if text else None
-    except ValueError:
-        raise ConfigError(f"{SLOW_VARIABLE}={text} is not a number of milliseconds") from None
+        slow_ms = milliseconds(text) if text else None
+    except ArgumentTypeError as error:
+        raise ConfigError(f"{SLOW_VARIABLE}: {error}") from None
 
     def attach(broker: Hooks) -> None:
         environment.instrument(broker)

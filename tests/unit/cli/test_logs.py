@@ -61,9 +61,10 @@ def test_a_format_that_there_is_not() -> None:
         set_up_logging({"KCOMPAT_LOG_FORMAT": "xml"})
 
 
-async def test_a_limit_of_slow_requests_that_is_no_number() -> None:
-    with pytest.raises(ConfigError, match="is not a number of milliseconds"):
-        with_request_logs(real_environment(), {SLOW_VARIABLE: "soon"})
+@pytest.mark.parametrize("text", ["soon", "nan", "-1", "inf"])
+async def test_a_limit_of_slow_requests_that_is_no_time(text: str) -> None:
+    with pytest.raises(ConfigError, match=f"{SLOW_VARIABLE}: {text} is not a number of milliseconds"):
+        with_request_logs(real_environment(), {SLOW_VARIABLE: text})
 
 
 async def test_requests_are_measured_once_their_log_has_lines() -> None:
