@@ -13,7 +13,7 @@ from kcompat.replication.partition import Partition
 from kcompat.security.operations import camel_case
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from kcompat.api.context import RequestContext
     from kcompat.group.modern.heartbeat import HeartbeatAnswer
@@ -125,12 +125,15 @@ def _details_of_producer(partition: Partition, header: BatchHeader) -> dict[str,
     }
 
 
-def note_missing_topics(context: RequestContext, topics: Iterable[str], *, may_create: bool) -> None:
+def note_missing_topics(context: RequestContext, topics: Sequence[str], *, may_create: bool) -> None:
     """Log that topics which a client asks for do not exist. `may_create` tells that the client wants them to
     be created, which the broker does not do.
     """
-    for topic in topics:
-        context.report(causes.TOPIC_MISSING if may_create else causes.TOPIC_AWAITED, topic=topic)
+    if may_create:
+        for topic in topics:
+            context.report(causes.TOPIC_MISSING, topic=topic)
+    else:  # once a request: many topics in one are not yet a client that asks again and again
+        context.report(causes.TOPIC_AWAITED, topic=topics[0])
 
 
 def note_uncreated(context: RequestContext, topic: str, error: ErrorCode | None) -> None:

@@ -71,7 +71,8 @@ TOPIC_MISSING: Final = Cause(
 )
 TOPIC_AWAITED: Final = Cause(
     names.KAFKA_APIS,
-    "topic {topic} does not exist; the client asks for it again and again, and not to have it created",
+    "topic {topic} does not exist; the client asks for missing topics again and again, and not to have them "
+    "created",
     after=5,
     window_ms=_MINUTE_MS,
 )

@@ -145,7 +145,7 @@ FAILURES: dict[str, tuple[str, str, Callable[[Broker], None]]] = {
     ),
     "a topic that a client waits for": (
         "plain",
-        r"app-\d+ at 127.0.0.1: topic later does not exist; the client asks for it again and again, .*",
+        r"app-\d+ at 127.0.0.1: topic later does not exist; the client asks for missing topics again .*",
         ask_for("later", 5, create=False),
     ),
     "a missing partition": (
