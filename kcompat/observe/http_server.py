@@ -128,5 +128,16 @@ class HttpServer:
         if self._serving is not None:
             self._server.should_exit = True
             await self._serving
-            for each in tuple(self._server.server_state.connections):
-                each.transport.abort()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Close the socket and the connections at once. The event loop must not watch a closed socket, whose
+        number the next one gets.
+        """
+        if self._serving is not None:
+            self._serving.cancel()
+        for server in getattr(self._server, "servers", ()):  # which uvicorn has once it listens
+            server.close()
+        for each in tuple(self._server.server_state.connections):
+            each.transport.abort()
+        self._socket.close()

@@ -63,15 +63,15 @@ def _open(broker: Hooks, host: str, port: int) -> str:
     server.start()
     load.start()
 
-    def close() -> None:
-        load.stop()
-        sock.close()
-
     async def stop() -> None:
+        load.stop()
         await server.stop()
-        close()
 
-    broker.when_stopped(stop, close)
+    def abandon() -> None:
+        load.stop()
+        server.abandon()
+
+    broker.when_stopped(stop, abandon)
     url = url_of(host, sock)
     logger.info("Broker %d shows its metrics at %s/metrics", broker.broker_id, url)
     return url

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response
@@ -32,6 +33,21 @@ async def test_the_oldest_half_request_makes_room() -> None:
         for _, each in [*half, (reader, writer)]:
             each.close()
         await server.stop()
+
+
+async def test_a_new_server_takes_the_place_of_an_abandoned_one() -> None:
+    for _ in range(3):
+        sock = socket.create_server(("127.0.0.1", 0))
+        address = sock.getsockname()
+        server = HttpServer(served, sock)
+        server.start()
+        reader, writer = await asyncio.open_connection(*address)
+        writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert (await reader.readline()) == b"HTTP/1.1 200 OK\r\n"
+        server.abandon()
+        with suppress(ConnectionResetError):
+            await reader.read()
+        writer.close()
 
 
 LARGE = 4_000_000
