@@ -21,6 +21,9 @@ PROBE_S: Final = 0.1
 IDLE_WINDOW_NS: Final = 60 * 10**9
 """Time in ns over which the idle share is taken, as in Kafka's one-minute rates."""
 
+BETWEEN_READINGS_NS: Final = 10**9
+"""Least time in ns between two readings that are kept, however often the page is asked for."""
+
 
 class LoopLoad:
     """The load of the event loop that runs `start`, measured until `stop`."""
@@ -54,6 +57,11 @@ class LoopLoad:
         self.delays[bucket_of(max(0, int((loop.time() - due) * 1e9)))] += 1
         self._set(loop)
 
+    @property
+    def readings(self) -> int:
+        """Number of readings of the last minute that are kept."""
+        return len(self._readings)
+
     def idle_share(self) -> float:
         """Return the share, from 0 to 1, of the last minute or of the time since the start in which the
         thread had nothing to do.
@@ -63,5 +71,6 @@ class LoopLoad:
         while len(readings) > 1 and readings[1][0] <= now - IDLE_WINDOW_NS:
             readings.popleft()
         since, busy_then = readings[0]
-        readings.append((now, busy))
+        if now - readings[-1][0] >= BETWEEN_READINGS_NS:
+            readings.append((now, busy))
         return 1.0 if now == since else max(0.0, 1 - (busy - busy_then) / (now - since))

@@ -17,3 +17,14 @@ async def test_the_idle_share_is_that_of_the_last_minute() -> None:
     wall, busy = 10 * SECOND + IDLE_WINDOW_NS, 5 * SECOND + IDLE_WINDOW_NS // 4
     assert load.idle_share() == 0.75, "the busy time before is forgotten"
     load.stop()
+
+
+async def test_pages_in_quick_succession_share_a_reading() -> None:
+    wall = 0
+    load = LoopLoad(lambda: wall, lambda: 0)
+    load.start()
+    for number in range(3000):
+        wall = number * SECOND // 1000
+        load.idle_share()
+    assert load.readings == 3
+    load.stop()
