@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.api.config_resources import AlteredResource, alter
-from kcompat.config.dynamic import Change, replace_all
+from kcompat.config.dynamic import ConfigChange, replace_all
 from kcompat.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def handle(context: RequestContext, request: AlterConfigsRequest) -> Promise[Alt
         for resource in request.resources
     ]
 
-    def done(outcomes: list[Change]) -> AlterConfigsResponse:
+    def done(outcomes: list[ConfigChange]) -> AlterConfigsResponse:
         return AlterConfigsResponse(
             responses=[
                 Answer(outcome.error, outcome.message, resource.type, resource.name)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.api.stored_configs import store_change
 from kcompat.cluster.config_entities import USERS, sanitized_entity
-from kcompat.config.dynamic import Change
+from kcompat.config.dynamic import ConfigChange
 from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_user_scram_credentials import (
@@ -36,7 +36,7 @@ _Upsertion = AlterUserScramCredentialsRequest.ScramCredentialUpsertion
 _Result = AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult
 
 _MECHANISMS: Final = {mechanism.type: mechanism for mechanism in SCRAM_MECHANISMS}
-_TWICE: Final = Change(
+_TWICE: Final = ConfigChange(
     ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
 )
 
@@ -49,17 +49,17 @@ def handle(
     users = list(dict.fromkeys(change.name for change in changes))
     if not context.may(Operation.ALTER, CLUSTER):
         denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-        return _response(users, [Change(denied, denied.message)] * len(users))
+        return _response(users, [ConfigChange(denied, denied.message)] * len(users))
     cluster = context.services.cluster
 
-    def alter(_: None) -> Promise[list[Change]]:
+    def alter(_: None) -> Promise[list[ConfigChange]]:
         return gather([_stored(cluster, decision) for decision in _decide(cluster, changes).values()])
 
     refreshed = cluster.configs.refresh([_entity(user) for user in users if user])
     return refreshed.flat_map(alter).map(partial(_response, users))
 
 
-def _response(users: Sequence[str], outcomes: Sequence[Change]) -> AlterUserScramCredentialsResponse:
+def _response(users: Sequence[str], outcomes: Sequence[ConfigChange]) -> AlterUserScramCredentialsResponse:
     return AlterUserScramCredentialsResponse(
         results=[
             _Result(user, outcome.error, outcome.message)
@@ -70,26 +70,26 @@ def _response(users: Sequence[str], outcomes: Sequence[Change]) -> AlterUserScra
 
 def _decide(
     cluster: Cluster, changes: Iterable[_Deletion | _Upsertion]
-) -> dict[str, _Deletion | _Upsertion | Change]:
+) -> dict[str, _Deletion | _Upsertion | ConfigChange]:
     """Return the one change of each user, in the order of `changes`, or its refusal."""
-    decisions: dict[str, _Deletion | _Upsertion | Change] = {}
+    decisions: dict[str, _Deletion | _Upsertion | ConfigChange] = {}
     for change in changes:
         former = decisions.get(change.name)
         if former is None:
             decisions[change.name] = _refusal(cluster, change) or change
-        elif not isinstance(former, Change):
+        elif not isinstance(former, ConfigChange):
             decisions[change.name] = _TWICE
     return decisions
 
 
-def _stored(cluster: Cluster, decision: _Deletion | _Upsertion | Change) -> Promise[Change]:
-    if isinstance(decision, Change):
+def _stored(cluster: Cluster, decision: _Deletion | _Upsertion | ConfigChange) -> Promise[ConfigChange]:
+    if isinstance(decision, ConfigChange):
         return Promise.resolved(decision)
     judge = partial(_judge, cluster, decision)
     return store_change(cluster, _entity(decision.name), judge(), judge)
 
 
-def _judge(cluster: Cluster, change: _Deletion | _Upsertion) -> Change:
+def _judge(cluster: Cluster, change: _Deletion | _Upsertion) -> ConfigChange:
     """Return all configs of the user after the change, or a refusal."""
     refusal = _refusal(cluster, change)
     if refusal is not None:
@@ -103,27 +103,27 @@ def _judge(cluster: Cluster, change: _Deletion | _Upsertion) -> Change:
 
         credential = credential_of(mechanism, change.salt, change.salted_password, change.iterations)
         configs[mechanism.name] = credential.format()
-    return Change(configs=configs)
+    return ConfigChange(configs=configs)
 
 
-def _refusal(cluster: Cluster, change: _Deletion | _Upsertion) -> Change | None:
+def _refusal(cluster: Cluster, change: _Deletion | _Upsertion) -> ConfigChange | None:
     """Return the error of one change with its reason; None if it is allowed."""
     if not change.name:
-        return Change(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
+        return ConfigChange(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
     mechanism = _MECHANISMS.get(change.mechanism)
     if mechanism is None:
-        return Change(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
+        return ConfigChange(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
     if isinstance(change, _Deletion):
         if mechanism.name in cluster.metadata.image.configs(*_entity(change.name)):
             return None
         reason = "Attempt to delete a user credential that does not exist"
-        return Change(ErrorCode.RESOURCE_NOT_FOUND, reason)
+        return ConfigChange(ErrorCode.RESOURCE_NOT_FOUND, reason)
     if change.iterations < MIN_ITERATIONS:
-        return Change(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
+        return ConfigChange(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
     if change.iterations > MAX_ITERATIONS:
-        return Change(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+        return ConfigChange(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
     if not change.salted_password:
-        return Change(ErrorCode.UNACCEPTABLE_CREDENTIAL, "The salted password must not be empty")
+        return ConfigChange(ErrorCode.UNACCEPTABLE_CREDENTIAL, "The salted password must not be empty")
     return None
 
 

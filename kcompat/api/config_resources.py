@@ -11,7 +11,14 @@ from msgspec import Struct
 
 from kcompat.api.stored_configs import store_change
 from kcompat.cluster.config_entities import BROKERS, DEFAULT_ENTITY, GROUPS, TOPICS
-from kcompat.config.dynamic import Alteration, Change, change_broker, change_group, change_topic, check_form
+from kcompat.config.dynamic import (
+    Alteration,
+    ConfigChange,
+    change_broker,
+    change_group,
+    change_topic,
+    check_form,
+)
 from kcompat.config.java_text import parse_integer
 from kcompat.config.loggers import change_loggers
 from kcompat.promise import gather
@@ -80,7 +87,7 @@ def id_of(name: str) -> int | None:
 
 def alter(
     context: RequestContext, resources: Sequence[AlteredResource], *, replace: bool, validate_only: bool
-) -> Promise[list[Change]]:
+) -> Promise[list[ConfigChange]]:
     """Change each resource by itself; promise the outcomes, in the order of `resources`, once all are stored.
 
     With `replace` the former configs are dropped (AlterConfigs). A resource that is named twice is refused
@@ -88,18 +95,20 @@ def alter(
     """
     times = Counter((resource.type, resource.name) for resource in resources)
     config = config_in_force(context.services)
-    outcomes: list[Change] = []
-    pending: dict[int, Promise[Change]] = {}
+    outcomes: list[ConfigChange] = []
+    pending: dict[int, Promise[ConfigChange]] = {}
     for position, resource in enumerate(resources):
         if times[resource.type, resource.name] > 1:
-            outcomes.append(Change(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once."))
+            outcomes.append(
+                ConfigChange(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+            )
             continue
         # AlterConfigs does not support loggers, so they are refused by type before the authorization.
         if not (replace and resource.type == ConfigResourceType.BROKER_LOGGER):
             error = denial(context, Operation.ALTER_CONFIGS, resource.type, resource.name)
             if error is not None:
                 is_logger = resource.type == ConfigResourceType.BROKER_LOGGER
-                outcomes.append(Change(error, None if is_logger else error.message))
+                outcomes.append(ConfigChange(error, None if is_logger else error.message))
                 continue
         judge = partial(
             _judge, context.services, config, resource, replace=replace, validate_only=validate_only
@@ -111,7 +120,7 @@ def alter(
             entity = kind, resource.name or DEFAULT_ENTITY
             pending[position] = store_change(context.services.cluster, entity, outcome, judge)
 
-    def with_stored(changes: list[Change]) -> list[Change]:
+    def with_stored(changes: list[ConfigChange]) -> list[ConfigChange]:
         for position, change in zip(pending, changes, strict=True):
             outcomes[position] = change
         return outcomes
@@ -128,7 +137,7 @@ _STORED_AS: Final[Mapping[int, str]] = {
 
 def _judge(
     services: Services, config: BrokerConfig, resource: AlteredResource, *, replace: bool, validate_only: bool
-) -> Change:
+) -> ConfigChange:
     match resource.type:
         case ConfigResourceType.TOPIC:
             return _judge_topic(services, config, resource, replace=replace)
@@ -140,28 +149,30 @@ def _judge(
         case ConfigResourceType.BROKER_LOGGER if not replace:
             return _judge_loggers(services, resource, validate_only=validate_only)
         case ConfigResourceType.CLIENT_METRICS:
-            return Change(
+            return ConfigChange(
                 ErrorCode.INVALID_REQUEST,
                 "AlterConfigs is only supported for topics and brokers, but resource type is CLIENT_METRICS",
             )
         case other:
-            return Change(ErrorCode.INVALID_REQUEST, f"Unknown resource type {int(other)}")
+            return ConfigChange(ErrorCode.INVALID_REQUEST, f"Unknown resource type {int(other)}")
 
 
 def _judge_topic(
     services: Services, config: BrokerConfig, resource: AlteredResource, *, replace: bool
-) -> Change:
+) -> ConfigChange:
     image = services.cluster.metadata.image
     current = {} if replace else image.configs("topics", resource.name)
     change = change_topic(config, resource.name, current, resource.alterations)
     if change.error is ErrorCode.NONE and resource.name not in image.topics:
-        return Change(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{resource.name}' does not exist.")
+        return ConfigChange(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{resource.name}' does not exist."
+        )
     return change
 
 
 def _judge_broker(
     services: Services, config: BrokerConfig, resource: AlteredResource, *, replace: bool
-) -> Change:
+) -> ConfigChange:
     refusal = check_form(resource.alterations) or (
         _not_this_broker(services, resource, "broker id, expected") if resource.name else None
     )
@@ -177,12 +188,12 @@ def _judge_broker(
     )
 
 
-def _judge_loggers(services: Services, resource: AlteredResource, *, validate_only: bool) -> Change:
+def _judge_loggers(services: Services, resource: AlteredResource, *, validate_only: bool) -> ConfigChange:
     refusal = check_form(resource.alterations) or _not_this_broker(services, resource, "node id. Expected")
     return refusal or change_loggers(resource.alterations, validate_only=validate_only)
 
 
-def _not_this_broker(services: Services, resource: AlteredResource, words: str) -> Change | None:
+def _not_this_broker(services: Services, resource: AlteredResource, words: str) -> ConfigChange | None:
     """Return the refusal of a resource that is another broker, or None.
 
     Clients send such a request to each broker about itself. `words` is Kafka's wording for the type of
@@ -190,9 +201,11 @@ def _not_this_broker(services: Services, resource: AlteredResource, words: str) 
     """
     broker_id = id_of(resource.name)
     if broker_id is None:
-        return Change(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {resource.name}")
+        return ConfigChange(
+            ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {resource.name}"
+        )
     if broker_id != services.cluster.broker_id:
-        return Change(
+        return ConfigChange(
             ErrorCode.INVALID_REQUEST,
             f"Unexpected {words} {services.cluster.broker_id}, but received {broker_id}",
         )

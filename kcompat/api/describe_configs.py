@@ -21,7 +21,7 @@ from kcompat.cluster.config_entities import GROUPS, TOPICS
 from kcompat.config.describe import (
     EVERYTHING,
     ConfigSource,
-    Entry,
+    DescribedConfig,
     describe_broker,
     describe_cluster_default,
     describe_group,
@@ -174,7 +174,7 @@ class _Description:
             return None
         return _refused(resource, ErrorCode.INVALID_REQUEST, message)
 
-    def _rows(self, entries: list[Entry]) -> list[Row]:
+    def _rows(self, entries: list[DescribedConfig]) -> list[Row]:
         return [
             Row(
                 name=entry.name,

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.api.config_resources import AlteredResource, alter
-from kcompat.config.dynamic import Alteration, Change
+from kcompat.config.dynamic import Alteration, ConfigChange
 from kcompat.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
@@ -40,7 +40,7 @@ def handle(
         for resource in request.resources
     ]
 
-    def done(outcomes: list[Change]) -> IncrementalAlterConfigsResponse:
+    def done(outcomes: list[ConfigChange]) -> IncrementalAlterConfigsResponse:
         return IncrementalAlterConfigsResponse(
             responses=[
                 Answer(outcome.error, outcome.message, resource.type, resource.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.config.dynamic import Change
+from kcompat.config.dynamic import ConfigChange
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 
@@ -16,19 +16,23 @@ if TYPE_CHECKING:
 
 
 def store_change(
-    cluster: Cluster, entity: Entity, outcome: Change, judge: Callable[[], Change]
-) -> Promise[Change]:
+    cluster: Cluster, entity: Entity, outcome: ConfigChange, judge: Callable[[], ConfigChange]
+) -> Promise[ConfigChange]:
     """Store the configs of `outcome`, which `judge` has just decided on the image; promise the outcome.
 
     If another client changed the entity in between, `judge` decides again. A refusal is not stored.
     """
-    stored: Promise[Change] = Promise()
+    stored: Promise[ConfigChange] = Promise()
     _store(cluster, entity, outcome, judge, stored)
     return stored
 
 
 def _store(
-    cluster: Cluster, entity: Entity, outcome: Change, judge: Callable[[], Change], stored: Promise[Change]
+    cluster: Cluster,
+    entity: Entity,
+    outcome: ConfigChange,
+    judge: Callable[[], ConfigChange],
+    stored: Promise[ConfigChange],
 ) -> None:
     if outcome.error is not ErrorCode.NONE:
         stored.complete(outcome)
@@ -38,7 +42,7 @@ def _store(
         if error is ErrorCode.INVALID_UPDATE_VERSION:
             _store(cluster, entity, judge(), judge, stored)
         else:
-            stored.complete(outcome if error is ErrorCode.NONE else Change(error, error.message))
+            stored.complete(outcome if error is ErrorCode.NONE else ConfigChange(error, error.message))
 
     basis = cluster.metadata.image.configs(*entity)
     cluster.configs.replace(*entity, dict(outcome.configs), basis).then(answered, stored.fail)

@@ -15,7 +15,7 @@ from kcompat.config.errors import ConfigError
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.cleaner.watch import Progress
 from kcompat.log.names import META_PROPERTIES
-from kcompat.net.admin_socket import AdminClient
+from kcompat.net.admin_socket import AdminSocketClient
 
 if TYPE_CHECKING:
     import argparse
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         if strange:
             print(f"kcompat: {strange[0]} is no broker's data directory", file=sys.stderr)
             return FAILED
-        running = AdminClient.connect(config.log_dirs[0])
+        running = AdminSocketClient.connect(config.log_dirs[0])
         if running is None:
             return asyncio.run(_compact(config, options.topics))
         with running:
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     return FAILED
 
 
-def _ask(running: AdminClient, topic: str) -> int:
+def _ask(running: AdminSocketClient, topic: str) -> int:
     """Have a running broker compact a topic, show its progress, and return the exit code."""
     with _Printer(topic) as printer:
         for answer in running.ask("compact", topic, Compacted | Progress):

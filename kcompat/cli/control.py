@@ -76,7 +76,7 @@ def settings_of_variables(environment: Mapping[str, str]) -> ControlSettings | N
     return ControlSettings("", int(text), clock == "manual")
 
 
-class Control:
+class BoundControl:
     """A bound control port, and the environment of the brokers that it will serve."""
 
     def __init__(self, settings: ControlSettings, environment: Environment, undo: AsyncExitStack) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcompat.cli.announcement import announce, warn_of_unknown_names
-from kcompat.cli.control import Control, settings_of_options
+from kcompat.cli.control import BoundControl, settings_of_options
 from kcompat.cli.logging_options import choose_logging
 from kcompat.cli.logs import set_up_logging, with_request_logs
 from kcompat.cli.metrics import choose_metrics, metrics_ports, with_metrics
@@ -264,7 +264,7 @@ async def _serve(
         environment = with_request_logs(environment, os.environ)
         port = controlled = None
         if control is not None:
-            controlled = Control(control, environment, undo)
+            controlled = BoundControl(control, environment, undo)
             environment = controlled.environment
         if zookeeper is not None:
             from kcompat.node.zookeeper_port import ZooKeeperPort

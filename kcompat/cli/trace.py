@@ -13,19 +13,19 @@ from kcompat.cli.start import in_one_sentence, read_config
 from kcompat.errors import UsageError
 from kcompat.instrumentation.recording.assembling import Assembler
 from kcompat.instrumentation.recording.entry import ConnectionEvent, RecordedRequest
-from kcompat.instrumentation.recording.exchange import Exchange
-from kcompat.instrumentation.recording.filters import Wanted
+from kcompat.instrumentation.recording.exchange import RecordedExchange
+from kcompat.instrumentation.recording.filters import WantedRequests
 from kcompat.instrumentation.recording.flight_reader import read_flight
 from kcompat.instrumentation.recording.journal import Skipped
 from kcompat.instrumentation.recording.live import DEEP, Entries
 from kcompat.instrumentation.recording.showing import shown_fields
-from kcompat.net.admin_socket import FILE_NAME, AdminClient
+from kcompat.net.admin_socket import FILE_NAME, AdminSocketClient
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from kcompat.instrumentation.recording.exchange import Event
+    from kcompat.instrumentation.recording.exchange import RecordedEvent
     from kcompat.instrumentation.recording.journal import Entry
 
 MOST_WAITING = 1000
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    wanted = Wanted.of(options.client, options.api, options.topic, errors_only=options.errors)
+    wanted = WantedRequests.of(options.client, options.api, options.topic, errors_only=options.errors)
     printer = _Printer(wanted, deep=options.deep, live=not options.files)
     if options.files:
         _print_files(options.files, printer)
@@ -51,17 +51,17 @@ def _run(options: argparse.Namespace) -> int:
 class _Printer:
     """Output of the command: the lines of the requests and events that are wanted."""
 
-    def __init__(self, wanted: Wanted, *, deep: bool, live: bool) -> None:
+    def __init__(self, wanted: WantedRequests, *, deep: bool, live: bool) -> None:
         self._wanted = wanted
         self._deep = deep
         self._live = live
         self.shows_broker = False
         """Whether lines begin with the id of the broker."""
 
-    def show(self, seen: Exchange | Event, broker_id: int, names: dict[bytes, str]) -> None:
+    def show(self, seen: RecordedExchange | RecordedEvent, broker_id: int, names: dict[bytes, str]) -> None:
         """Print a request or an event, if it is wanted."""
         broker = f"broker {broker_id} " if self.shows_broker else ""
-        if not isinstance(seen, Exchange):
+        if not isinstance(seen, RecordedExchange):
             if self._wanted.everything or (self._wanted.errors_only and seen.what == "complaint"):
                 print(f"{broker}{ConnectionEvent(seen, broker_id)!r}", flush=self._live)
             return
@@ -115,23 +115,25 @@ def _print_live(directory: str, printer: _Printer, depth: str) -> None:
         print("kcompat: the broker has stopped", file=sys.stderr)
 
 
-def _connect(directory: str) -> list[AdminClient]:
+def _connect(directory: str) -> list[AdminSocketClient]:
     """Connect to the broker on a directory, or to each of those below it."""
     found = [directory, *(str(path.parent) for path in sorted(Path(directory).glob(f"broker-*/{FILE_NAME}")))]
     try:
-        connected = [AdminClient.connect(each) for each in found]
+        connected = [AdminSocketClient.connect(each) for each in found]
     except OSError as error:
         raise UsageError(f"the broker on {directory} cannot be reached: {error.strerror or error}") from error
     return [each for each in connected if each is not None]
 
 
-def _read(index: int, broker: AdminClient, depth: str, arrived: Queue[tuple[int, Entry | None]]) -> None:
+def _read(
+    index: int, broker: AdminSocketClient, depth: str, arrived: Queue[tuple[int, Entry | None]]
+) -> None:
     for entry in _entries(broker, depth):
         arrived.put((index, entry))
     arrived.put((index, None))
 
 
-def _entries(broker: AdminClient, depth: str) -> Iterator[Entry]:
+def _entries(broker: AdminSocketClient, depth: str) -> Iterator[Entry]:
     try:
         for answer in broker.ask("trace", depth, Entries):
             yield from answer.entries

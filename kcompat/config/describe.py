@@ -53,7 +53,7 @@ class Synonym(Struct, frozen=True):
     source: ConfigSource
 
 
-class Entry(Struct, frozen=True):
+class DescribedConfig(Struct, frozen=True):
     """One key of a resource as clients see it; `value` is None for secrets and unset keys."""
 
     name: str
@@ -78,7 +78,7 @@ EVERYTHING: Container[str] = _Everything()
 
 def describe_topic(
     config: BrokerConfig, overrides: Mapping[str, str], names: Container[str] = EVERYTHING
-) -> list[Entry]:
+) -> list[DescribedConfig]:
     """Return every topic key of a topic with these overrides, restricted to `names`."""
     return [
         _topic_entry(config, overrides, TOPIC_KEYS[name]) if name in overrides else entry
@@ -88,14 +88,14 @@ def describe_topic(
 
 
 @lru_cache(REMEMBERED)
-def _plain_topic(config: BrokerConfig) -> Mapping[str, Entry]:
+def _plain_topic(config: BrokerConfig) -> Mapping[str, DescribedConfig]:
     """Return every topic key of a topic without overrides; cached, as each CreateTopics response has all of
     them.
     """
     return {name: _topic_entry(config, {}, key) for name, key in TOPIC_KEYS.items()}
 
 
-def _topic_entry(config: BrokerConfig, overrides: Mapping[str, str], key: ConfigKey) -> Entry:
+def _topic_entry(config: BrokerConfig, overrides: Mapping[str, str], key: ConfigKey) -> DescribedConfig:
     broker_keys = TOPIC_CONFIG_SYNONYMS.get(key.name)
     synonyms = [] if broker_keys is None else _synonyms(config, broker_keys[0].name)
     if key.name in overrides:
@@ -108,12 +108,12 @@ def _topic_entry(config: BrokerConfig, overrides: Mapping[str, str], key: Config
 
 def describe_group(
     config: BrokerConfig, overrides: Mapping[str, str], names: Container[str] = EVERYTHING
-) -> list[Entry]:
+) -> list[DescribedConfig]:
     """Return every key of a group with these overrides, restricted to `names`."""
     return [_group_entry(config, overrides, key) for name, key in GROUP_KEYS.items() if name in names]
 
 
-def _group_entry(config: BrokerConfig, overrides: Mapping[str, str], key: GroupKey) -> Entry:
+def _group_entry(config: BrokerConfig, overrides: Mapping[str, str], key: GroupKey) -> DescribedConfig:
     if key.broker_key is not None:
         synonyms = _synonyms(config, key.broker_key)
     else:
@@ -126,7 +126,7 @@ def _group_entry(config: BrokerConfig, overrides: Mapping[str, str], key: GroupK
     return _entry(key.name, key.row, value, synonyms, read_only=False)
 
 
-def describe_broker(config: BrokerConfig, names: Container[str] = EVERYTHING) -> list[Entry]:
+def describe_broker(config: BrokerConfig, names: Container[str] = EVERYTHING) -> list[DescribedConfig]:
     """Return every broker key except hidden ones, and every other key that was set, restricted to `names`."""
     visible = {name for name, key in BROKER_KEYS.items() if not key.internal}
     return [
@@ -136,7 +136,9 @@ def describe_broker(config: BrokerConfig, names: Container[str] = EVERYTHING) ->
     ]
 
 
-def describe_cluster_default(config: BrokerConfig, names: Container[str] = EVERYTHING) -> list[Entry]:
+def describe_cluster_default(
+    config: BrokerConfig, names: Container[str] = EVERYTHING
+) -> list[DescribedConfig]:
     """Return the dynamic values for all brokers (the resource with the empty name), restricted to `names`."""
     entries = []
     for name, text in sorted(config.dynamic_default.items()):
@@ -147,7 +149,7 @@ def describe_cluster_default(config: BrokerConfig, names: Container[str] = EVERY
     return entries
 
 
-def _broker_entry(config: BrokerConfig, name: str, synonyms: list[Synonym]) -> Entry:
+def _broker_entry(config: BrokerConfig, name: str, synonyms: list[Synonym]) -> DescribedConfig:
     key = broker_key(name)
     if name in config.given:
         value = _secret_free(name, config.given[name])
@@ -158,9 +160,9 @@ def _broker_entry(config: BrokerConfig, name: str, synonyms: list[Synonym]) -> E
 
 def _entry(
     name: str, key: ConfigKey | None, value: str | None, synonyms: list[Synonym], *, read_only: bool
-) -> Entry:
+) -> DescribedConfig:
     kind = ConfigType.UNKNOWN if key is None else key.type
-    return Entry(
+    return DescribedConfig(
         name=name,
         value=None if kind.is_sensitive else value,
         source=synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG,

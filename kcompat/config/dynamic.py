@@ -49,7 +49,7 @@ class Alteration(Struct, frozen=True):
     value: str | None
 
 
-class Change(Struct, frozen=True):
+class ConfigChange(Struct, frozen=True):
     """The result of a request: all configs to store, or the reason of a refusal."""
 
     error: ErrorCode = ErrorCode.NONE
@@ -64,7 +64,7 @@ def replace_all(values: Iterable[tuple[str, str | None]]) -> list[Alteration]:
 
 def change_topic(
     config: BrokerConfig, name: str, current: Mapping[str, str], alterations: Sequence[Alteration]
-) -> Change:
+) -> ConfigChange:
     """Return the new overrides of a topic, or a refusal.
 
     The caller checks afterwards whether the topic exists. `current` has the present overrides, or none if all
@@ -75,7 +75,7 @@ def change_topic(
 
 def change_group(
     config: BrokerConfig, group_id: str, current: Mapping[str, str], alterations: Sequence[Alteration]
-) -> Change:
+) -> ConfigChange:
     """Return the new configs of a group, which may be new, or a refusal. `current` as for `change_topic`."""
     return _change(current, alterations, group_row, partial(_check_group, config, group_id))
 
@@ -84,8 +84,8 @@ def _change(
     current: Mapping[str, str],
     alterations: Sequence[Alteration],
     lookup: Callable[[str], ConfigKey | None],
-    check: Callable[[Mapping[str, str]], Change | None],
-) -> Change:
+    check: Callable[[Mapping[str, str]], ConfigChange | None],
+) -> ConfigChange:
     """Apply `alterations` to `current`, and return the configs to store or the first refusal.
 
     `check` judges the result as a whole; None means that it is allowed.
@@ -94,27 +94,27 @@ def _change(
     if refusal is not None:
         return refusal
     if any(alteration.operation not in CONFIG_OPERATIONS for alteration in alterations):
-        return Change(ErrorCode.UNKNOWN_SERVER_ERROR)
+        return ConfigChange(ErrorCode.UNKNOWN_SERVER_ERROR)
     try:
         configs = _apply(current, alterations, lookup, _list_refusal)
-        return check(configs) or Change(configs=configs)
+        return check(configs) or ConfigChange(configs=configs)
     except ConfigError as error:
-        return Change(ErrorCode.INVALID_CONFIG, str(error))
+        return ConfigChange(ErrorCode.INVALID_CONFIG, str(error))
 
 
-def _check_topic(config: BrokerConfig, name: str, configs: Mapping[str, str]) -> Change | None:
+def _check_topic(config: BrokerConfig, name: str, configs: Mapping[str, str]) -> ConfigChange | None:
     if not name:
-        return Change(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+        return ConfigChange(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
     problem = name_problem(name)
     if problem is not None:
-        return Change(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+        return ConfigChange(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
     check_topic_overrides(configs, config)
     return None
 
 
-def _check_group(config: BrokerConfig, group_id: str, configs: Mapping[str, str]) -> Change | None:
+def _check_group(config: BrokerConfig, group_id: str, configs: Mapping[str, str]) -> ConfigChange | None:
     if not group_id:
-        return Change(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+        return ConfigChange(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
     check_group_overrides(configs, config)
     return None
 
@@ -126,7 +126,7 @@ def change_broker(
     *,
     cluster_default: bool,
     check: Guard | None = None,
-) -> Change:
+) -> ConfigChange:
     """Return the new dynamic values of this broker, or with `cluster_default` of all brokers, or a refusal.
 
     `current` as for `change_topic`; `check` asks the parts of the broker (see `ConfigFeed.check`).
@@ -138,11 +138,11 @@ def change_broker(
         alteration.operation for alteration in alterations if alteration.operation not in CONFIG_OPERATIONS
     ]
     if unknown:
-        return Change(ErrorCode.INVALID_REQUEST, f"Unknown operations type {unknown[0]}")
+        return ConfigChange(ErrorCode.INVALID_REQUEST, f"Unknown operations type {unknown[0]}")
     try:
         configs = _apply(current, alterations, broker_key, _broker_list_refusal)
     except ConfigError as error:
-        return Change(ErrorCode.INVALID_CONFIG, str(error))
+        return ConfigChange(ErrorCode.INVALID_CONFIG, str(error))
     try:
         changed = _check_broker_values(config, configs, cluster_default=cluster_default)
         altered = {name: text for name, text in configs.items() if current.get(name) != text}
@@ -151,24 +151,24 @@ def change_broker(
         if check is not None:
             check(changed, {alteration.name for alteration in alterations})
     except RequirementError as error:
-        return Change(ErrorCode.INVALID_REQUEST, f"requirement failed: {error}")
+        return ConfigChange(ErrorCode.INVALID_REQUEST, f"requirement failed: {error}")
     except ConfigError as error:
-        return Change(ErrorCode.INVALID_REQUEST, str(error))
-    return Change(configs=configs)
+        return ConfigChange(ErrorCode.INVALID_REQUEST, str(error))
+    return ConfigChange(configs=configs)
 
 
-def check_form(alterations: Sequence[Alteration]) -> Change | None:
+def check_form(alterations: Sequence[Alteration]) -> ConfigChange | None:
     """Refuse a key that appears twice, and a missing value where one is needed."""
     names = [alteration.name for alteration in alterations]
     if len(set(names)) < len(names):
-        return Change(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+        return ConfigChange(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
     nulls = [
         alteration.name
         for alteration in alterations
         if alteration.value is None and alteration.operation != ConfigOperation.DELETE
     ]
     if nulls:
-        return Change(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
+        return ConfigChange(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
     return None
 
 

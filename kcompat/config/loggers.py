@@ -12,8 +12,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from kcompat.config.describe import EVERYTHING, ConfigSource, Entry
-from kcompat.config.dynamic import CONFIG_OPERATIONS, Alteration, Change, ConfigOperation, check_form
+from kcompat.config.describe import EVERYTHING, ConfigSource, DescribedConfig
+from kcompat.config.dynamic import CONFIG_OPERATIONS, Alteration, ConfigChange, ConfigOperation, check_form
 from kcompat.config.types import ConfigType
 from kcompat.logger_names import KAFKA_NAMES, LEVELS
 from kcompat.protocol.errors import ErrorCode
@@ -65,11 +65,11 @@ def set_level(name: str, number: int) -> None:
             logging.getLogger(below).setLevel(number)
 
 
-def describe_loggers(names: Container[str] = EVERYTHING) -> list[Entry]:
+def describe_loggers(names: Container[str] = EVERYTHING) -> list[DescribedConfig]:
     """Return every logger with its effective level, restricted to `names`."""
     found = [ROOT, *sorted(KAFKA_NAMES | logging.Logger.manager.loggerDict.keys())]
     return [
-        Entry(
+        DescribedConfig(
             name=name,
             value=level_name(logger.getEffectiveLevel()),
             source=ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG,
@@ -83,7 +83,7 @@ def describe_loggers(names: Container[str] = EVERYTHING) -> list[Entry]:
     ]
 
 
-def change_loggers(alterations: Sequence[Alteration], *, validate_only: bool) -> Change:
+def change_loggers(alterations: Sequence[Alteration], *, validate_only: bool) -> ConfigChange:
     """Set levels, or delete them so that the parent's apply. Levels last as long as the process."""
     refusal = check_form(alterations) or _check_levels(alterations)
     if refusal is not None:
@@ -101,27 +101,27 @@ def change_loggers(alterations: Sequence[Alteration], *, validate_only: bool) ->
                 logger.setLevel(LEVELS[alteration.value or ""])
         for listener in tuple(level_listeners):
             listener()
-    return Change()
+    return ConfigChange()
 
 
-def _check_levels(alterations: Sequence[Alteration]) -> Change | None:
+def _check_levels(alterations: Sequence[Alteration]) -> ConfigChange | None:
     for alteration in alterations:
         name, operation = alteration.name, alteration.operation
         if operation not in CONFIG_OPERATIONS:
-            return Change(ErrorCode.UNKNOWN_SERVER_ERROR)
+            return ConfigChange(ErrorCode.UNKNOWN_SERVER_ERROR)
         if operation in (ConfigOperation.APPEND, ConfigOperation.SUBTRACT):
-            return Change(
+            return ConfigChange(
                 ErrorCode.INVALID_REQUEST,
                 f"{ConfigOperation(operation).name} operation is not allowed for the BROKER_LOGGER resource",
             )
         if find_logger(name) is None:
-            return Change(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
+            return ConfigChange(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
         if operation == ConfigOperation.DELETE and name == ROOT:
-            return Change(
+            return ConfigChange(
                 ErrorCode.INVALID_REQUEST, "Removing the log level of the root logger is not allowed"
             )
         if operation == ConfigOperation.SET and alteration.value not in LEVELS:
-            return Change(
+            return ConfigChange(
                 ErrorCode.INVALID_CONFIG,
                 f"Cannot set the log level of {name} to {alteration.value} "
                 f"as it is not a supported log level. Valid log levels are {', '.join(LEVELS)}",

@@ -26,7 +26,7 @@ TIMEOUT_S: Final = 60.0
 class LostLeader(Removable):
     """A broker that was killed or isolated, until `remove` or the end of a `with` block."""
 
-    def __init__(self, thread: LoopThread, lost: leaders.LostLeader) -> None:
+    def __init__(self, thread: LoopThread, lost: leaders.LeaderLoss) -> None:
         self._thread = thread
         self._lost = lost
         self.broker_id = lost.broker_id
@@ -75,7 +75,7 @@ class ClusterFaults(Coordinating):
 
         thread, nodes = self._running()
         return LostLeader(
-            thread, thread.do(lambda: leaders.LostLeader(nodes, topic, partition, isolate=isolate))
+            thread, thread.do(lambda: leaders.LeaderLoss(nodes, topic, partition, isolate=isolate))
         )
 
     def shrink_isr(self, topic: str, partition: int, to: int | Sequence[int] = 1) -> Fault:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kcompat.embedded.thread import LoopThread
     from kcompat.instrumentation.recording.entry import ConnectionEvent, RecordedRequest
-    from kcompat.instrumentation.recording.recorder import Record, Recorder
+    from kcompat.instrumentation.recording.recorder import Recorder, RecordingCopy
     from kcompat.node.environment import Environment
     from kcompat.node.hooks import Hooks
 
@@ -53,7 +53,7 @@ class RecordsRequests:
         """
         return self._record().connection_events(since)
 
-    def _record(self) -> Record:
+    def _record(self) -> RecordingCopy:
         recorder = self._recorder
         if recorder is None:
             raise UsageError("requests are not recorded: start the broker with record_requests=True")

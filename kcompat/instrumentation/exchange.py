@@ -31,7 +31,7 @@ _PREFIX: Final = 4
 """Bytes of the length before a response."""
 
 
-class Request:
+class ReceivedRequest:
     """The frame of a request whose API and version exist; its body is decoded when that is asked for."""
 
     __slots__ = ("_head", "_message", "client_id", "correlation_id", "frame", "key", "version")
@@ -47,7 +47,7 @@ class Request:
         self._message: Any = None
 
     @classmethod
-    def read(cls, frame: memoryview) -> Request | None:
+    def read(cls, frame: memoryview) -> ReceivedRequest | None:
         """Return the request in a frame, valid as long as the frame; None for one that cannot be read."""
         head = read_head(frame)
         return None if head.key is None or not head.body_at else cls(head.key, head, frame)
@@ -67,11 +67,11 @@ class Request:
         except ProtocolViolation:
             return False
 
-    def with_body(self, message: Any) -> Request:
+    def with_body(self, message: Any) -> ReceivedRequest:
         """Return a request with the header of this one and another body."""
         head = bytes(self.frame[: self._head.body_at])
         frame = memoryview(bytearray(b"".join([head, *message.encode(self.version)])))
-        changed = Request(self.key, self._head, frame)
+        changed = ReceivedRequest(self.key, self._head, frame)
         changed._message = message
         return changed
 

@@ -71,11 +71,11 @@ class LogContext:
         """
         return self.fault(OSError(errno.EIO, str(error)))
 
-    def faults(self, *, last: bool = False) -> Faults:
+    def faults(self, *, last: bool = False) -> FaultsOfDirectory:
         """Return a context manager that raises the `fault` of an OSError in its block, or with `last` its
         `lasting_fault`.
         """
-        return Faults(self.lasting_fault if last else self.fault)
+        return FaultsOfDirectory(self.lasting_fault if last else self.fault)
 
     def fault(self, error: OSError) -> StorageError:
         """Report a failed operation. A full disk may pass; any other fault takes the directory offline."""
@@ -86,7 +86,7 @@ class LogContext:
         return fault
 
 
-class Faults:
+class FaultsOfDirectory:
     """The context manager of `LogContext.faults`: turns an OSError into the StorageError of `report`."""
 
     # A class, not a generator, for speed: every append of a follower enters one.

@@ -183,7 +183,7 @@ def _address(directory: str) -> Iterator[str]:
         os.close(descriptor)
 
 
-class AdminClient:
+class AdminSocketClient:
     """The client's end of the administration socket; its calls block. `with` closes it."""
 
     def __init__(self, sock: socket.socket) -> None:
@@ -191,7 +191,7 @@ class AdminClient:
         self._file = sock.makefile("rb")
 
     @classmethod
-    def connect(cls, directory: str) -> AdminClient | None:
+    def connect(cls, directory: str) -> AdminSocketClient | None:
         """Connect to the broker that runs on a log directory; return None if none does. Raises OSError."""
         sock = socket.socket(socket.AF_UNIX)
         try:

@@ -41,7 +41,7 @@ WOKEN_PER_RELEASE: Final = 16
 """Most conversations that try again to get memory when some was released: most would find none."""
 
 
-class Member(Hashable, Protocol):
+class HubMember(Hashable, Protocol):
     """The part of a conversation that a hub uses."""
 
     peer_host: str
@@ -114,7 +114,7 @@ class Hub:
         self.read_size = SCRATCH_SIZE
         self.memory = ReceiveMemory(self.limits.receive_memory, self.limits.receive_memory_per_ip)
         self.buffers = BufferPool()
-        self.connections: dict[Member, None] = {}
+        self.connections: dict[HubMember, None] = {}
         """Open connections, the oldest first. A dict, since the order of a set would differ between runs of a
         simulation."""
         self.now: float = loop.time()
@@ -127,14 +127,14 @@ class Hub:
         self._per_host: dict[str, int] = {}
         self._per_listener: dict[str, int] = {}
         self._rates = ConnectionRates(address_limits)
-        self._endings: dict[Member, list[Callable[[], object]]] = {}
-        self._starved: deque[Member] = deque()
+        self._endings: dict[HubMember, list[Callable[[], object]]] = {}
+        self._starved: deque[HubMember] = deque()
         self._feeding = False
         self._sweep_timer: asyncio.TimerHandle | None = None
         self._emptied: asyncio.Future[None] | None = None
         self._shared: dict[object, Any] = {}
 
-    def when_closed(self, connection: Member, callback: Callable[[], object]) -> None:
+    def when_closed(self, connection: HubMember, callback: Callable[[], object]) -> None:
         """Call `callback` once when the connection has ended; at once if it has already."""
         if connection in self.connections:
             self._endings.setdefault(connection, []).append(callback)
@@ -199,7 +199,7 @@ class Hub:
     def _now_ms(self) -> int:
         return int(self.loop.time() * 1000)
 
-    def add(self, connection: Member) -> None:
+    def add(self, connection: HubMember) -> None:
         """Register an accepted connection."""
         host = connection.peer_host
         self.connections[connection] = None
@@ -209,7 +209,7 @@ class Hub:
         for observer in self.observers:
             observer.opened(connection)
 
-    def remove(self, connection: Member, reason: str) -> None:
+    def remove(self, connection: HubMember, reason: str) -> None:
         """Forget a closed connection, and run its `when_closed` callbacks."""
         host = connection.peer_host
         self.connections.pop(connection, None)
@@ -250,7 +250,7 @@ class Hub:
 
     # Receive memory
 
-    def hold(self, received: memoryview, connection: Member) -> FrameBuffer:
+    def hold(self, received: memoryview, connection: HubMember) -> FrameBuffer:
         """Return a buffer with received bytes that cannot be handed on now. Ignores the limits, since the
         bytes are received already.
         """
@@ -262,7 +262,7 @@ class Hub:
         self._count(len(data), connection)
         return FrameBuffer(data, received, max_frame, connection.lead)
 
-    def enlarge(self, held: FrameBuffer, connection: Member) -> bool:
+    def enlarge(self, held: FrameBuffer, connection: HubMember) -> bool:
         """Give the full buffer `held` more room.
 
         Returns False if there is no memory for it now; once there may be some, STARVED of the connection is
@@ -280,23 +280,23 @@ class Hub:
         self.buffers.give(held.move_to(data if data is not None else bytearray(size)))
         return True
 
-    def release(self, held: FrameBuffer, connection: Member) -> None:
+    def release(self, held: FrameBuffer, connection: HubMember) -> None:
         """Take back a buffer, and let conversations that wait for memory try again."""
         self.buffers.give(held.data)
         self._freed(len(held.data), connection)
 
-    def keep(self, waiting: Waiting, connection: Member) -> None:
+    def keep(self, waiting: Waiting, connection: HubMember) -> None:
         """Count the bytes that a later answer keeps of its frame as receive memory, until that answer is
         there, even if the connection ends before.
         """
         self._count(waiting.holds, connection)
         waiting.promise.then(lambda _: self._freed(waiting.holds, connection))
 
-    def _count(self, size: int, connection: Member) -> None:
+    def _count(self, size: int, connection: HubMember) -> None:
         self.memory.count(connection.peer_host, size)
         self._choose_read_size()
 
-    def _freed(self, size: int, connection: Member) -> None:
+    def _freed(self, size: int, connection: HubMember) -> None:
         self.memory.release(connection, connection.peer_host, size)
         self._choose_read_size()
         if self._starved and not self._feeding:

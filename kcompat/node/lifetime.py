@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Part(Protocol):
+class LifetimePart(Protocol):
     """A part that runs between two calls."""
 
     def start(self) -> object:
@@ -35,7 +35,7 @@ class Lifetime:
         """
         self._parts.append((stop, abandon))
 
-    def start(self, part: Part) -> None:
+    def start(self, part: LifetimePart) -> None:
         """Start a part whose `stop` ends it in either way."""
         self.began(part.stop, part.stop)
         part.start()

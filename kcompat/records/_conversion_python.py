@@ -53,9 +53,9 @@ def write_messages(
     Records below `first_offset` are left out. Offsets count from `origin`, or from the first record if
     `origin` is negative. If `attributes` include LogAppendTime, `base_timestamp` is the time of all messages.
 
-    Returns, up to the first fault: the messages; the position of the next record; the `Fault`; the number of
-    records; the origin; the last offset (-1 without any); the largest timestamp (at least -1). Raises
-    `ValueError` for a position outside the buffer.
+    Returns, up to the first fault: the messages; the position of the next record; the `Fault`; the
+    number of records; the origin; the last offset (-1 without any); the largest timestamp (at least -1).
+    Raises `ValueError` for a position outside the buffer.
     """
     data, out = bytes(records), bytearray()
     count, last, newest = 0, -1, NO_TIMESTAMP

@@ -128,7 +128,8 @@ def scan(body: Buffer, first_index: int, base_timestamp: int, /) -> tuple[int, i
 def read(
     body: Buffer, position: int, limit: int, base_offset: int, base_timestamp: int, /
 ) -> tuple[list[Fields], int, int]:
-    """Return at most `limit` records from `position` on, the position of the next one, and the first `Fault`.
+    """Return at most `limit` records from `position` on, the position of the next one, and the first
+    `Fault`.
 
     Offset deltas may have gaps, which compaction leaves. Raises `ValueError` for a position outside the
     buffer.

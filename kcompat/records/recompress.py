@@ -8,7 +8,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header, seal, set_create_time
 from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, compress, decompress
 from kcompat.records.layout import CODEC_MASK, HEADER_SIZE, LOG_APPEND_TIME_FLAG, LOG_OVERHEAD
-from kcompat.records.validate import Refusal
+from kcompat.records.validate import BatchRefusal
 
 if TYPE_CHECKING:
     from kcompat.records.batch import BatchHeader
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def conform(
     batch: memoryview, header: BatchHeader, target: Compression | None, max_message_bytes: int
-) -> tuple[memoryview, BatchHeader] | Refusal:
+) -> tuple[memoryview, BatchHeader] | BatchRefusal:
     """Return the checked batch as the topic stores it, without the bytes after it: unchanged, or
     recompressed.
 
@@ -33,7 +33,7 @@ def conform(
         return batch if len(batch) == size else batch[:size], header
     copy = recompress(batch[: header.size], target, max_message_bytes)
     if len(copy) > max_message_bytes:
-        return Refusal(
+        return BatchRefusal(
             ErrorCode.MESSAGE_TOO_LARGE,
             f"under compression {target.codec.name.lower()} the batch has {len(copy)} bytes, "
             f"more than max.message.bytes ({max_message_bytes})",

@@ -20,8 +20,8 @@ from kcompat.records.recompress import conform
 from kcompat.records.validate import (
     FIRST_VERSION_WITH_ZSTD,
     KEY_MISSING,
+    BatchRefusal,
     ProduceRules,
-    Refusal,
     check_produced,
     complain_of_time,
 )
@@ -36,7 +36,7 @@ _NO_LIMIT = 2**63 - 1
 
 def accept_old(
     view: memoryview, rules: ProduceRules, target: Compression | None, now_ms: int
-) -> tuple[memoryview, BatchHeader] | Refusal | None:
+) -> tuple[memoryview, BatchHeader] | BatchRefusal | None:
     """Return the batch to append, or its refusal.
 
     None means that no message is whole: then nothing is stored, and the request succeeds. Without `target`
@@ -47,28 +47,28 @@ def accept_old(
     try:
         return _convert(view, rules, target, now_ms)
     except MessageCorrupt as damage:
-        return Refusal(ErrorCode.CORRUPT_MESSAGE, str(damage))
+        return BatchRefusal(ErrorCode.CORRUPT_MESSAGE, str(damage))
     except MessageTooLarge as excess:
-        return Refusal(ErrorCode.MESSAGE_TOO_LARGE, str(excess))
+        return BatchRefusal(ErrorCode.MESSAGE_TOO_LARGE, str(excess))
     except RecordsDamaged as damage:
-        return Refusal(ErrorCode.INVALID_RECORD, str(damage))
+        return BatchRefusal(ErrorCode.INVALID_RECORD, str(damage))
 
 
 def _accept_batch(
     view: memoryview, rules: ProduceRules, target: Compression | None, now_ms: int
-) -> tuple[memoryview, BatchHeader] | Refusal | None:
+) -> tuple[memoryview, BatchHeader] | BatchRefusal | None:
     if int.from_bytes(view[8:LOG_OVERHEAD], "big", signed=True) > len(view) - LOG_OVERHEAD:
         return None
     # zstd passes: Kafka refuses it only in the Produce versions that were made for batches v2.
     header = check_produced(view, FIRST_VERSION_WITH_ZSTD, rules, now_ms)
-    if isinstance(header, Refusal):
+    if isinstance(header, BatchRefusal):
         return header
     return conform(view, header, target, rules.max_message_bytes)
 
 
 def _convert(
     data: memoryview, rules: ProduceRules, target: Compression | None, now_ms: int
-) -> tuple[memoryview, BatchHeader] | Refusal | None:
+) -> tuple[memoryview, BatchHeader] | BatchRefusal | None:
     found = message_at(data, 0, rules.max_message_bytes)
     if found is None:
         return None
@@ -84,8 +84,10 @@ def _convert(
     return refusal or builder.finish(target or Compression(Codec(codec)))
 
 
-def _mixed() -> Refusal:
-    return Refusal(ErrorCode.INVALID_RECORD, "one set is plain messages or one wrapper, all of one magic")
+def _mixed() -> BatchRefusal:
+    return BatchRefusal(
+        ErrorCode.INVALID_RECORD, "one set is plain messages or one wrapper, all of one magic"
+    )
 
 
 class _Builder:
@@ -109,7 +111,7 @@ class _Builder:
         self._max_timestamp = NO_TIMESTAMP
         self._last_offset: int | None = None
 
-    def open_wrapper(self) -> Refusal | None:
+    def open_wrapper(self) -> BatchRefusal | None:
         """Add the messages of the wrapper; return the refusal, or None.
 
         Raises the exceptions of `inner_messages`.
@@ -122,7 +124,7 @@ class _Builder:
         check_last(self._first, self._last_offset)
         return None
 
-    def add(self, messages: Buffer, largest: int) -> tuple[int, Refusal | None]:
+    def add(self, messages: Buffer, largest: int) -> tuple[int, BatchRefusal | None]:
         """Add messages of at most `largest` bytes; return the position of one that is cut short, and a
         refusal or None.
 
@@ -150,7 +152,7 @@ class _Builder:
         found = message_at(messages, end, largest)
         return end, None if found is None else self._complain(found[0])
 
-    def _complain(self, message: LegacyMessage) -> Refusal:
+    def _complain(self, message: LegacyMessage) -> BatchRefusal:
         """Return the refusal of a readable message that the topic does not allow."""
         rules, first = self._rules, self._first
         marked, timestamp = message.uses_log_append_time, message.timestamp
@@ -161,14 +163,14 @@ class _Builder:
         elif message.codec or message.magic != first.magic:
             return _mixed()
         if rules.compacts and message.key is None:
-            return Refusal(ErrorCode.INVALID_RECORD, KEY_MISSING)
+            return BatchRefusal(ErrorCode.INVALID_RECORD, KEY_MISSING)
         complaint = f"timestamp {timestamp}"
         if timestamp >= NO_TIMESTAMP:
             complaint = complain_of_time(timestamp, marked, rules, self._now_ms) or ""
         assert complaint, "the conversion ended at a message that has no fault"
-        return Refusal(ErrorCode.INVALID_TIMESTAMP, complaint)
+        return BatchRefusal(ErrorCode.INVALID_TIMESTAMP, complaint)
 
-    def finish(self, target: Compression) -> tuple[memoryview, BatchHeader] | Refusal:
+    def finish(self, target: Compression) -> tuple[memoryview, BatchHeader] | BatchRefusal:
         """Return the whole batch, or a refusal if it is too large."""
         batch = frame_body(
             self._body,
@@ -182,9 +184,9 @@ class _Builder:
             return self._too_large(len(batch))
         return memoryview(batch), read_header(batch)
 
-    def _too_large(self, size: int) -> Refusal:
+    def _too_large(self, size: int) -> BatchRefusal:
         limit = self._rules.max_message_bytes
-        return Refusal(
+        return BatchRefusal(
             ErrorCode.MESSAGE_TOO_LARGE,
             f"converted to one batch it has {size} bytes, more than max.message.bytes ({limit})",
         )

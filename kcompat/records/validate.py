@@ -63,7 +63,7 @@ class ProduceRules(Protocol):
         """Longest time in ms by which a timestamp may be ahead of the broker's time."""
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class BatchRefusal(msgspec.Struct, frozen=True):
     """The refusal of a batch: the error, a sentence, and the faulty records (index, sentence)."""
 
     error: ErrorCode
@@ -76,7 +76,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 def check_produced(
     view: memoryview, api_version: int, rules: ProduceRules, now_ms: int
-) -> BatchHeader | Refusal:
+) -> BatchHeader | BatchRefusal:
     """Return the header of the one valid batch, `view[:header.size]`, or its refusal.
 
     `view` has to be writable if the header's max timestamp is not that of the records: it is corrected. Bytes
@@ -106,7 +106,7 @@ def check_plain(view: memoryview, rules: ProduceRules, now_ms: int) -> BatchHead
 
 def _check_closely(
     view: memoryview, api_version: int, rules: ProduceRules, now_ms: int
-) -> BatchHeader | Refusal:
+) -> BatchHeader | BatchRefusal:
     """Run all checks one by one, in Kafka's order, for unusual batches and for the reason of a refusal."""
     available = len(view)
     if available < HEADER_SIZE:
@@ -124,12 +124,12 @@ def _check_closely(
     if header.base_offset != 0:
         return _invalid(f"the base offset of a produced batch is 0, not {header.base_offset}")
     if size > rules.max_message_bytes:
-        return Refusal(
+        return BatchRefusal(
             ErrorCode.MESSAGE_TOO_LARGE,
             f"a batch of {size} bytes is larger than max.message.bytes ({rules.max_message_bytes})",
         )
     if not crc_matches(view, 0, size):
-        return Refusal(ErrorCode.CORRUPT_MESSAGE, "the batch does not match its CRC")
+        return BatchRefusal(ErrorCode.CORRUPT_MESSAGE, "the batch does not match its CRC")
     if refusal := _refuse_fields(header):
         return refusal
     try:
@@ -139,7 +139,7 @@ def _check_closely(
     return _check_times(view, header, newest, oldest, keyless, rules, now_ms)
 
 
-def _refuse_fields(header: BatchHeader) -> Refusal | None:
+def _refuse_fields(header: BatchHeader) -> BatchRefusal | None:
     count = header.record_count
     if count <= 0 or count != header.last_offset_delta + 1:
         return _invalid(f"a batch of {count} records that ends at offset delta {header.last_offset_delta}")
@@ -150,8 +150,8 @@ def _refuse_fields(header: BatchHeader) -> Refusal | None:
     return None
 
 
-def _invalid(message: str, *, is_by_log: bool = True) -> Refusal:
-    return Refusal(ErrorCode.INVALID_RECORD, message, is_by_log=is_by_log)
+def _invalid(message: str, *, is_by_log: bool = True) -> BatchRefusal:
+    return BatchRefusal(ErrorCode.INVALID_RECORD, message, is_by_log=is_by_log)
 
 
 def _next_size(view: memoryview) -> int | None:
@@ -171,31 +171,31 @@ def _next_size(view: memoryview) -> int | None:
     return size if size <= len(view) else 0
 
 
-def _refuse_frame(view: memoryview) -> Refusal:
+def _refuse_frame(view: memoryview) -> BatchRefusal:
     size = _next_size(view)
     if size is None:
-        return Refusal(ErrorCode.CORRUPT_MESSAGE, "bytes that begin no record batch")
+        return BatchRefusal(ErrorCode.CORRUPT_MESSAGE, "bytes that begin no record batch")
     if size == 0:
         return _invalid("no whole record batch", is_by_log=False)
     if view[_UP_TO_MAGIC - 1] != MAGIC:
         return _invalid(
             "produce requests from version 3 on carry record batches with magic 2", is_by_log=False
         )
-    return Refusal(ErrorCode.CORRUPT_MESSAGE, f"a batch of {size} bytes is shorter than its header")
+    return BatchRefusal(ErrorCode.CORRUPT_MESSAGE, f"a batch of {size} bytes is shorter than its header")
 
 
-def _refuse_after(rest: memoryview) -> Refusal | None:
+def _refuse_after(rest: memoryview) -> BatchRefusal | None:
     size = _next_size(rest)
     if size is None:
-        return Refusal(ErrorCode.CORRUPT_MESSAGE, "the bytes after the batch begin no record batch")
+        return BatchRefusal(ErrorCode.CORRUPT_MESSAGE, "the bytes after the batch begin no record batch")
     if size:
         return _invalid("more than one record batch for one partition", is_by_log=False)
     return None
 
 
-def _refuse_codec(codec: int, api_version: int) -> Refusal | None:
+def _refuse_codec(codec: int, api_version: int) -> BatchRefusal | None:
     if codec == Codec.ZSTD and api_version < FIRST_VERSION_WITH_ZSTD:
-        return Refusal(
+        return BatchRefusal(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
             f"zstd needs produce version {FIRST_VERSION_WITH_ZSTD}, not {api_version}",
             is_by_log=False,
@@ -213,7 +213,7 @@ def _check_times(
     keyless: int,
     rules: ProduceRules,
     now_ms: int,
-) -> BatchHeader | Refusal:
+) -> BatchHeader | BatchRefusal:
     """Check the times and keys of a batch; return its header, or a refusal if one record breaks a rule."""
     if header.attributes & LOG_APPEND_TIME_FLAG:
         return _blame(view, header, rules, now_ms) or header
@@ -231,7 +231,7 @@ def _check_times(
     return header
 
 
-def _blame(view: memoryview, header: BatchHeader, rules: ProduceRules, now_ms: int) -> Refusal | None:
+def _blame(view: memoryview, header: BatchHeader, rules: ProduceRules, now_ms: int) -> BatchRefusal | None:
     """Return the refusal that lists the records that the topic does not accept, 1000 of each kind at most.
 
     A bad timestamp decides the error code. None if all records are accepted.
@@ -250,7 +250,7 @@ def _blame(view: memoryview, header: BatchHeader, rules: ProduceRules, now_ms: i
     error = ErrorCode.INVALID_TIMESTAMP if untimely else ErrorCode.INVALID_RECORD
     record_errors = tuple(sorted(keyless + untimely))
     first_index, first_message = record_errors[0]
-    return Refusal(
+    return BatchRefusal(
         error, f"records refused, the first at index {first_index}: {first_message}", record_errors
     )
 

@@ -34,41 +34,41 @@ class Where(Enum):
     NO_WORD_EDGE = "no word edge"
 
 
-class Node(Struct, frozen=True):
+class RegexNode(Struct, frozen=True):
     """A part of a pattern: its number of instructions, and its nesting depth."""
 
     size: int
     depth: int
 
 
-class OneOf(Node, frozen=True):
+class CharacterClass(RegexNode, frozen=True):
     """One character of a class: bit n of `mask` stands for the character with code n."""
 
     mask: int
 
 
-class At(Node, frozen=True):
+class PositionCondition(RegexNode, frozen=True):
     """A condition on the position."""
 
     where: Where
 
 
-class Sequence(Node, frozen=True):
+class Sequence(RegexNode, frozen=True):
     """Parts one after another."""
 
-    parts: tuple[Node, ...]
+    parts: tuple[RegexNode, ...]
 
 
-class Choice(Node, frozen=True):
+class Choice(RegexNode, frozen=True):
     """Alternative parts, of which one matches."""
 
-    parts: tuple[Node, ...]
+    parts: tuple[RegexNode, ...]
 
 
-class Repeat(Node, frozen=True):
+class Repeat(RegexNode, frozen=True):
     """A part at least `least` and at most `most` times."""
 
-    part: Node
+    part: RegexNode
     least: int
     most: int
 
@@ -77,17 +77,17 @@ NOTHING: Final = Sequence(0, 1, ())
 """Part that matches the empty text."""
 
 
-def one_of(mask: int) -> OneOf:
+def one_of(mask: int) -> CharacterClass:
     """Return a part that matches one character of a class."""
-    return OneOf(1, 1, mask)
+    return CharacterClass(1, 1, mask)
 
 
-def at(where: Where) -> At:
+def at(where: Where) -> PositionCondition:
     """Return a part that tests a condition on the position."""
-    return At(1, 1, where)
+    return PositionCondition(1, 1, where)
 
 
-def sequence(all_parts: list[Node]) -> Node:
+def sequence(all_parts: list[RegexNode]) -> RegexNode:
     """Return a part that matches these parts one after another."""
     parts = [part for part in all_parts if part.size]
     if not parts:
@@ -95,14 +95,14 @@ def sequence(all_parts: list[Node]) -> Node:
     return parts[0] if len(parts) == 1 else _checked(Sequence(_total(parts), _below(parts), tuple(parts)))
 
 
-def choice(parts: list[Node]) -> Node:
+def choice(parts: list[RegexNode]) -> RegexNode:
     """Return a part that matches any of these parts."""
     if len(parts) == 1:
         return parts[0]
     return _checked(Choice(_total(parts) + len(parts) - 1, _below(parts), tuple(parts)))
 
 
-def repeat(part: Node, least: int, most: int) -> Node:
+def repeat(part: RegexNode, least: int, most: int) -> RegexNode:
     """Return a part that matches `part` between `least` and `most` times."""
     if most == 0 or not part.size:
         return NOTHING
@@ -113,15 +113,15 @@ def repeat(part: Node, least: int, most: int) -> Node:
     return _checked(Repeat(part.size * copies + splits, part.depth + 1, part, least, most))
 
 
-def _total(parts: list[Node]) -> int:
+def _total(parts: list[RegexNode]) -> int:
     return sum(part.size for part in parts)
 
 
-def _below(parts: list[Node]) -> int:
+def _below(parts: list[RegexNode]) -> int:
     return 1 + max((part.depth for part in parts), default=0)
 
 
-def _checked(node: Node) -> Node:
+def _checked(node: RegexNode) -> RegexNode:
     if node.size > MAX_SIZE:
         raise PatternError("expression too large")
     if node.depth > MAX_DEPTH:

@@ -11,7 +11,7 @@ import re
 from kcompat.regex import nodes
 from kcompat.regex.characters import Reader, class_escape, read_class, read_escape
 from kcompat.regex.classes import ASCII, Alphabet
-from kcompat.regex.nodes import UNLIMITED, Node, PatternError, Where
+from kcompat.regex.nodes import UNLIMITED, PatternError, RegexNode, Where
 
 MAX_LENGTH = 5_000
 """Most characters of a pattern: it is read and compiled in one go, which blocks the event loop."""
@@ -30,8 +30,8 @@ class _Group:
     def __init__(self, folds: bool) -> None:
         self.folds = folds
         """Whether case was ignored where the group began."""
-        self.choices: list[Node] = []
-        self.parts: list[Node] = []
+        self.choices: list[RegexNode] = []
+        self.parts: list[RegexNode] = []
 
     def next_choice(self) -> None:
         """End the present alternative, at a bar or at the end of the group."""
@@ -39,7 +39,7 @@ class _Group:
         self.parts = []
 
 
-def parse(text: str, alphabet: Alphabet = ASCII) -> Node:
+def parse(text: str, alphabet: Alphabet = ASCII) -> RegexNode:
     """Parse a pattern for texts of this alphabet. Raises `PatternError`."""
     if len(text) > MAX_LENGTH:
         raise PatternError(f"expression longer than {MAX_LENGTH} characters")
@@ -53,7 +53,7 @@ class _Parser:
         self._folds = False
         self._names: set[str] = set()
 
-    def parse(self) -> Node:
+    def parse(self) -> RegexNode:
         reader = self._reader
         repeats = False
         while reader.has_more:
@@ -106,10 +106,10 @@ class _Parser:
         mask = alphabet.folded_span(code, code) if self._folds else alphabet.span(code, code)
         self._push(nodes.one_of(mask))
 
-    def _push(self, node: Node) -> None:
+    def _push(self, node: RegexNode) -> None:
         self._groups[-1].parts.append(node)
 
-    def _close(self) -> Node:
+    def _close(self) -> RegexNode:
         group = self._groups.pop()
         group.next_choice()
         return nodes.choice(group.choices)

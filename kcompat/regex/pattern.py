@@ -10,11 +10,20 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kcompat.regex.classes import ASCII, END, PERL, Alphabet
-from kcompat.regex.nodes import UNLIMITED, At, Choice, OneOf, PatternError, Repeat, Sequence, Where
+from kcompat.regex.nodes import (
+    UNLIMITED,
+    CharacterClass,
+    Choice,
+    PatternError,
+    PositionCondition,
+    Repeat,
+    Sequence,
+    Where,
+)
 from kcompat.regex.parser import parse
 
 if TYPE_CHECKING:
-    from kcompat.regex.nodes import Node
+    from kcompat.regex.nodes import RegexNode
 
 MAX_REMEMBERED = 100_000
 """Most states in all cached sets; at more, the cache is emptied."""
@@ -31,7 +40,7 @@ Place = tuple[frozenset[int], int | None]
 class Pattern:
     """A compiled pattern. Reaching instruction 0 means that the text matches."""
 
-    def __init__(self, root: Node, alphabet: Alphabet = ASCII) -> None:
+    def __init__(self, root: RegexNode, alphabet: Alphabet = ASCII) -> None:
         self.alphabet = alphabet
         self._masks: list[int] = [0]
         self._wheres: list[Where | None] = [None]
@@ -99,13 +108,13 @@ class Pattern:
 
     # --- compiling
 
-    def _emit(self, node: Node, then: int) -> int:
+    def _emit(self, node: RegexNode, then: int) -> int:
         """Compile a part that continues with `then`; return its first instruction."""
         match node:
-            case OneOf(mask=mask):
+            case CharacterClass(mask=mask):
                 # A class without any character never matches; a mask of 0 would mean a jump.
                 return self._add(mask, None, (then,)) if mask else self._add(0, None, ())
-            case At(where=where):
+            case PositionCondition(where=where):
                 return self._add(0, where, (then,))
             case Sequence(parts=parts):
                 for part in reversed(parts):
@@ -118,7 +127,7 @@ class Pattern:
             case _:
                 raise AssertionError(node)
 
-    def _emit_repeat(self, part: Node, least: int, most: int, then: int) -> int:
+    def _emit_repeat(self, part: RegexNode, least: int, most: int, then: int) -> int:
         if most == UNLIMITED:
             loop = self._add(0, None, ())
             self._next[loop] = (self._emit(part, loop), then)

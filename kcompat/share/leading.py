@@ -17,7 +17,7 @@ from kcompat.replication.listing import offset_for
 from kcompat.replication.reading import ANY_CONSUMER
 from kcompat.share.batches import NO_OFFSET
 from kcompat.share.partition.acknowledgement import NOT_IN_FLIGHT
-from kcompat.share.partition.in_flight import Change
+from kcompat.share.partition.in_flight import SpanChange
 from kcompat.share.partition.share_partition import DamagedStateError, SharePartition
 from kcompat.share.persister import Outcome
 
@@ -67,7 +67,7 @@ class _Waiting(NamedTuple):
     """A change that waits to be stored, and the promise of its outcome."""
 
     batches: Sequence[StateBatch]
-    change: Change | None
+    change: SpanChange | None
     promise: Promise[Outcome]
 
 
@@ -192,7 +192,7 @@ class LedSharePartition:
             return Promise.resolved(NOT_IN_FLIGHT)
         begun = machine.acknowledge(member_id, said, self.limits, self._clock.now_ms())
         self._set_timer(machine.lock_ends_ms)
-        return self._store(begun) if isinstance(begun, Change) else Promise.resolved(begun)
+        return self._store(begun) if isinstance(begun, SpanChange) else Promise.resolved(begun)
 
     def release(self, member_id: str) -> Promise[Outcome]:
         """Release all records of a departed member; promise the outcome once that is stored."""
@@ -232,7 +232,7 @@ class LedSharePartition:
 
     # --- storing
 
-    def _store(self, change: Change) -> Promise[Outcome]:
+    def _store(self, change: SpanChange) -> Promise[Outcome]:
         if not change.batches:
             return Promise.resolved(DONE)
         waiting = _Waiting(change.batches, change, Promise())

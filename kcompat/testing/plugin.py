@@ -17,7 +17,7 @@ from kcompat.embedded.observers import observers
 from kcompat.testing import factories
 from kcompat.testing.options import add_options, check_options, external_address, settings
 from kcompat.testing.sharing import unique_topic
-from kcompat.testing.watch import TITLE, WATCH, Watch
+from kcompat.testing.watch import TITLE, WATCH, BrokerWatch
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Check the options, keep pytest from rewriting the assertions of brokers, and watch brokers."""
     check_options(config)
     import_plainly()
-    watch = config.stash[WATCH] = Watch()
+    watch = config.stash[WATCH] = BrokerWatch()
     observers.append(watch)
     config.add_cleanup(lambda: observers.remove(watch))
 

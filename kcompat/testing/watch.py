@@ -21,7 +21,7 @@ STORY_TIMEOUT_S: Final = 10
 """Seconds within which brokers have to tell what they know: a disk may be slow on purpose."""
 
 
-class Watch:
+class BrokerWatch:
     """An observer of embedded brokers that remembers which ones the present test may use."""
 
     def __init__(self) -> None:
@@ -79,5 +79,5 @@ class Watch:
             return f"The story of {brokers!r} cannot be told: {error!r}"
 
 
-WATCH: Final = pytest.StashKey[Watch]()
+WATCH: Final = pytest.StashKey[BrokerWatch]()
 """Key of the watch in the stash of a configuration."""

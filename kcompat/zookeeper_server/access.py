@@ -25,7 +25,7 @@ Identity = tuple[str, str]
 """Scheme, and the id of a client in that scheme."""
 
 
-class Permission(IntFlag):
+class NodePermission(IntFlag):
     """Permissions that an access control list can give."""
 
     READ = 1
@@ -35,7 +35,7 @@ class Permission(IntFlag):
     ADMIN = 16
 
 
-READ_ONLY: Acl = (Access(Permission.READ, "world", "anyone"),)
+READ_ONLY: Acl = (Access(NodePermission.READ, "world", "anyone"),)
 """Access control list that lets every client read the node and do nothing else."""
 
 
@@ -46,7 +46,7 @@ def digest_identity(proof: bytes) -> Identity:
     return "digest", f"{text.partition(':')[0]}:{b64encode(digest).decode()}"
 
 
-def allows(acl: Acl, permission: Permission, identities: Iterable[Identity]) -> bool:
+def allows(acl: Acl, permission: NodePermission, identities: Iterable[Identity]) -> bool:
     """Return whether an entry of the list gives one of the identities at least one of the permissions."""
     return not acl or any(
         entry.permissions & permission
@@ -58,7 +58,7 @@ def allows(acl: Acl, permission: Permission, identities: Iterable[Identity]) -> 
     )
 
 
-def insist(acl: Acl, permission: Permission, identities: Iterable[Identity]) -> None:
+def insist(acl: Acl, permission: NodePermission, identities: Iterable[Identity]) -> None:
     """Raise RefusedError with NO_AUTH unless `acl` gives one of the identities the permission."""
     if not allows(acl, permission, identities):
         raise RefusedError(Code.NO_AUTH)
@@ -87,7 +87,7 @@ def visible_acl(acl: Acl, identities: Iterable[Identity]) -> tuple[ACL, ...]:
     """Return an access control list as a client sees it: without digests, unless the client administers the
     node.
     """
-    is_admin = allows(acl, Permission.ADMIN, identities)
+    is_admin = allows(acl, NodePermission.ADMIN, identities)
     return tuple(
         ACL(entry.permissions, Id(entry.scheme, entry.id if is_admin else _masked(entry))) for entry in acl
     )

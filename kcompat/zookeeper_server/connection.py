@@ -29,7 +29,7 @@ from kcompat.zookeeper_server.records import (
     decode_multi,
 )
 from kcompat.zookeeper_server.refusal import RefusedError, code_of
-from kcompat.zookeeper_server.service import Statistics
+from kcompat.zookeeper_server.service import ServiceStatistics
 from kcompat.zookeeper_server.sessions import PASSWORD_BYTES
 from kcompat.zookeeper_server.writes import Caller, MultiRefusedError
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from kcompat.zookeeper_server.jute import JuteRecord
     from kcompat.zookeeper_server.service import Service
     from kcompat.zookeeper_server.sessions import ClientSession
-    from kcompat.zookeeper_server.watches import Kind
+    from kcompat.zookeeper_server.watches import WatchKind
 
 MAX_WAITING: Final = 200
 """Maximum number of requests of one connection that wait; later ones stay unread in the socket."""
@@ -80,7 +80,7 @@ class ClientConnection:
         self.port = port
         self.session: ClientSession | None = None
         self.identities: tuple[Identity, ...] = (("ip", host),)
-        self.statistics = Statistics()
+        self.statistics = ServiceStatistics()
         self.since_ms = service.clock.now_ms()
         self.last_operation = "NA"
         self.last_xid = -1
@@ -139,13 +139,13 @@ class ClientConnection:
         """Id of the connection's session; 0 before the session is opened."""
         return 0 if self.session is None else self.session.id
 
-    def watch(self, kind: Kind, path: str) -> None:
+    def watch(self, kind: WatchKind, path: str) -> None:
         self._service.watches.add(self, kind, path)
 
-    def has_watch(self, kind: Kind, path: str) -> bool:
+    def has_watch(self, kind: WatchKind, path: str) -> bool:
         return self._service.watches.has(self, kind, path)
 
-    def remove_watch(self, kind: Kind, path: str) -> bool:
+    def remove_watch(self, kind: WatchKind, path: str) -> bool:
         return self._service.watches.remove(self, kind, path)
 
     def notify(self, event: EventType, path: str) -> None:

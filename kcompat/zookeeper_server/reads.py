@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from kcompat.store.interface import EventType, StoreError
 from kcompat.store.tree import ROOT
-from kcompat.zookeeper_server.access import Permission, insist, visible_acl
+from kcompat.zookeeper_server.access import NodePermission, insist, visible_acl
 from kcompat.zookeeper_server.jute import MalformedError
 from kcompat.zookeeper_server.records import (
     ClientInfo,
@@ -33,7 +33,7 @@ from kcompat.zookeeper_server.records import (
     encode_multi,
 )
 from kcompat.zookeeper_server.refusal import RefusedError, code_of
-from kcompat.zookeeper_server.watches import Kind
+from kcompat.zookeeper_server.watches import WatchKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -54,25 +54,25 @@ class Asker(Protocol):
     def identities(self) -> tuple[Identity, ...]:
         """Identities that the client has proved."""
 
-    def watch(self, kind: Kind, path: str) -> None:
+    def watch(self, kind: WatchKind, path: str) -> None:
         """Add a watch on a path for this connection."""
 
-    def has_watch(self, kind: Kind, path: str) -> bool:
+    def has_watch(self, kind: WatchKind, path: str) -> bool:
         """Return whether the connection has a watch of this kind on this path."""
 
-    def remove_watch(self, kind: Kind, path: str) -> bool:
+    def remove_watch(self, kind: WatchKind, path: str) -> bool:
         """Remove a watch; return False if it was not set."""
 
     def notify(self, event: EventType, path: str) -> None:
         """Send the client a watch event at once."""
 
 
-_WATCHES_OF_TYPE: Final[Mapping[int, Sequence[Kind]]] = {
-    1: (Kind.CHILD,),
-    2: (Kind.DATA,),
-    3: tuple(Kind),
-    4: (Kind.PERSISTENT,),
-    5: (Kind.RECURSIVE,),
+_WATCHES_OF_TYPE: Final[Mapping[int, Sequence[WatchKind]]] = {
+    1: (WatchKind.CHILD,),
+    2: (WatchKind.DATA,),
+    3: tuple(WatchKind),
+    4: (WatchKind.PERSISTENT,),
+    5: (WatchKind.RECURSIVE,),
 }
 """Kinds of watches that each value of ZooKeeper's `WatcherType` means in `checkWatches` and `removeWatches`.
 """
@@ -80,7 +80,7 @@ _WATCHES_OF_TYPE: Final[Mapping[int, Sequence[Kind]]] = {
 
 def _readable(tree: Tree, asker: Asker, path: str) -> StoredNode:
     node = tree.get(path)
-    insist(node.acl, Permission.READ, asker.identities)
+    insist(node.acl, NodePermission.READ, asker.identities)
     return node
 
 
@@ -90,9 +90,9 @@ def _exists(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:
         raise RefusedError(Code.BAD_ARGUMENTS)
     node = tree.nodes.get(request.path)
     if node is not None:
-        insist(node.acl, Permission.READ, asker.identities)
+        insist(node.acl, NodePermission.READ, asker.identities)
     if request.watch:
-        asker.watch(Kind.DATA, request.path)
+        asker.watch(WatchKind.DATA, request.path)
     if node is None:
         raise RefusedError(Code.NO_NODE)
     return StatResponse(StatRecord.of(node))
@@ -102,7 +102,7 @@ def _get_data(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:
     assert isinstance(request, PathWatchRequest)
     node = _readable(tree, asker, request.path)
     if request.watch:
-        asker.watch(Kind.DATA, request.path)
+        asker.watch(WatchKind.DATA, request.path)
     return GetDataResponse(node.data, StatRecord.of(node))
 
 
@@ -110,7 +110,7 @@ def _children(tree: Tree, asker: Asker, request: JuteRecord) -> tuple[tuple[str,
     assert isinstance(request, PathWatchRequest)
     node = _readable(tree, asker, request.path)
     if request.watch:
-        asker.watch(Kind.CHILD, request.path)
+        asker.watch(WatchKind.CHILD, request.path)
     return tuple(sorted(node.children)), node
 
 
@@ -126,7 +126,7 @@ def _get_children2(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:
 def _get_acl(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:
     assert isinstance(request, PathRequest)
     node = tree.get(request.path)
-    insist(node.acl, Permission.READ | Permission.ADMIN, asker.identities)
+    insist(node.acl, NodePermission.READ | NodePermission.ADMIN, asker.identities)
     return GetACLResponse(visible_acl(node.acl, asker.identities), StatRecord.of(node))
 
 
@@ -172,13 +172,13 @@ def read_rows(tree: Tree, asker: Asker, operations: Sequence[tuple[OpCode, JuteR
 
 def _add_watch(tree: Tree, asker: Asker, request: JuteRecord) -> JuteRecord:  # noqa: ARG001
     assert isinstance(request, PathModeRequest)
-    if request.mode not in (Kind.PERSISTENT, Kind.RECURSIVE):
+    if request.mode not in (WatchKind.PERSISTENT, WatchKind.RECURSIVE):
         raise MalformedError(f"a watch of mode {request.mode}")
-    asker.watch(Kind(request.mode), request.path)
+    asker.watch(WatchKind(request.mode), request.path)
     return NumberResponse(0)
 
 
-def _kinds(request: PathModeRequest) -> Sequence[Kind]:
+def _kinds(request: PathModeRequest) -> Sequence[WatchKind]:
     kinds = _WATCHES_OF_TYPE.get(request.mode)
     if kinds is None:
         raise MalformedError(f"watches of type {request.mode}")
@@ -209,12 +209,12 @@ def _set_watches(tree: Tree, asker: Asker, request: JuteRecord) -> None:
         elif node.mzxid > seen:
             asker.notify(EventType.CHANGED, path)
         else:
-            asker.watch(Kind.DATA, path)
+            asker.watch(WatchKind.DATA, path)
     for path in request.exist_watches:
         if path in tree.nodes:
             asker.notify(EventType.CREATED, path)
         else:
-            asker.watch(Kind.DATA, path)
+            asker.watch(WatchKind.DATA, path)
     for path in request.child_watches:
         node = tree.nodes.get(path)
         if node is None:
@@ -222,12 +222,12 @@ def _set_watches(tree: Tree, asker: Asker, request: JuteRecord) -> None:
         elif node.pzxid > seen:
             asker.notify(EventType.CHILDREN_CHANGED, path)
         else:
-            asker.watch(Kind.CHILD, path)
+            asker.watch(WatchKind.CHILD, path)
     if isinstance(request, SetWatches2):
         for path in request.persistent_watches:
-            asker.watch(Kind.PERSISTENT, path)
+            asker.watch(WatchKind.PERSISTENT, path)
         for path in request.persistent_recursive_watches:
-            asker.watch(Kind.RECURSIVE, path)
+            asker.watch(WatchKind.RECURSIVE, path)
 
 
 READS: Final[

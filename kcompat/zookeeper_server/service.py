@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from kcompat.zookeeper_server.access import Permission, allows
+from kcompat.zookeeper_server.access import NodePermission, allows
 from kcompat.zookeeper_server.sessions import ClientSessions
 from kcompat.zookeeper_server.watches import WatchTable
 
@@ -37,7 +37,7 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     data_dir: str = ""
 
 
-class Statistics:
+class ServiceStatistics:
     """Counters of requests, and their latencies in ms."""
 
     __slots__ = ("_total_ms", "count", "longest_ms", "received", "sent", "shortest_ms")
@@ -74,7 +74,7 @@ class ConnectedClient(Hashable, Protocol):
     port: int
     session: ClientSession | None
     identities: tuple[Identity, ...]
-    statistics: Statistics
+    statistics: ServiceStatistics
     since_ms: int
     """Time in ms when the connection was made."""
     last_operation: str
@@ -112,7 +112,7 @@ class Service:
         self.config = config
         self.sessions = ClientSessions(backend, clock, random, stored)
         self.watches: WatchTable[ConnectedClient] = WatchTable()
-        self.statistics = Statistics()
+        self.statistics = ServiceStatistics()
         self.connections: dict[ConnectedClient, None] = {}
         self._of_host: Counter[str] = Counter()
 
@@ -143,7 +143,7 @@ class Service:
         """
         event = change.event
         for connection in self.watches.trigger(event.type, event.path):
-            if allows(change.acl, Permission.READ, connection.identities):
+            if allows(change.acl, NodePermission.READ, connection.identities):
                 connection.notify(event.type, event.path)
 
     def stop(self) -> None:

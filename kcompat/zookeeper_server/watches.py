@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 W = TypeVar("W", bound=Hashable)
 
 
-class Kind(IntEnum):
+class WatchKind(IntEnum):
     """Kinds of watches. The codes of the last two are the modes of ZooKeeper's `addWatch`."""
 
     PERSISTENT = 0
@@ -28,12 +28,12 @@ class Kind(IntEnum):
     CHILD = 3
 
 
-_ONE_SHOT = (Kind.DATA, Kind.CHILD)
+_ONE_SHOT = (WatchKind.DATA, WatchKind.CHILD)
 _NOTIFIED_KINDS = {
-    EventType.CREATED: (Kind.DATA, Kind.PERSISTENT, Kind.RECURSIVE),
-    EventType.DELETED: (Kind.DATA, Kind.CHILD, Kind.PERSISTENT, Kind.RECURSIVE),
-    EventType.CHANGED: (Kind.DATA, Kind.PERSISTENT, Kind.RECURSIVE),
-    EventType.CHILDREN_CHANGED: (Kind.CHILD, Kind.PERSISTENT),
+    EventType.CREATED: (WatchKind.DATA, WatchKind.PERSISTENT, WatchKind.RECURSIVE),
+    EventType.DELETED: (WatchKind.DATA, WatchKind.CHILD, WatchKind.PERSISTENT, WatchKind.RECURSIVE),
+    EventType.CHANGED: (WatchKind.DATA, WatchKind.PERSISTENT, WatchKind.RECURSIVE),
+    EventType.CHILDREN_CHANGED: (WatchKind.CHILD, WatchKind.PERSISTENT),
 }
 
 
@@ -41,22 +41,22 @@ class WatchTable(Generic[W]):
     """The watches of all watchers, which are the connections of a server."""
 
     def __init__(self) -> None:
-        self._by_path: dict[Kind, dict[str, dict[W, None]]] = {kind: {} for kind in Kind}
-        self._of: dict[W, set[tuple[Kind, str]]] = {}
+        self._by_path: dict[WatchKind, dict[str, dict[W, None]]] = {kind: {} for kind in WatchKind}
+        self._of: dict[W, set[tuple[WatchKind, str]]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._of.values()))
 
-    def add(self, watcher: W, kind: Kind, path: str) -> None:
+    def add(self, watcher: W, kind: WatchKind, path: str) -> None:
         """Add a watch of one kind on a path."""
         self._by_path[kind].setdefault(path, {})[watcher] = None
         self._of.setdefault(watcher, set()).add((kind, path))
 
-    def has(self, watcher: W, kind: Kind, path: str) -> bool:
+    def has(self, watcher: W, kind: WatchKind, path: str) -> bool:
         """Return whether the watcher has a watch of this kind on this path."""
         return (kind, path) in self._of.get(watcher, ())
 
-    def remove(self, watcher: W, kind: Kind, path: str) -> bool:
+    def remove(self, watcher: W, kind: WatchKind, path: str) -> bool:
         """Remove a watch; return False if it was not set."""
         if not self.has(watcher, kind, path):
             return False
@@ -73,7 +73,7 @@ class WatchTable(Generic[W]):
         notified: dict[W, None] = {}
         for kind in _NOTIFIED_KINDS[event]:
             paths = self._by_path[kind]
-            for watched in _with_parents(path) if kind is Kind.RECURSIVE and paths else (path,):
+            for watched in _with_parents(path) if kind is WatchKind.RECURSIVE and paths else (path,):
                 watchers = paths.get(watched)
                 if not watchers:
                     continue
@@ -87,7 +87,7 @@ class WatchTable(Generic[W]):
         """Return the watched paths by watcher."""
         return {watcher: {path for _, path in watches} for watcher, watches in self._of.items()}
 
-    def _forget(self, watcher: W, kind: Kind, path: str) -> None:
+    def _forget(self, watcher: W, kind: WatchKind, path: str) -> None:
         watchers = self._by_path[kind][path]
         del watchers[watcher]
         if not watchers:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from kcompat.store.interface import Check, Create, Delete, NoNodeError, SetAcl, SetData, StoreError
 from kcompat.store.tree import ROOT
-from kcompat.zookeeper_server.access import Permission, accept, insist
+from kcompat.zookeeper_server.access import NodePermission, accept, insist
 from kcompat.zookeeper_server.jute import MalformedError
 from kcompat.zookeeper_server.records import (
     Code,
@@ -120,7 +120,7 @@ def _create(transaction: TreeTransaction, caller: Caller, request: JuteRecord) -
         raise RefusedError(Code.BAD_ARGUMENTS)
     acl = accept(request.acl, caller.identities)
     parent = _node(transaction, _parent_of(path))
-    insist(parent.acl, Permission.CREATE, caller.identities)
+    insist(parent.acl, NodePermission.CREATE, caller.identities)
     if request.flags & _SEQUENTIAL:
         path = f"{path}{parent.children_ever:010d}"
     if not is_path(path):
@@ -144,7 +144,7 @@ def _delete(transaction: TreeTransaction, caller: Caller, request: JuteRecord) -
     if "/" not in path or "\0" in path or path == ROOT or path in SYSTEM_PATHS:
         raise RefusedError(Code.BAD_ARGUMENTS)
     parent = _node(transaction, _parent_of(path))
-    insist(parent.acl, Permission.DELETE, caller.identities)
+    insist(parent.acl, NodePermission.DELETE, caller.identities)
     _node(transaction, path)
     transaction.run(Delete(path, request.version))
 
@@ -152,7 +152,7 @@ def _delete(transaction: TreeTransaction, caller: Caller, request: JuteRecord) -
 def _set_data(transaction: TreeTransaction, caller: Caller, request: JuteRecord) -> JuteRecord:
     assert isinstance(request, SetDataRequest)
     node = _valid_node(transaction, request.path)
-    insist(node.acl, Permission.WRITE, caller.identities)
+    insist(node.acl, NodePermission.WRITE, caller.identities)
     transaction.run(SetData(request.path, request.data, request.version))
     return StatResponse(StatRecord.of(_node(transaction, request.path)))
 
@@ -163,7 +163,7 @@ def _set_acl(transaction: TreeTransaction, caller: Caller, request: JuteRecord) 
         raise RefusedError(Code.BAD_ARGUMENTS)
     acl = accept(request.acl, caller.identities)
     node = _node(transaction, request.path)
-    insist(node.acl, Permission.ADMIN, caller.identities)
+    insist(node.acl, NodePermission.ADMIN, caller.identities)
     transaction.run(SetAcl(request.path, acl, request.version))
     return StatResponse(StatRecord.of(_node(transaction, request.path)))
 
@@ -171,7 +171,7 @@ def _set_acl(transaction: TreeTransaction, caller: Caller, request: JuteRecord) 
 def _check(transaction: TreeTransaction, caller: Caller, request: JuteRecord) -> None:
     assert isinstance(request, PathVersionRequest)
     node = _valid_node(transaction, request.path)
-    insist(node.acl, Permission.READ, caller.identities)
+    insist(node.acl, NodePermission.READ, caller.identities)
     transaction.run(Check(request.path, request.version))
 
 

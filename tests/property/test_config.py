@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcompat.config.broker import BrokerConfig
-from kcompat.config.dynamic import Alteration, Change, change_broker, change_topic
+from kcompat.config.dynamic import Alteration, ConfigChange, change_broker, change_topic
 from kcompat.config.errors import ConfigError
 from kcompat.config.listeners import PROTOCOLS, parse_endpoints, parse_protocol_map
 from kcompat.config.properties import parse_properties
@@ -62,7 +62,7 @@ def test_a_broker_change_is_stored_whole_or_refused(elements: list[Alteration], 
         BROKER.with_dynamic(*layers)
 
 
-def check_change(change: Change) -> None:
+def check_change(change: ConfigChange) -> None:
     if change.error is not ErrorCode.NONE:
         assert change.configs == {}
         assert change.message or change.error is ErrorCode.UNKNOWN_SERVER_ERROR

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from kcompat.log.config import LogConfig
     from kcompat.records.compression import Codec
-    from kcompat.records.validate import Refusal
+    from kcompat.records.validate import BatchRefusal
 
 native: Any = pytest.importorskip("kcompat.records._conversion", exc_type=ImportError)
 
@@ -205,7 +205,7 @@ def wrapped(draw: st.DrawFn) -> bytes:
     return wrapper + draw(st.just(b"") | MESSAGE_BYTES)
 
 
-def taken(chosen: ModuleType, data: bytes, topic: LogConfig) -> bytes | Refusal | None:
+def taken(chosen: ModuleType, data: bytes, topic: LogConfig) -> bytes | BatchRefusal | None:
     """The batch to store, why there is none, or None."""
     up_convert.write_records = chosen.write_records  # type: ignore[attr-defined]
     try:

@@ -13,7 +13,7 @@ from kcompat.records.legacy_lz4 import with_old_checksum, with_right_checksum
 from kcompat.records.message_set import LEGACY_CODECS, read_messages
 from kcompat.records.record import Record
 from kcompat.records.up_convert import accept_old
-from kcompat.records.validate import Refusal
+from kcompat.records.validate import BatchRefusal
 from support.default_settings import log_settings
 
 NULLABLE = st.none() | st.binary(max_size=200)
@@ -71,14 +71,14 @@ def test_damage_is_refused_and_never_more(
         at = random.randrange(len(data))  # type: ignore[attr-defined]
         data[at] = random.randrange(256)  # type: ignore[attr-defined]
         outcome = accept_old(memoryview(data), log_settings(), None, 0)
-        if outcome is not None and not isinstance(outcome, Refusal):
+        if outcome is not None and not isinstance(outcome, BatchRefusal):
             assert len(list(read_records(outcome[0]))) == outcome[1].record_count
 
 
 @given(st.binary(max_size=300))
 def test_garbage_is_refused(data: bytes) -> None:
     outcome = accept_old(memoryview(bytearray(data)), log_settings(), None, 0)
-    assert outcome is None or isinstance(outcome, Refusal)
+    assert outcome is None or isinstance(outcome, BatchRefusal)
 
 
 @given(st.binary(max_size=30))

@@ -14,7 +14,7 @@ from kcompat.records.batch import build_batch, crc_matches, iter_headers, read_h
 from kcompat.records.compression import Codec, compress, decompress
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.record import Record, append_varint
-from kcompat.records.validate import Refusal, check_produced
+from kcompat.records.validate import BatchRefusal, check_produced
 from support.record_strategies import CODECS, RECORDS, fields
 
 
@@ -84,7 +84,7 @@ def test_a_leader_takes_a_batch_or_refuses_it(
     if sealed:
         struct.pack_into(">I", batch, 17, crc32c(memoryview(batch)[21:]))
     outcome = check_produced(memoryview(batch), version, Rules(compacts=compacts), 0)
-    if isinstance(outcome, Refusal):
+    if isinstance(outcome, BatchRefusal):
         assert outcome.error
     else:
         assert crc_matches(memoryview(batch), 0, outcome.size)

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kcompat.share.batches import StateBatch, combine
 from kcompat.share.partition.acknowledgement import Acknowledgement, AcknowledgeType
 from kcompat.share.partition.acquisition import Acquired, AcquisitionSpec, FetchedBatch
-from kcompat.share.partition.in_flight import NO_MEMBER, Change, RecordState
+from kcompat.share.partition.in_flight import NO_MEMBER, RecordState, SpanChange
 from kcompat.share.partition.limits import AcquireMode, ShareLimits
 from kcompat.share.partition.share_partition import SharePartition
 from kcompat.share.persister import Outcome, StateWrite
@@ -45,7 +45,7 @@ class Record(NamedTuple):
     deliveries: int
     member: str = NO_MEMBER
     locked_until: int = 0
-    change: Change | None = None
+    change: SpanChange | None = None
     before: str = NO_MEMBER
     """Whose it was before the change."""
 
@@ -62,7 +62,7 @@ class SharePartitions(RuleBasedStateMachine):
         """Records that were fetched, or stored, since the last change of the leader."""
         self.stored: tuple[StateBatch, ...] = ()
         self.stored_start = 0
-        self.changes: list[tuple[Change, StateWrite]] = []
+        self.changes: list[tuple[SpanChange, StateWrite]] = []
         self.epoch = 0
         self.partition = SharePartition(0, 0, 0, ())
 
@@ -204,7 +204,7 @@ class SharePartitions(RuleBasedStateMachine):
         refused = not all(self.apply(member, each, expected) for each in said)
         begun = self.partition.acknowledge(member, said, LIMITS, self.now)
         assert isinstance(begun, Outcome) == refused
-        if isinstance(begun, Change):
+        if isinstance(begun, SpanChange):
             for offset, record in expected.items():
                 if record.change is PENDING:
                     expected[offset] = record._replace(change=begun)
@@ -267,7 +267,7 @@ class SharePartitions(RuleBasedStateMachine):
 
     # --- what is stored
 
-    def begin(self, change: Change) -> None:
+    def begin(self, change: SpanChange) -> None:
         if change.batches:
             self.changes.append((change, self.partition.write(change.batches)))
         else:
@@ -379,12 +379,12 @@ class SharePartitions(RuleBasedStateMachine):
             acquired = self.partition.acquire(wish, fetched, (), LIMITS, self.now)
             said = [Acknowledgement(each.first_offset, each.last_offset, [1]) for each in acquired]
             change = self.partition.acknowledge("last", said, LIMITS, self.now)
-            assert isinstance(change, Change)
+            assert isinstance(change, SpanChange)
             self.partition.settle(change, LIMITS, self.now, is_stored=True)
         raise AssertionError(f"{self.partition} does not come to the end of the log")
 
 
-PENDING = Change()
+PENDING = SpanChange()
 """In the place of a change whose fate the model foresees."""
 
 TestSharePartitions = SharePartitions.TestCase

@@ -11,7 +11,7 @@ from kcompat.security.principals import ANONYMOUS
 from support.raw_client import request_frame
 
 if TYPE_CHECKING:
-    from kcompat.instrumentation.recording.exchange import Exchange
+    from kcompat.instrumentation.recording.exchange import RecordedExchange
     from kcompat.net.answers import Answer, Connection
     from kcompat.protocol.message import Message
 
@@ -32,13 +32,13 @@ class Heard:
     """A sink that keeps the exchanges and counts the late answers."""
 
     def __init__(self) -> None:
-        self.exchanges: list[Exchange] = []
+        self.exchanges: list[RecordedExchange] = []
         self.settled = 0
 
-    def add(self, exchange: Exchange) -> None:
+    def add(self, exchange: RecordedExchange) -> None:
         self.exchanges.append(exchange)
 
-    def settle(self, exchange: Exchange) -> None:
+    def settle(self, exchange: RecordedExchange) -> None:
         assert exchange in self.exchanges
         self.settled += 1
 
@@ -55,7 +55,9 @@ def answer_of(response: Message, version: int, correlation_id: int = 1) -> list[
     return framer(response, correlation_id, facts.response_header_version(version))
 
 
-def exchange_of(frame: bytes, answer: Answer, keeping: Keeping = KEEPING, context: object = None) -> Exchange:
+def exchange_of(
+    frame: bytes, answer: Answer, keeping: Keeping = KEEPING, context: object = None
+) -> RecordedExchange:
     """The exchange that is recorded of a frame and its answer."""
     heard = Heard()
     connection = FakeConnection()

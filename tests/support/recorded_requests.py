@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.instrumentation.recording.entry import RecordedRequest
-from kcompat.instrumentation.recording.exchange import Exchange, Fate
+from kcompat.instrumentation.recording.exchange import Fate, RecordedExchange
 from kcompat.instrumentation.topics import PartitionState, Topic
 from kcompat.protocol.api_keys import API_FACTS
 from kcompat.security.principals import ANONYMOUS
@@ -31,7 +31,7 @@ def recorded(
         body = b"".join([header, *map(bytes, response.encode(version))])
         answer = (len(body).to_bytes(4, "big") + body,)
     fate = Fate.WAITING if response is None else Fate.ANSWERED
-    exchange = Exchange(
+    exchange = RecordedExchange(
         int(at * 1e9), "127.0.0.1", port, "PLAINTEXT", ANONYMOUS, frame, len(frame), fate, answer
     )
     return RecordedRequest(exchange, 0, {})

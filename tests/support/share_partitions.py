@@ -21,7 +21,7 @@ from kcompat.share.key import SharePartitionKey
 from kcompat.share.leading import LedSharePartition
 from kcompat.share.partition.acknowledgement import Acknowledgement, AcknowledgeType
 from kcompat.share.partition.acquisition import Acquired, AcquisitionSpec, FetchedBatch
-from kcompat.share.partition.in_flight import Change
+from kcompat.share.partition.in_flight import SpanChange
 from kcompat.share.partition.limits import AcquireMode, ShareLimits
 from kcompat.share.partition.share_partition import SharePartition
 from kcompat.share.partition_manager import SharePartitions
@@ -179,14 +179,14 @@ class SharePartitionFixture:
         self.partition.check_invariants()
         return acquired
 
-    def begin(self, first: int, last: int, *types: int, member: str = "a") -> Change | Outcome:
+    def begin(self, first: int, last: int, *types: int, member: str = "a") -> SpanChange | Outcome:
         """Say something of a range, without the write that it asks for."""
         said = [Acknowledgement(first, last, types)]
         begun = self.partition.acknowledge(member, said, self.limits, self.now_ms)
         self.partition.check_invariants()
         return begun
 
-    def settle(self, change: Change, *, is_stored: bool = True) -> None:
+    def settle(self, change: SpanChange, *, is_stored: bool = True) -> None:
         """Settle the write under way."""
         self.partition.settle(change, self.limits, self.now_ms, is_stored=is_stored)
         self.partition.check_invariants()
@@ -194,7 +194,7 @@ class SharePartitionFixture:
     def say(self, first: int, last: int, *types: int, member: str = "a") -> None:
         """Say something of a range that can be done, and is stored."""
         change = self.begin(first, last, *types, member=member)
-        assert isinstance(change, Change), change
+        assert isinstance(change, SpanChange), change
         self.settle(change)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcompat.instrumentation.exchange import Request
+from kcompat.instrumentation.exchange import ReceivedRequest
 from kcompat.instrumentation.faults.error_responses import error_response
 from kcompat.instrumentation.faults.request_fault import Surroundings
 from kcompat.net.interception import Interception
@@ -63,7 +63,7 @@ class StruckServer:
         self.handler = self.interception.around(self)
 
     def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
-        request = Request.read(frame)
+        request = ReceivedRequest.read(frame)
         assert request is not None
         message = request.message
         self.served.append(message)
@@ -88,7 +88,7 @@ class StruckServer:
 
 def response_in_answer(message: Message, version: int, answer: Answer) -> Any:
     """The response that an answer to a request carries."""
-    request = Request.read(memoryview(bytearray(request_frame(message, version)[4:])))
+    request = ReceivedRequest.read(memoryview(bytearray(request_frame(message, version)[4:])))
     assert request is not None
     assert isinstance(answer, list)
     return request.response_of(answer)

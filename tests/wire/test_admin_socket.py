@@ -16,7 +16,7 @@ import pytest
 from kcompat import Broker
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.cleaner.watch import Progress
-from kcompat.net.admin_socket import FILE_NAME, MAX_CONNECTIONS, MAX_LINE, AdminClient, AdminSocket
+from kcompat.net.admin_socket import FILE_NAME, MAX_CONNECTIONS, MAX_LINE, AdminSocket, AdminSocketClient
 from support.compacted_topics import compact, create_compacted_topic, fill, fill_with_long_values
 from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient
@@ -57,7 +57,7 @@ def test_a_socket_that_a_killed_broker_left_is_replaced(tmp_path: Path) -> None:
     with KcompatBroker(NEVER_BY_ITSELF, tmp_path) as broker:
         broker.kill()
         assert (tmp_path / "data" / FILE_NAME).exists()
-        assert AdminClient.connect(str(tmp_path / "data")) is None
+        assert AdminSocketClient.connect(str(tmp_path / "data")) is None
         assert compact(tmp_path / "data", "absent").stderr == "kcompat: there is no topic absent\n"
         broker.start()
         assert compact(tmp_path / "data", "absent").stderr == "kcompat: there is no topic absent\n"
@@ -89,7 +89,7 @@ def test_a_broker_that_stops_meanwhile(tmp_path: Path) -> None:
             create_compacted_topic(client, "t", segment_bytes=100_000)
             # far more than the cleaner reads between two looks at its rate
             fill_with_long_values(client, "t", 50, 10_000)
-        admin = AdminClient.connect(str(tmp_path))
+        admin = AdminSocketClient.connect(str(tmp_path))
         assert admin is not None
         with admin:
             answers = admin.ask("compact", "t", Compacted | Progress)

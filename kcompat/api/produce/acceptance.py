@@ -26,7 +26,7 @@ from kcompat.records.layout import (
 )
 from kcompat.records.recompress import conform
 from kcompat.records.up_convert import accept_old
-from kcompat.records.validate import Refusal, check_plain, check_produced
+from kcompat.records.validate import BatchRefusal, check_plain, check_produced
 
 if TYPE_CHECKING:
     from kcompat.log.config import LogConfig
@@ -50,7 +50,7 @@ FIRST_WITH_BATCHES = 3
 PartitionData = ProduceRequest.PartitionProduceData
 _BATCH_ATTRIBUTES_AT = HEADER_PLACES["attributes"].at + 1  # the lower byte of two
 
-Stored: TypeAlias = "tuple[memoryview, BatchHeader] | Refusal | None"
+Stored: TypeAlias = "tuple[memoryview, BatchHeader] | BatchRefusal | None"
 """The bytes to store, the reason to refuse the batch, or None for an old message set without a complete
 message.
 """
@@ -70,7 +70,7 @@ def accept(batch: memoryview, api_version: int, config: LogConfig, now_ms: int) 
     if api_version < FIRST_WITH_BATCHES:
         return accept_old(batch, config, config.compression, now_ms)
     header = check_produced(batch, api_version, config, now_ms)
-    if isinstance(header, Refusal):
+    if isinstance(header, BatchRefusal):
         return header
     return conform(batch, header, config.compression, config.max_message_bytes)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
     from kcompat.log.append import AppendResult
     from kcompat.net.answers import Close
-    from kcompat.records.validate import Refusal
+    from kcompat.records.validate import BatchRefusal
     from kcompat.replication.partition import Partition
 
 FIRST_WITH_RECORD_ERRORS = 8
@@ -70,7 +70,7 @@ def refuse_unread(
 
 
 def refuse_batch(
-    index: int, refusal: Refusal | None, log_start_offset: int, api_version: int
+    index: int, refusal: BatchRefusal | None, log_start_offset: int, api_version: int
 ) -> PartitionAnswer:
     """Return the response for a batch that fails its checks. `refusal` is None for an empty old message set,
     which is no error.

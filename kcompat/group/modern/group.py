@@ -75,7 +75,7 @@ class TargetMetadata(Protocol):
         """Time in ms at which the target was computed."""
 
 
-class Header(Struct, frozen=True):
+class GroupHeader(Struct, frozen=True):
     """Epochs in the records of a group. `assignment_timestamp` is in ms, 0 if it is unknown.
 
     A target assignment is out of date while its epoch is below the group epoch.
@@ -100,7 +100,7 @@ class ModernGroup(ABC, Generic[M, T]):
         self.group_id = group_id
         self.members: TimelineDict[str, M] = TimelineDict(timeline)
         self.targets: TimelineDict[str, T] = TimelineDict(timeline)
-        self._headers: TimelineDict[str, Header] = TimelineDict(timeline)
+        self._headers: TimelineDict[str, GroupHeader] = TimelineDict(timeline)
         self._fresh_since: int | None = None
         """Group epoch from which the topics are known to match the hash."""
         self._seen: dict[str, TopicImage] = {}
@@ -109,14 +109,14 @@ class ModernGroup(ABC, Generic[M, T]):
     # --- state in the log
 
     @property
-    def header(self) -> Header:
+    def header(self) -> GroupHeader:
         """Latest epochs of the group."""
-        return self._headers.get("") or Header()
+        return self._headers.get("") or GroupHeader()
 
     @property
-    def committed_header(self) -> Header:
+    def committed_header(self) -> GroupHeader:
         """Committed epochs of the group, for descriptions."""
-        return self._headers.committed("") or Header()
+        return self._headers.committed("") or GroupHeader()
 
     @property
     def group_epoch(self) -> int:

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from kcompat.coordinator.timeline import TimelineDict
     from kcompat.group.assignors.spec import Assignor, GroupSpec
-    from kcompat.group.modern.group import Header
+    from kcompat.group.modern.group import GroupHeader
 
 T = TypeVar("T")
 
 
-def may_assign_again(header: Header, interval_ms: int, now_ms: int) -> bool:
+def may_assign_again(header: GroupHeader, interval_ms: int, now_ms: int) -> bool:
     """Return whether a new target assignment may be made: `interval_ms` after the last one, or at once if its
     time is unknown.
     """

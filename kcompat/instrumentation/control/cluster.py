@@ -90,7 +90,7 @@ async def heal_brokers(control: Control, _: Nothing) -> None:
 async def lose_leader(control: Control, which: WhichLeader) -> Fault:
     """Kill or isolate the broker that leads a partition, until the fault ends."""
     return kept(
-        control, [leaders.LostLeader(control.cluster, which.topic, which.partition, isolate=which.isolate)]
+        control, [leaders.LeaderLoss(control.cluster, which.topic, which.partition, isolate=which.isolate)]
     )
 
 

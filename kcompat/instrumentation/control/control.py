@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kcompat.node.cluster import ClusterNodes
 
 
-class AnyFault(Protocol):
+class ControlledFault(Protocol):
     """A fault of any kind."""
 
     @property
@@ -57,7 +57,7 @@ class Control:
         self.brokers = Brokers(lambda: self.nodes)
         self.recorder = recorder
         self.time = time
-        self.faults: dict[str, Sequence[AnyFault]] = {}
+        self.faults: dict[str, Sequence[ControlledFault]] = {}
         """The faults that were not deleted, by id; each of them on one broker or several."""
         self.kept_snapshots: dict[str, Snapshot] = {}
         """The snapshots that were not deleted, by id."""
@@ -100,7 +100,7 @@ class Control:
             raise UsageError("there are several brokers: snapshots are those of one broker alone")
         return self._snapshots
 
-    def add_fault(self, faults: Sequence[AnyFault]) -> str:
+    def add_fault(self, faults: Sequence[ControlledFault]) -> str:
         """Keep a fault that is in force, on one broker or several, and return its id."""
         number = str(next(self._numbers))
         self.faults[number] = faults

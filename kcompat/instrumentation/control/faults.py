@@ -14,7 +14,7 @@ from kcompat.instrumentation.faults.requests import FaultOfBrokers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kcompat.instrumentation.control.control import AnyFault, Control
+    from kcompat.instrumentation.control.control import Control, ControlledFault
     from kcompat.instrumentation.control.operation import Nothing
 
 Milliseconds = Annotated[float, Meta(gt=0, le=2**31 - 1)]
@@ -174,12 +174,12 @@ def _add(control: Control, kind: str, asked: Struck) -> Fault:
     return kept(control, [FaultOfBrokers(control.reach(broker), kind, api, arguments)])
 
 
-def kept(control: Control, faults: Sequence[AnyFault]) -> Fault:
+def kept(control: Control, faults: Sequence[ControlledFault]) -> Fault:
     """Keep a fault until it is deleted, and return it with its id."""
     return _shown(control.add_fault(faults), faults)
 
 
-def _found(control: Control, number: str) -> Sequence[AnyFault]:
+def _found(control: Control, number: str) -> Sequence[ControlledFault]:
     if number not in control.faults:
         raise ProblemError(
             HTTPStatus.NOT_FOUND,
@@ -188,12 +188,12 @@ def _found(control: Control, number: str) -> Sequence[AnyFault]:
     return control.faults[number]
 
 
-def _shown(number: str, faults: Sequence[AnyFault]) -> Fault:
+def _shown(number: str, faults: Sequence[ControlledFault]) -> Fault:
     struck = sum(each.struck for each in faults)
     return Fault(number, str(faults[0]), struck, any(each.is_in_force for each in faults))
 
 
-async def _end(faults: Sequence[AnyFault]) -> None:
+async def _end(faults: Sequence[ControlledFault]) -> None:
     for each in faults:
         ending = each.end()
         if ending is not None:

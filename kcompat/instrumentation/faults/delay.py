@@ -10,7 +10,7 @@ from kcompat.instrumentation.faults.request_fault import HeldAnswers, RequestFau
 from kcompat.net.answers import CLOSE, Mode
 
 if TYPE_CHECKING:
-    from kcompat.instrumentation.exchange import Request
+    from kcompat.instrumentation.exchange import ReceivedRequest
     from kcompat.instrumentation.faults.request_fault import Surroundings
     from kcompat.instrumentation.faults.selection import Chance, Selection
     from kcompat.net.answers import Answer, Connection
@@ -38,7 +38,7 @@ class Delay(RequestFault):
     def effect(self) -> str:
         return f"is served {self._ms:g} ms late"
 
-    def strike(self, serve: Serve, connection: Connection, request: Request) -> Answer:
+    def strike(self, serve: Serve, connection: Connection, request: ReceivedRequest) -> Answer:
         frame = memoryview(bytearray(request.frame))  # the frame itself is gone by then
 
         def serve_late() -> Answer:

@@ -10,14 +10,14 @@ from kcompat.instrumentation.faults.request_fault import RequestFault
 from kcompat.net.answers import CLOSE
 
 if TYPE_CHECKING:
-    from kcompat.instrumentation.exchange import Request
+    from kcompat.instrumentation.exchange import ReceivedRequest
     from kcompat.instrumentation.faults.request_fault import Surroundings
     from kcompat.instrumentation.faults.selection import Chance, Selection
     from kcompat.net.answers import Answer, Connection
     from kcompat.net.interception import Serve
 
 
-class Disconnect(RequestFault):
+class Disconnection(RequestFault):
     """A fault that closes the connection in place of an answer, with `served` after the request was served.
     Answers to earlier requests are sent before.
     """
@@ -34,7 +34,7 @@ class Disconnect(RequestFault):
     def effect(self) -> str:
         return "closes the connection" + (" after it was served" if self._served else "")
 
-    def strike(self, serve: Serve, connection: Connection, request: Request) -> Answer:
+    def strike(self, serve: Serve, connection: Connection, request: ReceivedRequest) -> Answer:
         if not self._served:
             return CLOSE
         return when_settled(serve(connection, request.frame), lambda _: CLOSE)

@@ -101,7 +101,7 @@ class DiskFault(ABC):
         return inode in self._inodes
 
 
-class Full(DiskFault):
+class FilledDisk(DiskFault):
     """A fault that lets no bytes and no new names onto the disk. What is there can be read, renamed and
     deleted.
     """
@@ -116,7 +116,7 @@ class Full(DiskFault):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-class Failed(DiskFault):
+class FailedDisk(DiskFault):
     """A fault that fails all operations. The directories go offline at once, and stay so until the broker
     starts again, as in Kafka.
     """
@@ -142,7 +142,7 @@ class Failed(DiskFault):
         raise _input_output_error()
 
 
-class Slow(DiskFault):
+class SlowedDisk(DiskFault):
     """A fault that lets what changes the disk take longer, and with it all that the broker does meanwhile."""
 
     operations = frozenset(
@@ -164,7 +164,7 @@ class Slow(DiskFault):
         self._ended.wait(self._ms / 1000)
 
 
-KINDS: Final[dict[str, type[DiskFault]]] = {"fill": Full, "fail": Failed, "slow": Slow}
+KINDS: Final[dict[str, type[DiskFault]]] = {"fill": FilledDisk, "fail": FailedDisk, "slow": SlowedDisk}
 """The kinds of faults of disks, by name."""
 
 

@@ -10,7 +10,7 @@ from kcompat.instrumentation.faults.request_fault import HeldAnswers, RequestFau
 from kcompat.net.answers import CLOSE, Mode
 
 if TYPE_CHECKING:
-    from kcompat.instrumentation.exchange import Request
+    from kcompat.instrumentation.exchange import ReceivedRequest
     from kcompat.instrumentation.faults.request_fault import Surroundings
     from kcompat.instrumentation.faults.selection import Chance, Selection
     from kcompat.net.answers import Answer, Connection, Settled
@@ -35,7 +35,7 @@ class Drop(RequestFault):
     def effect(self) -> str:
         return "is served and never answered" if self._served else "is neither served nor answered"
 
-    def strike(self, serve: Serve, connection: Connection, request: Request) -> Answer:
+    def strike(self, serve: Serve, connection: Connection, request: ReceivedRequest) -> Answer:
         if not self._served:
             return self._lost(connection)
 

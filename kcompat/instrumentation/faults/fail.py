@@ -25,7 +25,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.plan import plan_message
 
 if TYPE_CHECKING:
-    from kcompat.instrumentation.exchange import Request
+    from kcompat.instrumentation.exchange import ReceivedRequest
     from kcompat.instrumentation.faults.request_fault import Surroundings
     from kcompat.instrumentation.faults.selection import Chance, Selection
     from kcompat.net.answers import Answer, Connection, Settled
@@ -73,7 +73,7 @@ class Fail(RequestFault):
     def needs_partitions(self) -> bool:
         return self._in_rows
 
-    def strike(self, serve: Serve, connection: Connection, request: Request) -> Answer:
+    def strike(self, serve: Serve, connection: Connection, request: ReceivedRequest) -> Answer:
         if self._key is ApiKey.API_VERSIONS and self.error is ErrorCode.UNSUPPORTED_VERSION:
             # The broker itself refuses a version that nobody knows, in a form that every client reads.
             return serve(connection, request.with_version(_UNKNOWN_VERSION))
@@ -87,7 +87,7 @@ class Fail(RequestFault):
             return failed
         return when_settled(serve(connection, request.frame), lambda _: failed)
 
-    def _strike_topic(self, serve: Serve, connection: Connection, request: Request) -> Answer:
+    def _strike_topic(self, serve: Serve, connection: Connection, request: ReceivedRequest) -> Answer:
         """Fail the part of a request that is about the topic, and serve the rest."""
         plan = plan_message(request_class(self._key), request.version)
         hit, rest = split(request.message, plan, self._is_chosen)
@@ -103,7 +103,7 @@ class Fail(RequestFault):
         answer = serve(connection, request.with_body(rest).frame)
         return when_settled(answer, partial(_joined, request, failed))
 
-    def _failed_in(self, request: Request, answer: Settled) -> Answer:
+    def _failed_in(self, request: ReceivedRequest, answer: Settled) -> Answer:
         """Return an answer of the broker with errors in its rows about the topic."""
         if answer is None or answer is CLOSE:
             return CLOSE
@@ -139,7 +139,7 @@ class Fail(RequestFault):
             )
 
 
-def _answer(request: Request, response: Any) -> Answer:
+def _answer(request: ReceivedRequest, response: Any) -> Answer:
     """Return the answer with a response to a request that failed.
 
     A producer that wants no answer (acks=0) loses its connection, as in Kafka, so that it asks for metadata.
@@ -149,7 +149,7 @@ def _answer(request: Request, response: Any) -> Answer:
     return request.answer_of(response)
 
 
-def _joined(request: Request, failed: Any, answer: Settled) -> Answer:
+def _joined(request: ReceivedRequest, failed: Any, answer: Settled) -> Answer:
     """Return the answer to the rest of a request with the rows that failed added."""
     if answer is None or answer is CLOSE:
         return CLOSE

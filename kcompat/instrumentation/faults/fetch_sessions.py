@@ -17,23 +17,23 @@ from kcompat.protocol.messages.fetch import FetchResponse
 from kcompat.replication.waiting.fetch_session import FINAL_EPOCH, INITIAL_EPOCH
 
 if TYPE_CHECKING:
-    from kcompat.instrumentation.exchange import Request
+    from kcompat.instrumentation.exchange import ReceivedRequest
     from kcompat.net.answers import Answer
 
 
-def has_unlisted_partitions(request: Request) -> bool:
+def has_unlisted_partitions(request: ReceivedRequest) -> bool:
     """Return whether a request is a fetch within a session."""
     if request.key is not ApiKey.FETCH:
         return False
     return bool(request.message.session_id) and request.message.session_epoch > INITIAL_EPOCH
 
 
-def refused(request: Request) -> Answer:
+def refused(request: ReceivedRequest) -> Answer:
     """Return the answer that makes the client of a session list all its partitions in the next request."""
     return request.answer_of(FetchResponse(error_code=int(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)))
 
 
-def without_session(request: Request) -> Request:
+def without_session(request: ReceivedRequest) -> ReceivedRequest:
     """Return a fetch that would begin a session changed to begin none, and any other request as it is."""
     if request.key is not ApiKey.FETCH or request.message.session_epoch != INITIAL_EPOCH:
         return request

@@ -32,7 +32,7 @@ LOOK_EVERY_S: Final = 0.01
 """Seconds between two looks at the ISR of a leader."""
 
 
-class LostLeader:
+class LeaderLoss:
     """The broker that led a partition, killed or isolated until `end`."""
 
     struck = 1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from msgspec import Struct
 
-from kcompat.instrumentation.exchange import Request
+from kcompat.instrumentation.exchange import ReceivedRequest
 from kcompat.instrumentation.faults import fetch_sessions
 from kcompat.net.answers import Waiting
 from kcompat.promise import Promise
@@ -82,7 +82,7 @@ class RequestFault(ABC):
 
     def intercept(self, serve: Serve, connection: Connection, frame: memoryview) -> Answer:
         """Serve a request, or strike it."""
-        request = Request.read(frame) if self.is_in_force else None
+        request = ReceivedRequest.read(frame) if self.is_in_force else None
         if request is None or not self._is_selected(request):
             return serve(connection, frame)
         if self.reads_bodies and not request.is_sound:
@@ -112,7 +112,7 @@ class RequestFault(ABC):
         return self.selection.needs_body
 
     @abstractmethod
-    def strike(self, serve: Serve, connection: Connection, request: Request) -> Answer:
+    def strike(self, serve: Serve, connection: Connection, request: ReceivedRequest) -> Answer:
         """Return the answer to a request that is struck."""
 
     @property
@@ -125,7 +125,7 @@ class RequestFault(ABC):
         limits += [f"at most {self.chance.times}"] if self.chance.times else []
         return ", ".join([f"{self.selection} {self.effect}", *limits])
 
-    def _is_selected(self, request: Request) -> bool:
+    def _is_selected(self, request: ReceivedRequest) -> bool:
         """Return whether the header of a request is selected. Those of other brokers are only if the API is
         one between brokers, or the client id is named.
         """

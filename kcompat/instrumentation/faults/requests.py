@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from kcompat.errors import UsageError
 from kcompat.instrumentation.faults.delay import Delay
-from kcompat.instrumentation.faults.disconnect import Disconnect
+from kcompat.instrumentation.faults.disconnect import Disconnection
 from kcompat.instrumentation.faults.drop import Drop
 from kcompat.instrumentation.faults.fail import Fail
 from kcompat.instrumentation.faults.request_fault import RequestFault, Surroundings
@@ -34,7 +34,7 @@ KINDS: Final[dict[str, type[RequestFault]]] = {
     "fail": Fail,
     "delay": Delay,
     "drop": Drop,
-    "disconnect": Disconnect,
+    "disconnect": Disconnection,
     "throttle": Throttle,
 }
 """The kinds of faults of requests, by name."""

@@ -17,7 +17,7 @@ from kcompat.wording import meant_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kcompat.instrumentation.exchange import Request
+    from kcompat.instrumentation.exchange import ReceivedRequest
     from kcompat.protocol.plan import StructPlan
 
 APIS: Final = {api.key.name.title().replace("_", ""): api for api in SERVED}
@@ -74,11 +74,11 @@ class Selection:
         """Whether requests of other brokers are meant if they are selected."""
         return self.client_id is not None or (self.key is not None and API_FACTS[self.key].cluster_action)
 
-    def has_header(self, request: Request) -> bool:
+    def has_header(self, request: ReceivedRequest) -> bool:
         """Return whether the API and the client of a request are selected."""
         return (self.key is None or request.key is self.key) and self.client_id in (None, request.client_id)
 
-    def has_body(self, request: Request, name_of: Callable[[bytes], str | None]) -> bool:
+    def has_body(self, request: ReceivedRequest, name_of: Callable[[bytes], str | None]) -> bool:
         """Return whether a request is about the selected topic and partition, if there is one. `name_of`
         finds names by ids.
         """

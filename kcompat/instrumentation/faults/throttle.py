@@ -13,7 +13,7 @@ from kcompat.protocol.api_keys import response_class
 from kcompat.protocol.plan import plan_message
 
 if TYPE_CHECKING:
-    from kcompat.instrumentation.exchange import Request
+    from kcompat.instrumentation.exchange import ReceivedRequest
     from kcompat.instrumentation.faults.request_fault import Surroundings
     from kcompat.instrumentation.faults.selection import Chance, Selection
     from kcompat.net.answers import Answer, Connection, Settled
@@ -40,10 +40,10 @@ class Throttle(RequestFault):
     def effect(self) -> str:
         return f"is throttled for {self._ms} ms"
 
-    def strike(self, serve: Serve, connection: Connection, request: Request) -> Answer:
+    def strike(self, serve: Serve, connection: Connection, request: ReceivedRequest) -> Answer:
         return when_settled(serve(connection, request.frame), partial(self._throttled, connection, request))
 
-    def _throttled(self, connection: Connection, request: Request, answer: Settled) -> Answer:
+    def _throttled(self, connection: Connection, request: ReceivedRequest, answer: Settled) -> Answer:
         if answer is CLOSE:
             return answer
         connection.mute(self._ms)
@@ -54,6 +54,6 @@ class Throttle(RequestFault):
         return request.answer_of(response)
 
 
-def _has_field(request: Request) -> bool:
+def _has_field(request: ReceivedRequest) -> bool:
     plan = plan_message(response_class(request.key), request.version)
     return any(field.present and field.name == _FIELD for field in plan.fields)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.instrumentation.recording.exchange import Event, Exchange
+from kcompat.instrumentation.recording.exchange import RecordedEvent, RecordedExchange
 from kcompat.instrumentation.recording.journal import (
     Answered,
-    Asked,
+    AskedRequest,
     Began,
     Closed,
     Complained,
@@ -31,12 +31,12 @@ class Assembler:
         self.broker_id = -1
         self.names: dict[bytes, str] = {}
         """Names of topics by their ids."""
-        self.pending: dict[int, Exchange] = {}
+        self.pending: dict[int, RecordedExchange] = {}
         """Requests whose answers have not come, by number."""
         self._record = 0
         self._connections: dict[int, Opened] = {}
 
-    def take(self, entry: Entry) -> Exchange | Event | None:
+    def take(self, entry: Entry) -> RecordedExchange | RecordedEvent | None:
         """Take the next entry. Return an exchange when its answer has come, and an event when it happens.
 
         The mark of an exchange is the number of its connection. Raises ValueError if the entry is damaged.
@@ -50,10 +50,10 @@ class Assembler:
                 return self._open(entry)
             case Closed(at_ns, connection, reason):
                 end = self._connections.pop(connection, _UNKNOWN)
-                return Event(at_ns, "closed", end.host, end.port, end.listener, text=reason)
+                return RecordedEvent(at_ns, "closed", end.host, end.port, end.listener, text=reason)
             case Complained(at_ns, host, message):
-                return Event(at_ns, "complaint", host, text=message)
-            case Asked():
+                return RecordedEvent(at_ns, "complaint", host, text=message)
+            case AskedRequest():
                 self._ask(entry)
             case Answered():
                 return self._answer(entry)
@@ -69,16 +69,16 @@ class Assembler:
             self._connections.clear()
         self._record, self.broker_id = record, broker_id
 
-    def _open(self, entry: Opened) -> Event | None:
+    def _open(self, entry: Opened) -> RecordedEvent | None:
         if entry.connection in self._connections:
             return None  # repeated at the beginning of a file
         self._connections[entry.connection] = entry
-        return Event(entry.at_ns, "opened", entry.host, entry.port, entry.listener)
+        return RecordedEvent(entry.at_ns, "opened", entry.host, entry.port, entry.listener)
 
-    def _ask(self, entry: Asked) -> None:
+    def _ask(self, entry: AskedRequest) -> None:
         opened = self._connections.get(entry.connection, _UNKNOWN)
         kind, _, name = entry.principal.partition(":")
-        self.pending[entry.number] = Exchange(
+        self.pending[entry.number] = RecordedExchange(
             entry.at_ns,
             opened.host,
             opened.port,
@@ -89,7 +89,7 @@ class Assembler:
             mark=entry.connection,
         )
 
-    def _answer(self, entry: Answered) -> Exchange | None:
+    def _answer(self, entry: Answered) -> RecordedExchange | None:
         exchange = self.pending.pop(entry.number, None)
         if exchange is not None:
             exchange.fate = entry.fate

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from msgspec import Struct
 
-from kcompat.instrumentation.recording.exchange import Exchange, Fate
+from kcompat.instrumentation.recording.exchange import Fate, RecordedExchange
 from kcompat.instrumentation.recording.secrets import (
     PLAIN_KINDS,
     answer_without_secrets,
@@ -51,20 +51,20 @@ class Keeping(Struct, frozen=True):
     """Most bytes of the records in the answer to a fetch that are read for the record."""
 
 
-class Sink(Protocol):
+class CaptureSink(Protocol):
     """A receiver of what is recorded, on the event loop of the broker."""
 
-    def add(self, exchange: Exchange) -> None:
+    def add(self, exchange: RecordedExchange) -> None:
         """Take a request, with its answer unless that is still to come."""
 
-    def settle(self, exchange: Exchange) -> None:
+    def settle(self, exchange: RecordedExchange) -> None:
         """Take note that the answer to an added request has come."""
 
 
 class Capture:
     """An interceptor that gives each request and its answer to a sink."""
 
-    def __init__(self, sink: Sink, keeping: Keeping) -> None:
+    def __init__(self, sink: CaptureSink, keeping: Keeping) -> None:
         self._add = sink.add
         self._settle = sink.settle
         self._keeping = keeping
@@ -86,7 +86,7 @@ class Capture:
             raise
         only = answer[0] if type(answer) is list and len(answer) == 1 else None
         if is_plain and type(only) is bytes and len(only) <= self._whole:  # most answers
-            exchange = Exchange(
+            exchange = RecordedExchange(
                 began + self._epoch_ns,
                 connection.peer_host,
                 connection.peer_port,
@@ -106,8 +106,8 @@ class Capture:
 
     def _begun(
         self, connection: Connection, request: bytes, size: int, began: int, fate: Fate = Fate.WAITING
-    ) -> Exchange:
-        return Exchange(
+    ) -> RecordedExchange:
+        return RecordedExchange(
             began + self._epoch_ns,
             connection.peer_host,
             connection.peer_port,
@@ -118,7 +118,7 @@ class Capture:
             fate,
         )
 
-    def _follow(self, exchange: Exchange, answer: Answer, began: int) -> None:
+    def _follow(self, exchange: RecordedExchange, answer: Answer, began: int) -> None:
         """Record an answer of any kind: at once, or when it has come."""
         while isinstance(answer, Waiting):
             if not answer.promise.done:
@@ -133,12 +133,12 @@ class Capture:
             self._keep(exchange, answer)
         exchange.duration_ns = perf_counter_ns() - began
 
-    def _arrived(self, exchange: Exchange, answer: Answer, began: int) -> None:
+    def _arrived(self, exchange: RecordedExchange, answer: Answer, began: int) -> None:
         self._follow(exchange, answer, began)
         if exchange.fate is not Fate.WAITING:
             self._settle(exchange)
 
-    def _keep(self, exchange: Exchange, answer: Sequence[Piece]) -> None:
+    def _keep(self, exchange: RecordedExchange, answer: Sequence[Piece]) -> None:
         exchange.fate = Fate.ANSWERED
         request = exchange.request
         if request[:2] in _WITH_RECORDS:

@@ -15,7 +15,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.wording import printable
 
 if TYPE_CHECKING:
-    from kcompat.instrumentation.recording.exchange import Event, Exchange
+    from kcompat.instrumentation.recording.exchange import RecordedEvent, RecordedExchange
     from kcompat.instrumentation.recording.outcome import Names, Refusal
     from kcompat.protocol.message import Message
 
@@ -50,7 +50,7 @@ def clock_text(at_ns: int) -> str:
 class RecordedRequest:
     """One request to a broker, with its answer as far as it has come. Its `repr` is one line."""
 
-    def __init__(self, exchange: Exchange, broker_id: int, names: Names) -> None:
+    def __init__(self, exchange: RecordedExchange, broker_id: int, names: Names) -> None:
         self._exchange = exchange
         self._head = read_head(exchange.request)
         self._names = names
@@ -191,7 +191,7 @@ class ConnectionEvent:
     line.
     """
 
-    def __init__(self, event: Event, broker_id: int) -> None:
+    def __init__(self, event: RecordedEvent, broker_id: int) -> None:
         self.time = event.at_ns / 1e9
         """Time in seconds since the epoch."""
         self.broker_id = broker_id

@@ -30,7 +30,7 @@ class Fate(IntEnum):
     """The broker closes the connection instead of answering."""
 
 
-class Exchange(Struct, gc=False):
+class RecordedExchange(Struct, gc=False):
     """A request and its answer. The recorder completes it when a waiting answer arrives."""
 
     at_ns: int
@@ -57,7 +57,7 @@ class Exchange(Struct, gc=False):
         self.answer = ()
 
 
-class Event(Struct, frozen=True, gc=False):
+class RecordedEvent(Struct, frozen=True, gc=False):
     """A happening on a connection: it was opened or closed, or the broker complained about its peer."""
 
     at_ns: int

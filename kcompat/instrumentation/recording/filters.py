@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kcompat.instrumentation.recording.entry import RecordedRequest
 
 
-class Wanted(Struct, frozen=True):
+class WantedRequests(Struct, frozen=True):
     """The requests that are asked for; None stands for any."""
 
     client_id: str | None
@@ -23,7 +23,9 @@ class Wanted(Struct, frozen=True):
     errors_only: bool
 
     @classmethod
-    def of(cls, client_id: str | None, api: str | None, topic: str | None, *, errors_only: bool) -> Wanted:
+    def of(
+        cls, client_id: str | None, api: str | None, topic: str | None, *, errors_only: bool
+    ) -> WantedRequests:
         """Return filters. `api` may be in any case, with or without underscores.
 
         Raises:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.instrumentation.recording.capture import Capture, Keeping
 from kcompat.instrumentation.recording.flight_file import SUFFIX, FlightFile, flight_files, remove_finished
-from kcompat.instrumentation.recording.journal import Journal
+from kcompat.instrumentation.recording.journal import RecordJournal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ class FlightRecord:
         self._directory = directory
         self._limit = limit
         self._file: FlightFile | None = None
-        self._journal = Journal(broker, self._write)
+        self._journal = RecordJournal(broker, self._write)
         self._capture = Capture(self._journal, KEEPING)
         if self._next_file():
             broker.interception.add(self._capture)

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from kcompat.instrumentation.recording.exchange import Event, Exchange
+    from kcompat.instrumentation.recording.exchange import RecordedEvent, RecordedExchange
 
 
 class Flight(Struct, frozen=True):
     """The content of flight records."""
 
-    seen: list[tuple[int, Exchange | Event]]
+    seen: list[tuple[int, RecordedExchange | RecordedEvent]]
     """Exchanges and events with the ids of their brokers, in the order of their times."""
     names: dict[bytes, str]
     """Names of topics by their ids."""

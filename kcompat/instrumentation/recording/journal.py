@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
-from kcompat.instrumentation.recording.exchange import Exchange, Fate
+from kcompat.instrumentation.recording.exchange import Fate, RecordedExchange
 from kcompat.protocol.uuids import uuid_to_text
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Named(Struct, frozen=True, array_like=True, tag="named"):
     topics: dict[str, str]
 
 
-class Asked(Struct, frozen=True, array_like=True, tag="asked"):
+class AskedRequest(Struct, frozen=True, array_like=True, tag="asked"):
     """A request, with the bytes of its frame."""
 
     at_ns: int
@@ -98,10 +98,10 @@ class Skipped(Struct, frozen=True, array_like=True, tag="skipped"):
     count: int
 
 
-Entry: TypeAlias = Began | Opened | Closed | Complained | Named | Asked | Answered | Skipped
+Entry: TypeAlias = Began | Opened | Closed | Complained | Named | AskedRequest | Answered | Skipped
 
 
-class Journal:
+class RecordJournal:
     """A `Sink` and `ConnectionObserver` that calls `write` with the next entries of one broker.
 
     `begin` has to be called first, and again at the beginning of each further file.
@@ -124,14 +124,14 @@ class Journal:
         self._names = {}
         self._name_topics()
 
-    def add(self, exchange: Exchange) -> None:
+    def add(self, exchange: RecordedExchange) -> None:
         self._last_request += 1
         exchange.mark = self._last_request
         if self._broker.metadata.image.topic_names is not self._names:
             self._name_topics()
         key = exchange.host, exchange.port
         connection = self._connections.get(key) or self._open(*key, exchange.listener)
-        asked = Asked(
+        asked = AskedRequest(
             exchange.at_ns,
             connection.connection,
             exchange.mark,
@@ -145,7 +145,7 @@ class Journal:
         else:
             self._write(asked, _answered(exchange))
 
-    def settle(self, exchange: Exchange) -> None:
+    def settle(self, exchange: RecordedExchange) -> None:
         self._write(_answered(exchange))
 
     def opened(self, connection: ObservedConnection) -> None:
@@ -174,5 +174,5 @@ class Journal:
             self._write(Named(new))
 
 
-def _answered(exchange: Exchange) -> Answered:
+def _answered(exchange: RecordedExchange) -> Answered:
     return Answered(exchange.mark, exchange.duration_ns, exchange.fate, list(exchange.answer))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from kcompat.instrumentation.recording.capture import Capture, Keeping
-from kcompat.instrumentation.recording.journal import Answered, Asked, Entry, Journal, Skipped
+from kcompat.instrumentation.recording.journal import Answered, AskedRequest, Entry, RecordJournal, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -40,7 +40,7 @@ class Entries(Struct, frozen=True, tag=True):
 async def tracing(broker: Hooks, argument: str) -> AsyncGenerator[Entries, None]:
     """Yield the entries of a broker until the generator is closed."""
     queue = EntryQueue()
-    journal = Journal(broker, queue.put)
+    journal = RecordJournal(broker, queue.put)
     journal.begin()
     capture = Capture(journal, _KEEPING.get(argument, _BRIEF))
     broker.interception.add(capture)
@@ -92,7 +92,7 @@ class EntryQueue:
 
 
 def _size(entry: Entry) -> int:
-    if isinstance(entry, Asked):
+    if isinstance(entry, AskedRequest):
         return ENTRY_COST + len(entry.frame)
     if isinstance(entry, Answered):
         return ENTRY_COST + sum(len(each) for each in entry.pieces if isinstance(each, bytes))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from kcompat.errors import UsageError
 from kcompat.instrumentation.recording.capture import Capture, Keeping
 from kcompat.instrumentation.recording.entry import ConnectionEvent, RecordedRequest
-from kcompat.instrumentation.recording.exchange import Event, Exchange
-from kcompat.instrumentation.recording.filters import Wanted
+from kcompat.instrumentation.recording.exchange import RecordedEvent, RecordedExchange
+from kcompat.instrumentation.recording.filters import WantedRequests
 from kcompat.instrumentation.recording.ring import RING_BYTES, Ring
 
 if TYPE_CHECKING:
@@ -37,11 +37,13 @@ class EventNotes:
         self._note(_event("closed", connection, reason))
 
     def complained(self, host: str, message: str) -> None:
-        self._note(Event(time_ns(), "complaint", host, text=message))
+        self._note(RecordedEvent(time_ns(), "complaint", host, text=message))
 
 
-def _event(what: str, of: ObservedConnection, text: str) -> Event:
-    return Event(time_ns(), what, of.peer_host, of.peer_port, of.listener_name, str(of.principal), text)
+def _event(what: str, of: ObservedConnection, text: str) -> RecordedEvent:
+    return RecordedEvent(
+        time_ns(), what, of.peer_host, of.peer_port, of.listener_name, str(of.principal), text
+    )
 
 
 class Recorder:
@@ -62,7 +64,7 @@ class Recorder:
         broker.interception.add(Capture(ring, KEEPING))
         broker.observers.append(EventNotes(ring))
 
-    def snapshot(self) -> Record:
+    def snapshot(self) -> RecordingCopy:
         """Return a copy of what is recorded, which any thread may read."""
         entries = [
             (broker_id, copy(entry)) for broker_id, ring in self._rings.items() for entry in ring.entries()
@@ -71,13 +73,13 @@ class Recorder:
         names: dict[bytes, str] = {}
         for broker in self._brokers.values():
             names |= broker.metadata.image.topic_names
-        return Record(entries, names)
+        return RecordingCopy(entries, names)
 
 
-class Record:
+class RecordingCopy:
     """A copy of what was recorded until a moment, the oldest first."""
 
-    def __init__(self, entries: Sequence[tuple[int, Exchange | Event]], names: Names) -> None:
+    def __init__(self, entries: Sequence[tuple[int, RecordedExchange | RecordedEvent]], names: Names) -> None:
         """Hold entries with the ids of their brokers; `names` are the names of topics by their ids."""
         self._entries = entries
         self._names = names
@@ -95,20 +97,26 @@ class Record:
         Raises:
             UsageError: there is no such API.
         """
-        wanted = Wanted.of(client_id, api, topic, errors_only=errors_only)
+        wanted = WantedRequests.of(client_id, api, topic, errors_only=errors_only)
         return [
             request
             for broker_id, entry in self._since(since)
-            if isinstance(entry, Exchange)
+            if isinstance(entry, RecordedExchange)
             if wanted.includes(request := RecordedRequest(entry, broker_id, self._names))
         ]
 
     def connection_events(self, since: float | datetime | None = None) -> list[ConnectionEvent]:
         """Return the events of connections, in order."""
         found = self._since(since)
-        return [ConnectionEvent(entry, broker_id) for broker_id, entry in found if isinstance(entry, Event)]
+        return [
+            ConnectionEvent(entry, broker_id)
+            for broker_id, entry in found
+            if isinstance(entry, RecordedEvent)
+        ]
 
-    def _since(self, since: float | datetime | None) -> Iterator[tuple[int, Exchange | Event]]:
+    def _since(
+        self, since: float | datetime | None
+    ) -> Iterator[tuple[int, RecordedExchange | RecordedEvent]]:
         given: object = since
         if not (given is None or isinstance(given, (int, float, datetime))):
             raise UsageError(f"since={given!r} is not possible: use a time of time.time() or a datetime")

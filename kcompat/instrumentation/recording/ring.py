@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from kcompat.instrumentation.recording.exchange import Event, Exchange
+from kcompat.instrumentation.recording.exchange import RecordedEvent, RecordedExchange
 
 RING_BYTES: Final = 1_000_000
 """Most bytes that a ring holds, the objects themselves included."""
@@ -23,11 +23,11 @@ class Ring:
     def __init__(self, limit: int = RING_BYTES) -> None:
         self.limit = limit
         """Most bytes that the entries may take."""
-        self._entries: deque[Exchange | Event] = deque()
+        self._entries: deque[RecordedExchange | RecordedEvent] = deque()
         self.held = 0
         """Bytes that the entries take."""
 
-    def add(self, exchange: Exchange) -> None:
+    def add(self, exchange: RecordedExchange) -> None:
         cost = len(exchange.request) + EXCHANGE_COST
         for kept in exchange.answer:
             if type(kept) is bytes:
@@ -38,7 +38,7 @@ class Ring:
         if self.held > self.limit:
             self._drop()
 
-    def settle(self, exchange: Exchange) -> None:
+    def settle(self, exchange: RecordedExchange) -> None:
         if exchange.mark == DROPPED:
             exchange.release()
             return
@@ -47,13 +47,13 @@ class Ring:
         self.held += cost
         self._drop()
 
-    def note(self, event: Event) -> None:
+    def note(self, event: RecordedEvent) -> None:
         """Add an event of a connection."""
         self._entries.append(event)
         self.held += EVENT_COST + len(event.text)
         self._drop()
 
-    def entries(self) -> list[Exchange | Event]:
+    def entries(self) -> list[RecordedExchange | RecordedEvent]:
         """Return the entries, the oldest first."""
         return list(self._entries)
 
@@ -61,7 +61,7 @@ class Ring:
         """Drop the oldest entries until the others are within the limit."""
         while self.held > self.limit and self._entries:
             oldest = self._entries.popleft()
-            if isinstance(oldest, Event):
+            if isinstance(oldest, RecordedEvent):
                 self.held -= EVENT_COST + len(oldest.text)
             else:
                 self.held -= oldest.mark

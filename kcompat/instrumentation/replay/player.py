@@ -24,7 +24,7 @@ from kcompat.protocol.schema import ProtocolViolation
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.instrumentation.recording.exchange import Exchange
+    from kcompat.instrumentation.recording.exchange import RecordedExchange
     from kcompat.instrumentation.recording.flight_reader import Flight
     from kcompat.instrumentation.replay.script import Step
     from kcompat.protocol.message import Message
@@ -162,7 +162,7 @@ class Player:
         if connection is not None:
             connection.close()
 
-    def _receive(self, exchange: Exchange) -> None:
+    def _receive(self, exchange: RecordedExchange) -> None:
         sent = self._sent.pop(id(exchange), None)
         if sent is None:
             return  # not sent, which was told
@@ -204,7 +204,7 @@ class Player:
         else:
             self._note_answer(sent)
 
-    def _answer(self, sent: _Sent, exchange: Exchange, recorded: Message) -> Message | None:
+    def _answer(self, sent: _Sent, exchange: RecordedExchange, recorded: Message) -> Message | None:
         """Return the answer to a request; send it again while the broker is not ready for it."""
         head = sent.request.head._replace(version=sent.request.version)
         ends = time.monotonic() + RETRY_S
@@ -218,11 +218,11 @@ class Player:
             assert isinstance(again, Rewritten), "it could be sent before"
             sent.connection.send(again.frame)
 
-    def _differ(self, exchange: Exchange, path: str, recorded: str, now: str) -> None:
+    def _differ(self, exchange: RecordedExchange, path: str, recorded: str, now: str) -> None:
         self._report.differences += 1
         self._tell(self._request_of(exchange), Difference(path, recorded, now))
 
-    def _request_of(self, exchange: Exchange) -> RecordedRequest:
+    def _request_of(self, exchange: RecordedExchange) -> RecordedRequest:
         return RecordedRequest(exchange, -1, self._flight.names)
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from kcompat.instrumentation.recording.exchange import Exchange, Fate
+from kcompat.instrumentation.recording.exchange import Fate, RecordedExchange
 from kcompat.instrumentation.request_head import read_head
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kcompat.instrumentation.recording.exchange import Event
+    from kcompat.instrumentation.recording.exchange import RecordedEvent
 
 LOGINS: Final = frozenset({ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE})
 
@@ -27,7 +27,7 @@ class Step(Struct, frozen=True):
 
     at_ns: int
     """Time of the recording in nanoseconds since the epoch."""
-    exchange: Exchange
+    exchange: RecordedExchange
     sends: bool
     connection: tuple[int, int]
     """The recorded connection: id of the broker and number."""
@@ -41,14 +41,14 @@ class Script(Struct, frozen=True):
     """Number of requests by the reason why they are not sent."""
 
 
-def script_of(seen: Iterable[tuple[int, Exchange | Event]]) -> Script:
+def script_of(seen: Iterable[tuple[int, RecordedExchange | RecordedEvent]]) -> Script:
     """Return the script of a record. Left out are logins, whose secrets were not recorded, what brokers ask
     each other, and what was not recorded as a whole.
     """
     steps: list[tuple[int, int, Step]] = []
     left_out: dict[str, int] = {}
     for order, (broker_id, exchange) in enumerate(seen):
-        if not isinstance(exchange, Exchange):
+        if not isinstance(exchange, RecordedExchange):
             continue
         reason = _reason_to_leave_out(exchange)
         if reason is not None:
@@ -63,7 +63,7 @@ def script_of(seen: Iterable[tuple[int, Exchange | Event]]) -> Script:
     return Script([step for *_, step in steps], left_out)
 
 
-def _reason_to_leave_out(exchange: Exchange) -> str | None:
+def _reason_to_leave_out(exchange: RecordedExchange) -> str | None:
     head = read_head(exchange.request)
     if head.key is None or not head.body_at:
         return "no request, or a login token"

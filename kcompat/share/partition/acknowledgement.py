@@ -1,8 +1,8 @@
 """Acknowledgements of members: accept, release, reject, renew (KIP-932, KIP-1222). Pure.
 
-An acknowledgement takes effect once it is stored: `acknowledge` and `release` make a `Change`, which `settle`
-completes when the outcome of the write is known. Kafka's counterparts: `SharePartition.acknowledge` and
-`releaseAcquiredRecords`.
+An acknowledgement takes effect once it is stored: `acknowledge` and `release` make a `SpanChange`, which
+`settle` completes when the outcome of the write is known. Kafka's counterparts: `SharePartition.acknowledge`
+and `releaseAcquiredRecords`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import StateBatch
-from kcompat.share.partition.in_flight import Change, RecordState
+from kcompat.share.partition.in_flight import RecordState, SpanChange
 from kcompat.share.persister import Outcome
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from kcompat.share.partition.in_flight import Span
     from kcompat.share.partition.limits import ShareLimits
-    from kcompat.share.partition.window import Window
+    from kcompat.share.partition.window import DeliveryWindow
 
 
 class AcknowledgeType(IntEnum):
@@ -79,14 +79,14 @@ class Acknowledgement(NamedTuple):
 class Acknowledging:
     """Acknowledgements of one member at `now_ms`, applied range by range."""
 
-    def __init__(self, window: Window, member_id: str, limits: ShareLimits, now_ms: int) -> None:
+    def __init__(self, window: DeliveryWindow, member_id: str, limits: ShareLimits, now_ms: int) -> None:
         self._window = window
         self._member_id = member_id
         self._limits = limits
         self._now_ms = now_ms
-        self._change = Change()
+        self._change = SpanChange()
 
-    def run(self, said: Iterable[Acknowledgement]) -> Change | Outcome:
+    def run(self, said: Iterable[Acknowledgement]) -> SpanChange | Outcome:
         """Return the begun change, or the reason why it is refused. After a refusal only renewals have taken
         effect.
         """
@@ -146,9 +146,9 @@ class Acknowledging:
         return None
 
 
-def release(window: Window, member_id: str, limits: ShareLimits) -> Change:
+def release(window: DeliveryWindow, member_id: str, limits: ShareLimits) -> SpanChange:
     """Begin to release all records of a departed member; return the change."""
-    change = Change()
+    change = SpanChange()
     for batch in window.batches:
         for span in batch.spans:
             if span.state is RecordState.ACQUIRED and span.member_id == member_id:
@@ -156,7 +156,7 @@ def release(window: Window, member_id: str, limits: ShareLimits) -> Change:
     return change
 
 
-def expire(window: Window, limits: ShareLimits, now_ms: int) -> tuple[list[StateBatch], int | None]:
+def expire(window: DeliveryWindow, limits: ShareLimits, now_ms: int) -> tuple[list[StateBatch], int | None]:
     """Release the records whose acquisition locks have ended.
 
     Returns the batches to store, which are in force even if the write fails, and the time in ms at which the
@@ -182,7 +182,9 @@ def expire(window: Window, limits: ShareLimits, now_ms: int) -> tuple[list[State
     return stored, next_end
 
 
-def settle(window: Window, change: Change, limits: ShareLimits, now_ms: int, *, is_stored: bool) -> None:
+def settle(
+    window: DeliveryWindow, change: SpanChange, limits: ShareLimits, now_ms: int, *, is_stored: bool
+) -> None:
     """Complete a change after its write: keep it if it was stored, else take it back."""
     change.settled = True
     for span in change.spans:
@@ -201,7 +203,7 @@ def settle(window: Window, change: Change, limits: ShareLimits, now_ms: int, *, 
         window.advance()
 
 
-def _change(change: Change, span: Span, state: RecordState, limits: ShareLimits) -> None:
+def _change(change: SpanChange, span: Span, state: RecordState, limits: ShareLimits) -> None:
     span.begin(change, state, limits.delivery_count_limit)
     stored = _stored(span)
     if change.batches:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.share.partition.limits import ShareLimits
-    from kcompat.share.partition.window import Window
+    from kcompat.share.partition.window import DeliveryWindow
 
 ISOLATING_LIMIT = 2
 """Highest delivery limit at which records on their last delivery are not isolated."""
@@ -54,7 +54,9 @@ class Acquired(NamedTuple):
 class Acquisition:
     """The acquisition for one fetch: the ranges acquired so far."""
 
-    def __init__(self, window: Window, spec: AcquisitionSpec, limits: ShareLimits, now_ms: int) -> None:
+    def __init__(
+        self, window: DeliveryWindow, spec: AcquisitionSpec, limits: ShareLimits, now_ms: int
+    ) -> None:
         self.acquired: list[Acquired] = []
         self._window = window
         self._spec = spec

@@ -36,7 +36,7 @@ TERMINAL = frozenset({RecordState.ACKNOWLEDGED, RecordState.ARCHIVED})
 """States of records that are finished."""
 
 
-class Change:
+class SpanChange:
     """Change of spans that takes effect once it is stored, and is taken back if the write fails."""
 
     __slots__ = ("batches", "settled", "spans")
@@ -73,7 +73,7 @@ class Span:
         """The member that has acquired the records."""
         self.locked_until_ms = 0
         """End of the member's acquisition lock, in ms since the epoch."""
-        self.change: Change | None = None
+        self.change: SpanChange | None = None
         """Change to the present state that is not stored yet."""
         self.before: tuple[RecordState, str] = (state, NO_MEMBER)
         """State and member before the unstored change."""
@@ -116,7 +116,7 @@ class Span:
         self.member_id = NO_MEMBER
         self.change = None
 
-    def begin(self, change: Change, state: RecordState, delivery_limit: int) -> None:
+    def begin(self, change: SpanChange, state: RecordState, delivery_limit: int) -> None:
         """Begin the change to `state`, which takes effect once it is stored."""
         assert self.state is RecordState.ACQUIRED
         self.before = (self.state, self.member_id)

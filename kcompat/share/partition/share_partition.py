@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.share.partition.acknowledgement import Acknowledging, expire, release, settle
 from kcompat.share.partition.acquisition import Acquisition, gap, without
-from kcompat.share.partition.in_flight import TERMINAL, Change, InFlightBatch, RecordState, Span
-from kcompat.share.partition.window import Window
+from kcompat.share.partition.in_flight import TERMINAL, InFlightBatch, RecordState, Span, SpanChange
+from kcompat.share.partition.window import DeliveryWindow
 from kcompat.share.persister import Outcome, StateWrite
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class SharePartition:
         self.leader_epoch = leader_epoch
         self.lock_ends_ms: int | None = None
         """Time in ms at which the first lock may end; None while nothing is acquired."""
-        self._window = Window(start_offset, _restored(start_offset, stored))
+        self._window = DeliveryWindow(start_offset, _restored(start_offset, stored))
 
     @property
     def start_offset(self) -> int:
@@ -91,18 +91,18 @@ class SharePartition:
 
     def acknowledge(
         self, member_id: str, said: Iterable[Acknowledgement], limits: ShareLimits, now_ms: int
-    ) -> Change | Outcome:
+    ) -> SpanChange | Outcome:
         """Begin a member's acknowledgements; return the change, or the reason why they are refused."""
         begun = Acknowledging(self._window, member_id, limits, now_ms).run(said)
         if self.lock_ends_ms is not None:  # a renewed lock may end first if the lock duration was shortened
             self._locked_until(now_ms + limits.record_lock_duration_ms)
         return begun
 
-    def release(self, member_id: str, limits: ShareLimits) -> Change:
+    def release(self, member_id: str, limits: ShareLimits) -> SpanChange:
         """Begin to release the records of a departed member; return the change."""
         return release(self._window, member_id, limits)
 
-    def settle(self, change: Change, limits: ShareLimits, now_ms: int, *, is_stored: bool) -> None:
+    def settle(self, change: SpanChange, limits: ShareLimits, now_ms: int, *, is_stored: bool) -> None:
         """Keep a change if its write was stored, else take the change back."""
         settle(self._window, change, limits, now_ms, is_stored=is_stored)
         for span in change.spans:

@@ -19,7 +19,7 @@ _first_offset = attrgetter("first")
 _last_offset = attrgetter("last")
 
 
-class Window:
+class DeliveryWindow:
     """Batches in flight, in order. Offsets between batches have no records."""
 
     __slots__ = ("_may_be_free", "batches", "end_offset", "start_offset")

@@ -56,7 +56,7 @@ class Made(Struct, frozen=True):
     zxid: int = 0
 
 
-class Verdict(Enum):
+class TransactionVerdict(Enum):
     """Verdict on a transaction that was not made, or whose outcome is unknown."""
 
     NOT_MADE = auto()
@@ -79,17 +79,17 @@ def sequential_paths(ops: Sequence[Op]) -> list[str]:
     return [op.path for op in ops if isinstance(op, Create) and op.sequential]
 
 
-def judge(sent: Sent, found: Found) -> Made | Verdict:
+def judge(sent: Sent, found: Found) -> Made | TransactionVerdict:
     """Decide from the nodes in the store whether a transaction was made."""
     evidence = [_judge_path(effect, sent, found) for effect in _effects(sent.ops)]
     evidence += [_judge_sequential(op, sent, found) for op in sent.ops if _is_sequential(op)]
     if _NO in evidence:
-        return Verdict.NOT_MADE
+        return TransactionVerdict.NOT_MADE
     ids = {made for made in evidence if made not in (_GONE, _MAYBE)}
     if _MAYBE in evidence or len(ids) > 1:
-        return Verdict.UNKNOWN
+        return TransactionVerdict.UNKNOWN
     if not evidence:
-        return Verdict.NOT_MADE  # only checks, which may be repeated
+        return TransactionVerdict.NOT_MADE  # only checks, which may be repeated
     zxid = ids.pop() if ids else None
     conditions = _conditions(sent.ops, zxid, found)
     return Made(_results(sent.ops, zxid, found), zxid or 0) if conditions is None else conditions
@@ -205,7 +205,7 @@ def _is_sequential(op: Op) -> bool:
 # -- the whole -------------------------------------------------------------------------------------------
 
 
-def _conditions(ops: Sequence[Op], zxid: int | None, found: Found) -> Verdict | None:
+def _conditions(ops: Sequence[Op], zxid: int | None, found: Found) -> TransactionVerdict | None:
     """Return None if every Check held when the transaction was made, else the verdict.
 
     Nodes that the transaction also changes are skipped: their changes show whether it was made.
@@ -216,12 +216,12 @@ def _conditions(ops: Sequence[Op], zxid: int | None, found: Found) -> Verdict | 
             continue
         node = found.nodes[op.path]
         if node is None:
-            return Verdict.UNKNOWN
+            return TransactionVerdict.UNKNOWN
         if op.version not in (ANY_VERSION, node[1].version):
             if zxid is None:
-                return Verdict.UNKNOWN
+                return TransactionVerdict.UNKNOWN
             if node[1].mzxid <= zxid:
-                return Verdict.NOT_MADE  # another session made the same change
+                return TransactionVerdict.NOT_MADE  # another session made the same change
     return None
 
 

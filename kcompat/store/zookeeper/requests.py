@@ -25,7 +25,7 @@ from kcompat.store.interface import (
 )
 from kcompat.store.zookeeper import outcome
 from kcompat.store.zookeeper.connection import is_end
-from kcompat.store.zookeeper.outcome import Found, Made, Sent, Verdict
+from kcompat.store.zookeeper.outcome import Found, Made, Sent, TransactionVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ class _Request:
         self.losses = 0
 
 
-class Requests:
+class PendingRequests:
     """The requests of one session, in order, across lost connections."""
 
     def __init__(self, connection: EnsembleConnection, translation: Translation, most_in_flight: int) -> None:
@@ -170,7 +170,7 @@ class Requests:
             for later in self._lost:  # a session's transactions are made in their order
                 later.seen = max(later.seen, judgement.zxid)
             return judgement
-        if judgement is Verdict.UNKNOWN:
+        if judgement is TransactionVerdict.UNKNOWN:
             what = ", ".join(sorted({op.path for op in ops})[:5])
             raise UnknownOutcomeError(
                 f"the connection to ZooKeeper broke before it answered whether it changed {what}"

@@ -17,7 +17,7 @@ from kcompat.store.interface import (
 )
 from kcompat.store.session import Session
 from kcompat.store.zookeeper.connection import EnsembleConnection
-from kcompat.store.zookeeper.requests import Requests
+from kcompat.store.zookeeper.requests import PendingRequests
 from kcompat.store.zookeeper.translation import Translation, our_error, stat
 from kcompat.store.zookeeper.watches import Watches
 
@@ -78,7 +78,7 @@ class ZooKeeperSession(Session):
         """Whether the servers support reads of many nodes (3.6 or later); True until a server refuses one."""
         self._renewing = asyncio.Lock()
         self._connection: EnsembleConnection
-        self._requests: Requests
+        self._requests: PendingRequests
         self._connected: asyncio.Future[None]
 
     # -- the session -------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ class ZooKeeperSession(Session):
             settings, self._tls, lambda state: self._state_changed(connection, state)
         )
         self._connection = connection
-        self._requests = Requests(connection, self._translation, settings.max_in_flight_requests)
+        self._requests = PendingRequests(connection, self._translation, settings.max_in_flight_requests)
         connection.start()
         try:
             await asyncio.wait_for(self._connected, settings.connection_timeout_ms / 1000)

@@ -24,7 +24,7 @@ MOST_PLACES: Final = 5
 _HEARTBEATS: Final = frozenset({"ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"})
 
 
-class Move(Struct, frozen=True):
+class MemberMove(Struct, frozen=True):
     """A change of a group that a request shows: of its members, or of the partitions of one of them."""
 
     time: float
@@ -92,7 +92,7 @@ def listed(places: Sequence[str]) -> str:
 
 def shares(evidence: Evidence, group: Group) -> list[Share]:
     """Return what each member had before the first one left in the test."""
-    given: dict[str, Move] = {}
+    given: dict[str, MemberMove] = {}
     present = {member.id: member for member in group.members}
     for move in moves(evidence, group.id):
         if move.what == "left":
@@ -119,11 +119,11 @@ def is_older(evidence: Evidence, group: str, member: str) -> bool:
     return all(move.member != member for move in moves(evidence, group))
 
 
-def moves(evidence: Evidence, group: str, *, earlier: bool = False) -> list[Move]:
+def moves(evidence: Evidence, group: str, *, earlier: bool = False) -> list[MemberMove]:
     """Return the changes of a group that the requests of the test show, in order; with `earlier` also those
     of the requests before.
     """
-    found: list[Move] = []
+    found: list[MemberMove] = []
     joined: set[str] = set()
     given: dict[str, tuple[str, ...]] = {}
     requests = [*evidence.earlier, *evidence.in_test] if earlier else evidence.in_test
@@ -141,7 +141,7 @@ def moves(evidence: Evidence, group: str, *, earlier: bool = False) -> list[Move
     return found
 
 
-def ended(evidence: Evidence, group: str, members: Sequence[GroupMember]) -> Iterator[Move]:
+def ended(evidence: Evidence, group: str, members: Sequence[GroupMember]) -> Iterator[MemberMove]:
     """Yield the end of each member of a group that did not leave, and is none of its `members` any more."""
     everything = [*evidence.earlier, *evidence.in_test]
     happened = moves(evidence, group, earlier=True)
@@ -152,7 +152,7 @@ def ended(evidence: Evidence, group: str, members: Sequence[GroupMember]) -> Ite
         heard = [
             asked.time for asked in everything if asked.group == group and move.member in _members(asked)
         ]
-        yield Move(
+        yield MemberMove(
             max(heard, default=move.time),
             move.client,
             move.member,
@@ -162,11 +162,11 @@ def ended(evidence: Evidence, group: str, members: Sequence[GroupMember]) -> Ite
         )
 
 
-def _moves(evidence: Evidence, asked: RecordedRequest) -> Iterator[Move]:
+def _moves(evidence: Evidence, asked: RecordedRequest) -> Iterator[MemberMove]:
     request, response = asked.request, asked.response
     if not request:
         return
-    move = partial(Move, asked.time, client_of(asked), is_older=evidence.is_older(asked))
+    move = partial(MemberMove, asked.time, client_of(asked), is_older=evidence.is_older(asked))
     if asked.api == "JoinGroup":
         why = request.get("reason") or ""
         if asked.is_waiting:
@@ -188,8 +188,8 @@ def _moves(evidence: Evidence, asked: RecordedRequest) -> Iterator[Move]:
 
 
 def _moves_of_heartbeat(
-    evidence: Evidence, move: Callable[..., Move], request: dict[str, Any], response: dict[str, Any]
-) -> Iterator[Move]:
+    evidence: Evidence, move: Callable[..., MemberMove], request: dict[str, Any], response: dict[str, Any]
+) -> Iterator[MemberMove]:
     member = response.get("member_id") or request["member_id"]
     if request["member_epoch"] == 0:
         yield move(member, "joined", f"epoch {response['member_epoch']}")

@@ -7,7 +7,7 @@ import pytest
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.describe import (
     ConfigSource,
-    Entry,
+    DescribedConfig,
     describe_broker,
     describe_cluster_default,
     describe_topic,
@@ -19,7 +19,7 @@ from kcompat.config.types import ConfigType
 STATIC = {"broker.id": "1", "log.retention.hours": "100", "num.partitions": "3", "foo.bar": "baz"}
 
 
-def plain(entry: Entry) -> tuple[object, ...]:
+def plain(entry: DescribedConfig) -> tuple[object, ...]:
     synonyms = [(synonym.name, synonym.value, int(synonym.source)) for synonym in entry.synonyms]
     return (entry.value, int(entry.source), entry.read_only, entry.sensitive, synonyms, int(entry.type))
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kcompat.config.broker import BrokerConfig
-from kcompat.config.dynamic import Alteration, Change, change_broker, change_group, change_topic, replace_all
+from kcompat.config.dynamic import (
+    Alteration,
+    ConfigChange,
+    change_broker,
+    change_group,
+    change_topic,
+    replace_all,
+)
 from kcompat.protocol.errors import ErrorCode
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -13,13 +20,15 @@ STATIC = BrokerConfig({"broker.id": "1"})
 THROTTLED = "leader.replication.throttled.replicas"
 
 
-def topic(current: dict[str, str], *alterations: tuple[str, int, str | None], name: str = "t1") -> Change:
+def topic(
+    current: dict[str, str], *alterations: tuple[str, int, str | None], name: str = "t1"
+) -> ConfigChange:
     return change_topic(STATIC, name, current, [Alteration(*alteration) for alteration in alterations])
 
 
 def broker(
     *alterations: tuple[str, int, str | None], current: dict[str, str] | None = None, default: bool = False
-) -> Change:
+) -> ConfigChange:
     return change_broker(
         STATIC,
         current or {},
@@ -62,7 +71,7 @@ def broker(
 def test_topics(
     current: dict[str, str], alterations: list[tuple[str, int, str | None]], stored: object
 ) -> None:
-    assert topic(current, *alterations) == Change(configs=stored)  # type: ignore[arg-type]
+    assert topic(current, *alterations) == ConfigChange(configs=stored)  # type: ignore[arg-type]
 
 
 INVALID = "Invalid value {} for configuration {}: {}"
@@ -106,7 +115,7 @@ NAME_RULE = "contains one or more characters other than ASCII alphanumerics, '.'
     ],
 )  # fmt: skip
 def test_topics_refuse_what_is_not_allowed(alterations: list[tuple[str, int, str]], message: str) -> None:
-    assert topic({}, *alterations) == Change(ErrorCode.INVALID_CONFIG, message)
+    assert topic({}, *alterations) == ConfigChange(ErrorCode.INVALID_CONFIG, message)
 
 
 @pytest.mark.parametrize("key", [THROTTLED, "follower.replication.throttled.replicas"])
@@ -139,7 +148,7 @@ def test_throttled_replicas(key: str, value: str, is_allowed: bool) -> None:
 def test_malformed_alterations(
     alterations: list[tuple[str, int, str | None]], error: ErrorCode, message: str | None
 ) -> None:
-    assert topic({}, *alterations) == Change(error, message)
+    assert topic({}, *alterations) == ConfigChange(error, message)
 
 
 @pytest.mark.parametrize(
@@ -150,12 +159,12 @@ def test_malformed_alterations(
     ],
 )
 def test_topic_names(name: str, error: ErrorCode, message: str) -> None:
-    assert topic({}, ("retention.ms", SET, "1"), name=name) == Change(error, message)
+    assert topic({}, ("retention.ms", SET, "1"), name=name) == ConfigChange(error, message)
 
 
 def test_replacing_forgets_what_was_set() -> None:
     change = change_topic(STATIC, "t1", {}, replace_all([("segment.bytes", "20")]))
-    assert change == Change(configs={"segment.bytes": "20"})
+    assert change == ConfigChange(configs={"segment.bytes": "20"})
 
 
 def test_a_stored_key_that_is_unknown_stops_later_changes_as_in_kafka() -> None:
@@ -237,14 +246,14 @@ NOT_FOR_ALL = "Cannot update these configs at default cluster level, broker id m
 def test_brokers_refuse_what_is_not_allowed(
     alterations: list[tuple[str, int, str | None]], default: bool, message: str
 ) -> None:
-    assert broker(*alterations, default=default) == Change(ErrorCode.INVALID_REQUEST, message)
+    assert broker(*alterations, default=default) == ConfigChange(ErrorCode.INVALID_REQUEST, message)
 
 
 def test_brokers_append_to_lists_only() -> None:
     assert broker(("log.cleanup.policy", APPEND, "compact")).configs == {
         "log.cleanup.policy": "delete,compact"
     }
-    assert broker(("log.retention.ms", APPEND, "1")) == Change(
+    assert broker(("log.retention.ms", APPEND, "1")) == ConfigChange(
         ErrorCode.INVALID_CONFIG, "Config value append is not allowed for config key: log.retention.ms"
     )
 
@@ -268,7 +277,7 @@ def test_brokers_append_to_lists_only() -> None:
     ],
 )
 def test_brokers_accept(alteration: tuple[str, int, str], default: bool) -> None:
-    assert broker(alteration, default=default) == Change(configs={alteration[0]: alteration[2]})
+    assert broker(alteration, default=default) == ConfigChange(configs={alteration[0]: alteration[2]})
 
 
 def test_a_setting_that_a_kafka_has_stored_stops_no_other_change() -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.config.dynamic import Alteration, Change, ConfigOperation
+from kcompat.config.dynamic import Alteration, ConfigChange, ConfigOperation
 from kcompat.config.loggers import change_loggers, describe_loggers, find_logger, level_name, set_level
 from kcompat.logger_names import AUTHORIZER, KAFKA_NAMES, PRODUCER_STATES, REQUESTS
 from kcompat.protocol.errors import ErrorCode
@@ -32,7 +32,7 @@ def levels() -> Iterator[None]:
         each.setLevel(level)
 
 
-def change(name: str, operation: int, value: str | None, *, validate_only: bool = False) -> Change:
+def change(name: str, operation: int, value: str | None, *, validate_only: bool = False) -> ConfigChange:
     return change_loggers([Alteration(name, operation, value)], validate_only=validate_only)
 
 
@@ -42,11 +42,11 @@ def shown(*names: str) -> dict[str, str | None]:
 
 def test_levels_are_shown_set_and_deleted() -> None:
     assert shown("root", NAME, "kcompat.no.such") == {"root": "INFO", NAME: "INFO"}
-    assert change(NAME, ConfigOperation.SET, "TRACE") == Change()
+    assert change(NAME, ConfigOperation.SET, "TRACE") == ConfigChange()
     assert shown(NAME) == {NAME: "TRACE"}
     assert logging.getLogger(NAME).isEnabledFor(5)
-    assert change("root", ConfigOperation.SET, "FATAL") == Change()
-    assert change(NAME, ConfigOperation.DELETE, None) == Change()
+    assert change("root", ConfigOperation.SET, "FATAL") == ConfigChange()
+    assert change(NAME, ConfigOperation.DELETE, None) == ConfigChange()
     assert shown("root", NAME) == {"root": "FATAL", NAME: "FATAL"}
 
 
@@ -56,12 +56,12 @@ def test_the_log_of_the_authorizer_is_shown_under_its_name_in_kafka() -> None:
 
 
 def test_a_logger_with_a_name_of_kafka_has_the_level_of_the_root_until_it_gets_its_own() -> None:
-    assert change("root", ConfigOperation.SET, "ERROR") == Change()
+    assert change("root", ConfigOperation.SET, "ERROR") == ConfigChange()
     assert shown(AUTHORIZER, REQUESTS) == {AUTHORIZER: "ERROR", REQUESTS: "ERROR"}
-    assert change(REQUESTS, ConfigOperation.SET, "DEBUG") == Change()
-    assert change("root", ConfigOperation.SET, "FATAL") == Change()
+    assert change(REQUESTS, ConfigOperation.SET, "DEBUG") == ConfigChange()
+    assert change("root", ConfigOperation.SET, "FATAL") == ConfigChange()
     assert shown(AUTHORIZER, REQUESTS) == {AUTHORIZER: "FATAL", REQUESTS: "DEBUG"}
-    assert change(REQUESTS, ConfigOperation.DELETE, None) == Change()
+    assert change(REQUESTS, ConfigOperation.DELETE, None) == ConfigChange()
     assert shown(REQUESTS) == {REQUESTS: "FATAL"}
     assert logging.getLogger("kafka").level == logging.NOTSET  # which kafka-python uses
 
@@ -79,7 +79,7 @@ def test_a_level_holds_for_the_loggers_below() -> None:
 
 
 def test_validation_alone_changes_nothing() -> None:
-    assert change(NAME, ConfigOperation.SET, "DEBUG", validate_only=True) == Change()
+    assert change(NAME, ConfigOperation.SET, "DEBUG", validate_only=True) == ConfigChange()
     assert shown(NAME) == {NAME: "INFO"}
 
 
@@ -113,7 +113,7 @@ def test_one_bad_element_stops_all() -> None:
 def test_refusals(
     name: str, operation: int, value: str | None, error: ErrorCode, message: str | None
 ) -> None:
-    assert change(name, operation, value) == Change(error, message)
+    assert change(name, operation, value) == ConfigChange(error, message)
 
 
 def test_the_host_programs_loggers_are_none_of_ours() -> None:

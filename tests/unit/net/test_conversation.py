@@ -16,7 +16,7 @@ from support.conversations import USUAL, Collected, Script, conversation, iterat
 
 if TYPE_CHECKING:
     from kcompat.net.frame_buffer import FrameBuffer
-    from kcompat.net.hub import Member
+    from kcompat.net.hub import HubMember
     from kcompat.net.interception import ObservedConnection
 
 
@@ -169,7 +169,7 @@ async def test_an_exception_of_the_handler_closes_behind_the_answers(
 class FullHub(Hub):
     """A hub that cannot keep the bytes of an unfinished frame."""
 
-    def hold(self, received: memoryview, connection: Member) -> FrameBuffer:
+    def hold(self, received: memoryview, connection: HubMember) -> FrameBuffer:
         raise MemoryError("no memory")
 
 

@@ -49,7 +49,15 @@ def as_records(converter: ModuleType, data: Buffer, magic: int, **more: int) -> 
 def test_records_as_messages(converter: ModuleType) -> None:
     assert as_messages(converter, RECORDS, 0) == (SET_0, 19, Fault.WHOLE, 2, 0, 41, 105)
     for origin in (40, FIRST):
-        assert as_messages(converter, RECORDS, 1, origin=origin) == (SET_1, 19, Fault.WHOLE, 2, 40, 41, 105)
+        assert as_messages(converter, RECORDS, 1, origin=origin) == (
+            SET_1,
+            19,
+            Fault.WHOLE,
+            2,
+            40,
+            41,
+            105,
+        )
 
 
 def test_no_records(converter: ModuleType) -> None:

@@ -11,7 +11,7 @@ from kcompat.records.batch import build_batch, crc_matches, read_header, read_re
 from kcompat.records.compression import Codec, Compression, compress, decompress
 from kcompat.records.recompress import conform, recompress
 from kcompat.records.record import Record
-from kcompat.records.validate import Refusal
+from kcompat.records.validate import BatchRefusal
 
 RECORDS = [Record(40 + i, 7 - i, b"k%d" % i, b"value" * 200, (("h", None),)) for i in range(20)]
 
@@ -48,7 +48,7 @@ def test_a_producers_own_append_time_mark_goes(target: Compression | None) -> No
 
 
 def unwrap(stored: Any) -> Any:
-    assert not isinstance(stored, Refusal)
+    assert not isinstance(stored, BatchRefusal)
     return stored
 
 
@@ -81,5 +81,5 @@ def test_the_topics_level_wins(codec: Codec, level: int) -> None:
 def test_a_copy_may_be_too_large() -> None:
     batch = memoryview(produced(Codec.ZSTD))
     outcome = conform(batch, read_header(batch), Compression(Codec.NONE), 1000)
-    assert isinstance(outcome, Refusal)
+    assert isinstance(outcome, BatchRefusal)
     assert outcome.error is ErrorCode.MESSAGE_TOO_LARGE

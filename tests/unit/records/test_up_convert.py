@@ -11,7 +11,7 @@ from kcompat.records.conversion import encode_wrapper
 from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record
 from kcompat.records.up_convert import accept_old
-from kcompat.records.validate import Refusal
+from kcompat.records.validate import BatchRefusal
 from support.default_settings import log_settings
 
 NOW = 1_000_000
@@ -34,7 +34,7 @@ def accepted(data: bytes, **config: object) -> bytes:
 def refused(data: bytes, **config: object) -> ErrorCode:
     rules = log_settings(**config)
     outcome = accept_old(memoryview(data), rules, rules.compression, NOW)
-    assert isinstance(outcome, Refusal)
+    assert isinstance(outcome, BatchRefusal)
     return outcome.error
 
 

@@ -13,7 +13,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import BatchHeader, build_batch, read_header
 from kcompat.records.compression import Codec, compress
 from kcompat.records.record import Record, append_varint
-from kcompat.records.validate import Refusal, check_produced
+from kcompat.records.validate import BatchRefusal, check_produced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,13 +37,13 @@ def batch(*records: Record, **fields: object) -> bytearray:
     return build_batch(records or (Record(0, NOW, b"k", b"v"),), **fields)  # type: ignore[arg-type]
 
 
-def check(data: bytes | bytearray, rules: Rules = ANY, version: int = 9) -> BatchHeader | Refusal:
+def check(data: bytes | bytearray, rules: Rules = ANY, version: int = 9) -> BatchHeader | BatchRefusal:
     return check_produced(memoryview(data), version, rules, NOW)
 
 
 def error(data: bytes | bytearray, rules: Rules = ANY, version: int = 9) -> ErrorCode:
     outcome = check(data, rules, version)
-    assert isinstance(outcome, Refusal), outcome
+    assert isinstance(outcome, BatchRefusal), outcome
     assert outcome.message
     return outcome.error
 
@@ -173,7 +173,7 @@ def test_a_compacted_topic_names_each_record_without_a_key(codec: Codec) -> None
     keys = [b"a", None, b"", None]
     data = batch(*(Record(0, NOW, key, b"v") for key in keys), codec=codec)
     outcome = check(data, Rules(compacts=True))
-    assert isinstance(outcome, Refusal)
+    assert isinstance(outcome, BatchRefusal)
     assert outcome.error is ErrorCode.INVALID_RECORD
     assert [index for index, _ in outcome.record_errors] == [1, 3]
     assert all(message for _, message in outcome.record_errors)
@@ -229,7 +229,7 @@ def test_a_bomb_is_refused_while_looking_at_records() -> None:
 @pytest.mark.parametrize("bad", [Record(0, NOW, None, b"v"), Record(0, 5, b"k", b"v")])
 def test_a_refusal_lists_so_many_records_and_no_more(bad: Record) -> None:
     outcome = check(batch(*[bad] * 1500), Rules(compacts=True, message_timestamp_before_max_ms=1000))
-    assert isinstance(outcome, Refusal)
+    assert isinstance(outcome, BatchRefusal)
     assert [index for index, _ in outcome.record_errors] == list(range(1000))
 
 
@@ -237,7 +237,7 @@ def test_timestamps_out_of_the_topics_bounds() -> None:
     rules = Rules(message_timestamp_before_max_ms=1000, message_timestamp_after_max_ms=10)
     times = [NOW - 1000, NOW - 1001, NOW + 10, NOW + 11, -1]
     outcome = check(batch(*(Record(0, time, None, None) for time in times)), rules)
-    assert isinstance(outcome, Refusal)
+    assert isinstance(outcome, BatchRefusal)
     assert outcome.error is ErrorCode.INVALID_TIMESTAMP
     assert [index for index, _ in outcome.record_errors] == [1, 3]
 
@@ -245,7 +245,7 @@ def test_timestamps_out_of_the_topics_bounds() -> None:
 def test_a_bad_timestamp_names_the_error_among_others() -> None:
     rules = Rules(compacts=True, message_timestamp_before_max_ms=0)
     outcome = check(batch(Record(0, NOW, None, None), Record(0, 5, None, None)), rules)
-    assert isinstance(outcome, Refusal)
+    assert isinstance(outcome, BatchRefusal)
     assert outcome.error is ErrorCode.INVALID_TIMESTAMP
     assert [index for index, _ in outcome.record_errors] == [0, 1, 1]
 
@@ -261,6 +261,6 @@ def test_only_a_topic_with_the_brokers_time_refuses_a_client_that_sets_it() -> N
     data = batch(Record(0, NOW, None, None), Record(0, NOW, None, None), log_append_time=NOW)
     assert isinstance(check(data), BatchHeader)
     outcome = check(data, Rules(stamps_append_time=True))
-    assert isinstance(outcome, Refusal)
+    assert isinstance(outcome, BatchRefusal)
     assert outcome.error is ErrorCode.INVALID_TIMESTAMP
     assert [index for index, _ in outcome.record_errors] == [0, 1]

@@ -6,7 +6,7 @@ import pytest
 
 from kcompat.regex.cases import Cases
 from kcompat.regex.classes import ascii_of
-from kcompat.regex.nodes import MAX_SIZE, Node
+from kcompat.regex.nodes import MAX_SIZE, RegexNode
 from kcompat.regex.parser import MAX_LENGTH, parse
 from kcompat.regex.pattern import Pattern, compiled, problem
 from kcompat.regex.scan import MAX_BEYOND_ASCII, STEPS_TO_COMPILE, Scan
@@ -18,7 +18,7 @@ class Counted(Pattern):
 
     steps = 0
 
-    def _emit(self, node: Node, then: int) -> int:
+    def _emit(self, node: RegexNode, then: int) -> int:
         self.steps += 1
         assert self.steps <= 2 * MAX_SIZE + 2
         return super()._emit(node, then)

@@ -6,7 +6,7 @@ from typing import Any
 
 from kcompat.errors import UsageError
 from kcompat.instrumentation.faults.reports import Condition
-from kcompat.testing.watch import Watch
+from kcompat.testing.watch import BrokerWatch
 
 
 class Stub:
@@ -46,7 +46,7 @@ class Stub:
 
 
 def test_a_broker_to_which_no_client_came_is_named_if_the_test_uses_it() -> None:
-    watch, used, other = Watch(), Stub(), Stub()
+    watch, used, other = BrokerWatch(), Stub(), Stub()
     watch.starting(used)
     watch.starting(other)
     assert watch.stories([]) == []
@@ -54,7 +54,7 @@ def test_a_broker_to_which_no_client_came_is_named_if_the_test_uses_it() -> None
 
 
 def test_a_broker_that_has_stopped_is_forgotten_when_the_next_test_begins() -> None:
-    watch, broker = Watch(), Stub()
+    watch, broker = BrokerWatch(), Stub()
     watch.starting(broker)
     broker.is_started = False
     assert watch.stories([broker]) != []
@@ -63,19 +63,19 @@ def test_a_broker_that_has_stopped_is_forgotten_when_the_next_test_begins() -> N
 
 
 def test_a_story_that_cannot_be_told_does_not_hide_the_failure() -> None:
-    watch = Watch()
+    watch = BrokerWatch()
     watch.starting(Stub(ValueError("damaged")))
     assert watch.stories([]) == ["The story of <a broker> cannot be told: ValueError('damaged')"]
 
 
 def test_a_forked_child_tells_no_story_of_the_broker_of_its_parent() -> None:
-    watch = Watch()
+    watch = BrokerWatch()
     watch.starting(Stub(UsageError("brokers run in the process that started them")))
     assert watch.stories([]) == []
 
 
 def test_the_story_of_a_broker_that_stops_by_a_failure_is_that_of_its_last_moment() -> None:
-    watch, broker = Watch(), Stub(ValueError("damaged"))
+    watch, broker = BrokerWatch(), Stub(ValueError("damaged"))
     watch.starting(broker)
     watch.failing(broker)
     broker.is_started = False

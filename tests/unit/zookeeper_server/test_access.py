@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kcompat.store.interface import OPEN_ACL, Access
-from kcompat.zookeeper_server.access import Permission, accept, allows, digest_identity, visible_acl
+from kcompat.zookeeper_server.access import NodePermission, accept, allows, digest_identity, visible_acl
 from kcompat.zookeeper_server.records import ACL, Code, Id
 from kcompat.zookeeper_server.refusal import RefusedError
 
@@ -18,12 +18,12 @@ def test_the_digest_is_zookeepers() -> None:
 
 def test_one_entry_must_allow_one_of_the_permissions_to_one_of_the_identities() -> None:
     acl = (Access(1, "world", "anyone"), Access(31, *ME))
-    assert allows(acl, Permission.READ, [IP])
-    assert not allows(acl, Permission.WRITE, [IP])
-    assert allows(acl, Permission.WRITE, [IP, ME])
-    assert allows(acl, Permission.READ | Permission.ADMIN, [IP])
-    assert not allows(acl, Permission.WRITE, [("digest", "me:other")])
-    assert allows((), Permission.ADMIN, [])
+    assert allows(acl, NodePermission.READ, [IP])
+    assert not allows(acl, NodePermission.WRITE, [IP])
+    assert allows(acl, NodePermission.WRITE, [IP, ME])
+    assert allows(acl, NodePermission.READ | NodePermission.ADMIN, [IP])
+    assert not allows(acl, NodePermission.WRITE, [("digest", "me:other")])
+    assert allows((), NodePermission.ADMIN, [])
 
 
 @pytest.mark.parametrize(
@@ -38,8 +38,8 @@ def test_one_entry_must_allow_one_of_the_permissions_to_one_of_the_identities() 
 )
 def test_addresses_match_by_their_first_bits(network: str, matches: bool) -> None:
     acl = accept([ACL(31, Id("ip", network))], [])
-    assert allows(acl, Permission.WRITE, [IP]) is matches
-    assert not allows(acl, Permission.WRITE, [("ip", "::1")])
+    assert allows(acl, NodePermission.WRITE, [IP]) is matches
+    assert not allows(acl, NodePermission.WRITE, [("ip", "::1")])
 
 
 def test_auth_stands_for_what_was_proved_and_entries_count_once() -> None:

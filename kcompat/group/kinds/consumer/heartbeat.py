@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kcompat.group.base import GroupTransition
     from kcompat.group.kinds.consumer.member import ConsumerMember
     from kcompat.group.kinds.consumer.requests import ConsumerHeartbeatRequest
-    from kcompat.group.modern.group import Header
+    from kcompat.group.modern.group import GroupHeader
 
 
 NEW_TARGET_MS: Final = 5_000
@@ -141,7 +141,7 @@ def _answer(
     )
 
 
-def interval_ms(setting_ms: int, header: Header, group_epoch: int, members: int, now_ms: int) -> int:
+def interval_ms(setting_ms: int, header: GroupHeader, group_epoch: int, members: int, now_ms: int) -> int:
     """Return the interval in ms at which members of a group in this epoch are asked to send heartbeats.
 
     A member learns only from its heartbeats which partitions it has to revoke and which have become free for

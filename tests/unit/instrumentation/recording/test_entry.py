@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kcompat.instrumentation.recording.entry import ConnectionEvent, RecordedRequest, api_name, api_named
-from kcompat.instrumentation.recording.exchange import Event
+from kcompat.instrumentation.recording.exchange import RecordedEvent
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kcompat.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -89,5 +89,5 @@ def test_a_line_of_a_request_or_an_event_has_no_control_character() -> None:
     request = HeartbeatRequest(group_id="g\x1b[31m\n")
     exchange = exchange_of(frame_of(request, 4, client_id="c\x9b2J\r"), answer_of(HeartbeatResponse(), 4))
     assert "c\\x9b2J\\r Heartbeat v4 group g\\x1b[31m\\n: ok" in repr(RecordedRequest(exchange, 0, {}))
-    event = ConnectionEvent(Event(0, "complaint", "h\x1b", text="m\nn"), 0)
+    event = ConnectionEvent(RecordedEvent(0, "complaint", "h\x1b", text="m\nn"), 0)
     assert repr(event).endswith("h\\x1b complaint: m\\nn")

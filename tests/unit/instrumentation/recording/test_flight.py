@@ -10,7 +10,7 @@ import pytest
 
 from kcompat.errors import UsageError
 from kcompat.instrumentation.recording.decoding import MOST_ZEROS, read_response
-from kcompat.instrumentation.recording.exchange import Event, Exchange, Fate
+from kcompat.instrumentation.recording.exchange import Fate, RecordedEvent, RecordedExchange
 from kcompat.instrumentation.recording.flight import FlightRecord
 from kcompat.instrumentation.recording.flight_file import (
     MAGIC,
@@ -21,7 +21,7 @@ from kcompat.instrumentation.recording.flight_file import (
     remove_finished,
 )
 from kcompat.instrumentation.recording.flight_reader import read_flight
-from kcompat.instrumentation.recording.journal import Answered, Asked, Began, Entry, Named
+from kcompat.instrumentation.recording.journal import Answered, AskedRequest, Began, Entry, Named
 from kcompat.instrumentation.request_head import read_head
 from kcompat.net.answers import Answer, Mode, Waiting
 from kcompat.promise import Promise
@@ -37,8 +37,8 @@ FRAME = frame_of(HeartbeatRequest(group_id="g"), 4)
 ANSWER = answer_of(HeartbeatResponse(), 4)
 
 
-def exchanges(paths: Sequence[Path]) -> list[Exchange]:
-    return [each for _, each in read_flight(paths).seen if isinstance(each, Exchange)]
+def exchanges(paths: Sequence[Path]) -> list[RecordedExchange]:
+    return [each for _, each in read_flight(paths).seen if isinstance(each, RecordedExchange)]
 
 
 def recorded(directory: Path, requests: int = 3, limit: int = 1 << 20) -> RecordedBroker:
@@ -94,9 +94,9 @@ def test_the_directory_is_bounded_and_the_oldest_file_goes(tmp_path: Path) -> No
     assert 3 <= len(flight_files(tmp_path)) <= 4
     broker.complain("127.0.0.1", "the last")
     found = read_flight([tmp_path])
-    assert len([each for _, each in found.seen if isinstance(each, Exchange)]) > 100
+    assert len([each for _, each in found.seen if isinstance(each, RecordedExchange)]) > 100
     last = found.seen[-1][1]
-    assert isinstance(last, Event)
+    assert isinstance(last, RecordedEvent)
     assert last.what == "complaint"
     broker.stop()
 
@@ -156,7 +156,7 @@ def test_requests_of_two_brokers_and_runs_are_kept_apart(tmp_path: Path) -> None
         broker.ask(broker.open(1001), FRAME, ANSWER)
         broker.stop()
     found = [(broker_id, each) for broker_id, each in read_flight([tmp_path]).seen]
-    fates = [(broker_id, each.fate) for broker_id, each in found if isinstance(each, Exchange)]
+    fates = [(broker_id, each.fate) for broker_id, each in found if isinstance(each, RecordedExchange)]
     assert sorted(fates) == [(1, 0), (1, 1), (2, 0), (2, 1)]
 
 
@@ -207,7 +207,7 @@ def test_what_is_no_flight_record_is_refused_in_a_sentence(tmp_path: Path) -> No
 def test_an_entry_that_no_broker_makes_is_refused_in_a_sentence(tmp_path: Path, hostile: Entry) -> None:
     path = tmp_path / "hostile"
     file = FlightFile(path)
-    file.write(Began(1, 0, 1, 1), Asked(0, 1, 1, "User:a", len(FRAME), FRAME), hostile)
+    file.write(Began(1, 0, 1, 1), AskedRequest(0, 1, 1, "User:a", len(FRAME), FRAME), hostile)
     file.close()
     with pytest.raises(UsageError, match="hostile is damaged, leave it out: ") as refused:
         read_flight([path])

@@ -6,8 +6,15 @@ import pytest
 
 from kcompat.instrumentation.recording.assembling import Assembler
 from kcompat.instrumentation.recording.capture import Capture, Keeping
-from kcompat.instrumentation.recording.exchange import Event, Exchange, Fate
-from kcompat.instrumentation.recording.journal import Asked, Entry, Journal, Named, Opened, Skipped
+from kcompat.instrumentation.recording.exchange import Fate, RecordedEvent, RecordedExchange
+from kcompat.instrumentation.recording.journal import (
+    AskedRequest,
+    Entry,
+    Named,
+    Opened,
+    RecordJournal,
+    Skipped,
+)
 from kcompat.net.answers import Answer, Mode, Waiting
 from kcompat.promise import Promise
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -28,14 +35,14 @@ def broker() -> RecordedBroker:
 def entries(broker: RecordedBroker) -> list[Entry]:
     """The entries of the broker so far."""
     found: list[Entry] = []
-    journal = Journal(broker.hooks, lambda *new: found.extend(new))
+    journal = RecordJournal(broker.hooks, lambda *new: found.extend(new))
     journal.begin()
     broker.hooks.interception.add(Capture(journal, Keeping(8192)))
     broker.hooks.observers.append(journal)
     return found
 
 
-def assembled(entries: list[Entry]) -> tuple[Assembler, list[Exchange | Event]]:
+def assembled(entries: list[Entry]) -> tuple[Assembler, list[RecordedExchange | RecordedEvent]]:
     state = Assembler()
     return state, [seen for seen in map(state.take, entries) if seen is not None]
 
@@ -46,7 +53,7 @@ def test_what_is_assembled_is_what_happened(broker: RecordedBroker, entries: lis
     broker.complain("127.0.0.1", "too loud")
     broker.close(peer, "idle")
     state, (opened, exchange, complaint, closed) = assembled(entries)
-    assert isinstance(exchange, Exchange)
+    assert isinstance(exchange, RecordedExchange)
     assert (exchange.request, exchange.request_size) == (FRAME, len(FRAME))
     assert (exchange.fate, exchange.answer) == (Fate.ANSWERED, tuple(ANSWER))
     assert (exchange.port, exchange.listener, str(exchange.principal)) == (
@@ -55,7 +62,9 @@ def test_what_is_assembled_is_what_happened(broker: RecordedBroker, entries: lis
         "User:ANONYMOUS",
     )
     happened = [
-        (each.what, each.port, each.text) for each in (opened, complaint, closed) if isinstance(each, Event)
+        (each.what, each.port, each.text)
+        for each in (opened, complaint, closed)
+        if isinstance(each, RecordedEvent)
     ]
     assert happened == [("opened", 1000, ""), ("complaint", 0, "too loud"), ("closed", 1000, "idle")]
     assert (state.broker_id, state.names) == (7, {ORDERS: "orders"})
@@ -72,14 +81,14 @@ def test_a_waiting_request_is_pending_until_its_answer_comes(
     later.complete(ANSWER)
     state, seen = assembled(entries)
     assert state.pending == {}
-    assert isinstance(seen[-1], Exchange)
+    assert isinstance(seen[-1], RecordedExchange)
 
 
 def test_a_waiting_request_keeps_no_bytes_once_they_are_written(broker: RecordedBroker) -> None:
     written: list[Entry] = []
     exchange = exchange_of(FRAME, Waiting(Promise(), Mode.BLOCKING))
-    Journal(broker.hooks, lambda *new: written.extend(new)).add(exchange)
-    (asked,) = (each for each in written if isinstance(each, Asked))
+    RecordJournal(broker.hooks, lambda *new: written.extend(new)).add(exchange)
+    (asked,) = (each for each in written if isinstance(each, AskedRequest))
     assert (asked.frame, exchange.request) == (FRAME, FRAME[:4])
 
 
@@ -89,7 +98,7 @@ def test_connections_of_the_same_port_are_told_apart(broker: RecordedBroker, ent
         broker.ask(peer, FRAME, ANSWER)
         broker.close(peer, "disconnected")
     _, seen = assembled(entries)
-    assert [each.mark for each in seen if isinstance(each, Exchange)] == [1, 2]
+    assert [each.mark for each in seen if isinstance(each, RecordedExchange)] == [1, 2]
 
 
 def test_a_connection_that_was_open_before_is_told_with_its_first_request(
@@ -119,12 +128,12 @@ def test_the_next_file_repeats_connections_and_names_and_goes_on_counting(
     later: Promise[Answer] = Promise()
     broker.ask(broker.open(1000), FRAME, Waiting(later, Mode.BLOCKING))
     journal = broker.hooks.observers[0]
-    assert isinstance(journal, Journal)
+    assert isinstance(journal, RecordJournal)
     of_the_first = len(entries)
     journal.begin()
     later.complete(ANSWER)
     _, seen = assembled(entries)
-    assert [type(each).__name__ for each in seen] == ["Event", "Exchange"]
+    assert [type(each).__name__ for each in seen] == ["RecordedEvent", "RecordedExchange"]
     second = [type(each).__name__ for each in entries[of_the_first:]]
     assert second == ["Began", "Opened", "Named", "Answered"]
 

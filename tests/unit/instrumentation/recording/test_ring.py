@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tracemalloc
 
-from kcompat.instrumentation.recording.exchange import Event, Exchange, Fate
+from kcompat.instrumentation.recording.exchange import Fate, RecordedEvent, RecordedExchange
 from kcompat.instrumentation.recording.ring import RING_BYTES, Ring
 from kcompat.security.principals import ANONYMOUS
 
 
-def exchange(number: int, request: bytes = b"request", answer: bytes = b"answer") -> Exchange:
-    return Exchange(
+def exchange(number: int, request: bytes = b"request", answer: bytes = b"answer") -> RecordedExchange:
+    return RecordedExchange(
         number,
         "127.0.0.1",
         1000 + number,
@@ -57,10 +57,10 @@ def test_an_entry_larger_than_the_ring_leaves_it_empty() -> None:
 def test_events_stand_between_the_requests_and_count_too() -> None:
     ring = Ring(limit=1000)
     ring.add(exchange(1))
-    ring.note(Event(2, "closed", "127.0.0.1", text="disconnected"))
+    ring.note(RecordedEvent(2, "closed", "127.0.0.1", text="disconnected"))
     assert [each.at_ns for each in ring.entries()] == [1, 2]
     for number in range(10):
-        ring.note(Event(number, "opened", "127.0.0.1"))
+        ring.note(RecordedEvent(number, "opened", "127.0.0.1"))
     assert len(ring.entries()) == 2
     assert ring.held <= 1000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.instrumentation.recording.exchange import Event, Exchange, Fate
+from kcompat.instrumentation.recording.exchange import Fate, RecordedEvent, RecordedExchange
 from kcompat.instrumentation.replay.script import script_of
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest
@@ -22,13 +22,13 @@ def exchange(
     fate: Fate = Fate.ANSWERED,
     frame: bytes = HEARTBEAT,
     connection: int = 1,
-) -> Exchange:
-    return Exchange(
+) -> RecordedExchange:
+    return RecordedExchange(
         at_ns, "h", 1, "L", ANONYMOUS, frame, len(frame), fate, duration_ns=duration_ns, mark=connection
     )
 
 
-def order(*exchanges: Exchange) -> list[str]:
+def order(*exchanges: RecordedExchange) -> list[str]:
     """The steps as words: `>` is sent, `<` is waited for, with the time of the request."""
     steps = script_of([(0, each) for each in exchanges]).steps
     return [f"{'>' if step.sends else '<'}{step.exchange.at_ns}" for step in steps]
@@ -63,8 +63,8 @@ def test_connections_are_those_of_the_recording() -> None:
         (exchange(1, fate=Fate.CLOSED), "closed by the broker"),
     ],
 )
-def test_what_cannot_be_played_is_counted(left_out: Exchange, reason: str) -> None:
-    script = script_of([(0, left_out), (0, Event(2, "opened", "h")), (0, exchange(3))])
+def test_what_cannot_be_played_is_counted(left_out: RecordedExchange, reason: str) -> None:
+    script = script_of([(0, left_out), (0, RecordedEvent(2, "opened", "h")), (0, exchange(3))])
     assert [step.exchange.at_ns for step in script.steps] == [3, 3]
     assert script.left_out == {reason: 1}
 

@@ -15,7 +15,7 @@ from kcompat.share.partition.acknowledgement import (
     UNDER_WAY,
     Acknowledgement,
 )
-from kcompat.share.partition.in_flight import Change
+from kcompat.share.partition.in_flight import SpanChange
 from kcompat.share.persister import Outcome, StateWrite
 from support.current import current
 from support.share_partitions import ACCEPT, GAP, LOCK_MS, REJECT, RELEASE, RENEW, SharePartitionFixture
@@ -32,9 +32,9 @@ def fixture() -> SharePartitionFixture:
     return fixture
 
 
-def begun(fixture: SharePartitionFixture, first: int, last: int, *types: int) -> Change:
+def begun(fixture: SharePartitionFixture, first: int, last: int, *types: int) -> SpanChange:
     change = fixture.begin(first, last, *types)
-    assert isinstance(change, Change)
+    assert isinstance(change, SpanChange)
     return change
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kcompat.share.batches import StateBatch
-from kcompat.share.partition.in_flight import Change
+from kcompat.share.partition.in_flight import SpanChange
 from kcompat.share.partition.share_partition import DamagedStateError, SharePartition
 from support.current import current
 from support.share_partitions import ACCEPT, LOCK_MS, RELEASE, SharePartitionFixture
@@ -70,7 +70,7 @@ def test_records_below_the_log_start_are_done_with() -> None:
     fixture.partition.check_invariants()
     assert (fixture.partition.start_offset, fixture.partition.end_offset) == (6, 10)
     assert fixture.partition.next_fetch_offset == 10
-    assert isinstance(under_way, Change)
+    assert isinstance(under_way, SpanChange)
     fixture.settle(under_way)
     assert fixture.partition.next_fetch_offset == 6
     fixture.partition.log_starts_at(3)

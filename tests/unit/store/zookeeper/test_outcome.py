@@ -10,7 +10,7 @@ from kcompat.store.zookeeper.outcome import (
     Made,
     Node,
     Sent,
-    Verdict,
+    TransactionVerdict,
     judge,
     paths_to_read,
     sequential_paths,
@@ -19,7 +19,7 @@ from kcompat.store.zookeeper.outcome import (
 SEEN = 100
 """Ids up to here were known when the transaction was sent."""
 ME = 7
-NOT_MADE, UNKNOWN = Verdict.NOT_MADE, Verdict.UNKNOWN
+NOT_MADE, UNKNOWN = TransactionVerdict.NOT_MADE, TransactionVerdict.UNKNOWN
 
 
 def stat(czxid: int, mzxid: int = 0, version: int = 0, owner: int = 0, pzxid: int = 0) -> Stat:

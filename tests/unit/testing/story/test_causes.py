@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kcompat.instrumentation.faults.reports import FaultReport
 from kcompat.instrumentation.groups import Group, GroupMember
 from kcompat.instrumentation.recording.entry import ConnectionEvent
-from kcompat.instrumentation.recording.exchange import Event
+from kcompat.instrumentation.recording.exchange import RecordedEvent
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_protocol import ConsumerProtocolAssignment
 from kcompat.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
@@ -77,7 +77,7 @@ def test_nothing_is_wrong_where_everything_was_answered() -> None:
 
 def test_a_complaint_names_the_client_and_the_reason_once() -> None:
     text = "connection closed: the client speaks TLS, and this listener does not"
-    complaint = ConnectionEvent(Event(0, "complaint", "10.0.0.7", text=text), 0)
+    complaint = ConnectionEvent(RecordedEvent(0, "complaint", "10.0.0.7", text=text), 0)
     [sentence] = causes(evidence(complaints=[complaint, complaint]))
     assert sentence == (
         "The broker closed a connection from 10.0.0.7: the client speaks TLS, and this listener does not. "

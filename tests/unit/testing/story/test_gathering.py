@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from kcompat.errors import UsageError
 from kcompat.instrumentation.faults.reports import Condition, FaultReport
 from kcompat.instrumentation.recording.entry import ConnectionEvent
-from kcompat.instrumentation.recording.exchange import Event
+from kcompat.instrumentation.recording.exchange import RecordedEvent
 from kcompat.protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
@@ -48,7 +48,7 @@ class Stub:
 
     def connection_events(self) -> list[Any]:
         events = [
-            Event(at * 10**9, what, "127.0.0.1", port)
+            RecordedEvent(at * 10**9, what, "127.0.0.1", port)
             for at, port in ((1, 1), (2, 2), (6, 2), (9, 4))
             for what in ("opened", "complaint")
         ]

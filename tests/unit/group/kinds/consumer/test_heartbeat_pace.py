@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.group.kinds.consumer.heartbeat import LEAST_INTERVAL_MS, NEW_TARGET_MS, interval_ms
-from kcompat.group.modern.group import Header
+from kcompat.group.modern.group import GroupHeader
 
 if TYPE_CHECKING:
     from support.group_coordinators import ConsumerGroupFixture
@@ -28,12 +28,12 @@ SETTING_MS, NOW_MS = 5_000, 1_000_000
     ],
 )
 def test_the_interval(made_ms_ago: int, behind: bool, members: int, expected: int) -> None:
-    header = Header(group_epoch=7, assignment_epoch=7, assignment_timestamp=NOW_MS - made_ms_ago)
+    header = GroupHeader(group_epoch=7, assignment_epoch=7, assignment_timestamp=NOW_MS - made_ms_ago)
     assert interval_ms(SETTING_MS, header, 7 + behind, members, NOW_MS) == expected
 
 
 def test_a_short_setting_is_kept() -> None:
-    assert interval_ms(100, Header(), 2, 1, NOW_MS) == 100
+    assert interval_ms(100, GroupHeader(), 2, 1, NOW_MS) == 100
 
 
 def test_who_is_there_already_hurries_when_another_comes(fixture: ConsumerGroupFixture) -> None:
