@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kcompat import Broker
 from kcompat.commands.run import run_command
+from support.eventually import limit_s
 from support.ports import free_port
 
 if TYPE_CHECKING:
@@ -119,3 +122,30 @@ def test_one_reachable_address_of_several_is_enough(server: str, capsys: pytest.
     assert printed.endswith(
         "Error occurred: Could not match any topic-partitions with the specified filters\n"
     )
+
+
+def test_a_word_that_is_not_utf_8_is_read_as_in_java(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = asked(server, capsys, "topics", "--create", "--topic", "caf\udce9", code=1)
+    assert "Topic name is invalid: 'caf\ufffd' contains" in printed
+
+
+def test_an_output_that_lacks_a_character_shows_another_one(server: str) -> None:
+    command = [sys.executable, "-m", "kcompat", "topics", "--bootstrap-server", server]
+    done = subprocess.run(
+        [*command, "--create", "--topic", "caf\xe9"],
+        capture_output=True,
+        env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "1"},
+        timeout=limit_s(60),
+        check=False,
+    )
+    assert done.returncode == 1
+    assert b"Topic name is invalid: 'caf?' contains" in done.stdout
+
+
+@pytest.mark.parametrize("words", ["topics --list", "console-producer --topic written"])
+def test_closed_streams_are_empty_ones(server: str, words: str) -> None:
+    command = f'exec "$0" -m kcompat {words} --bootstrap-server {server} <&- >&-'
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable], stderr=subprocess.PIPE, timeout=limit_s(60), check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -8,7 +8,8 @@ import subprocess
 import pytest
 
 from kcompat.cli.completion import completions
-from kcompat.cli.main import build_parser, main
+from kcompat.cli.main import main
+from kcompat.cli.parser import build_parser
 from kcompat.commands.table import COMMANDS
 
 

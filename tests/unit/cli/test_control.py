@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cli.control import ControlSettings, settings_of_options, settings_of_variables
-from kcompat.cli.main import build_parser
+from kcompat.cli.parser import build_parser
 from kcompat.config.errors import ConfigError
 from kcompat.errors import UsageError
 

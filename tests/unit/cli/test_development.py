@@ -7,7 +7,7 @@ import javaproperties
 import pytest
 
 from kcompat.cli.development import read_development, write_client_files
-from kcompat.cli.main import build_parser
+from kcompat.cli.parser import build_parser
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.errors import ConfigError
 from kcompat.errors import UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kcompat.cli.logging_options import FORMAT_VARIABLE, LOGGERS_VARIABLE, SLOW_VARIABLE, choose_logging
-from kcompat.cli.main import build_parser
+from kcompat.cli.parser import build_parser
 
 
 def chosen(*words: str, **variables: str) -> tuple[str | None, dict[str, str]]:

@@ -10,7 +10,8 @@ import pytest
 
 from kcompat.cli.log import rows_of
 from kcompat.cli.logs import LinesFrom, set_up_logging
-from kcompat.cli.main import build_parser, main
+from kcompat.cli.main import main
+from kcompat.cli.parser import build_parser
 from kcompat.cli.start import DEFAULT_DIRECTORY, log_oddities, read_config
 from kcompat.config.errors import ConfigError
 from kcompat.embedded.settings import read_settings
