@@ -149,3 +149,17 @@ def test_closed_streams_are_empty_ones(server: str, words: str) -> None:
         ["sh", "-c", command, sys.executable], stderr=subprocess.PIPE, timeout=limit_s(60), check=False
     )
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_producer_waits_for_a_broker_no_longer_than_it_is_told() -> None:
+    nowhere = f"127.0.0.1:{free_port()}"
+    command = [sys.executable, "-m", "kcompat", "console-producer", "--bootstrap-server", nowhere]
+    done = subprocess.run(
+        [*command, "--topic", "orders", "--max-block-ms", "300"],
+        input="a line\n",
+        capture_output=True,
+        text=True,
+        timeout=limit_s(30),
+        check=False,
+    )
+    assert "TimeoutException: Topic orders not present in metadata after 300 ms." in done.stderr

@@ -148,7 +148,9 @@ class Producer:
                 self._receive(leader)  # which may put batches back in front
                 by_broker.setdefault(leader, []).append(waiting[0])
             else:
-                self._again(waiting.popleft(), error_of_code(ErrorCode.LEADER_NOT_AVAILABLE))
+                batch = waiting[0]
+                self._withdraw(batch)
+                self._again(batch, error_of_code(ErrorCode.LEADER_NOT_AVAILABLE))
         for broker, batches in by_broker.items():
             for batch in batches:
                 self._withdraw(batch)
@@ -254,7 +256,7 @@ class Producer:
         batch.failures += 1
         self._full.setdefault(batch.partition, deque()).appendleft(batch)
         time.sleep(self._settings.retry_backoff_ms / 1000)
-        self._view.refresh()
+        self._view.try_refresh(max(self._settings.delivery_timeout_ms - waited_ms, 1))
 
     def _give_up(self, batch: Batch, error: JavaError) -> None:
         """Report the records of a batch as failed; later batches of an idempotent producer begin anew."""

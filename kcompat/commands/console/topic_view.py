@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from kcompat.admin.client import ANY
-from kcompat.admin.errors import JavaError
+from kcompat.admin.errors import JavaError, timed_out
 from kcompat.admin.log_lines import NETWORK_CLIENT, log_line
 from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.metadata import MetadataRequest
@@ -64,6 +64,16 @@ class TopicView:
             self._report(failed)
         return failed
 
+    def try_refresh(self, timeout_ms: float) -> bool:
+        """Ask for the leaders, and return whether a broker has answered in time. Raises JavaError."""
+        try:
+            self.refresh(timeout_ms)
+        except JavaError as error:
+            if error.code != ErrorCode.REQUEST_TIMED_OUT:
+                raise
+            return False
+        return True
+
     def _report(self, failed: dict[str, ErrorCode]) -> None:
         """Log the errors of topics; raise JavaError for those that stay."""
         denied = [name for name, code in failed.items() if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED]
@@ -97,14 +107,11 @@ class TopicView:
         """Return the leaders of a topic, waiting at most this long until it exists. Raises JavaError."""
         end = time.monotonic() + timeout_ms / 1000
         while not self.leaders.get(name):
-            self.refresh()
-            if self.leaders.get(name):
-                break
-            if time.monotonic() >= end:
-                raise JavaError(
-                    "TimeoutException", f"Topic {name} not present in metadata after {timeout_ms} ms."
-                )
-            time.sleep(_PAUSE_S)
+            left_ms = 1000 * (end - time.monotonic())
+            if left_ms <= 0:
+                raise timed_out(f"Topic {name} not present in metadata after {timeout_ms} ms.")
+            if self.try_refresh(left_ms) and not self.leaders.get(name):
+                time.sleep(_PAUSE_S)
         return self.leaders[name]
 
 

@@ -254,11 +254,6 @@ def test_a_directory_without_files_of_a_log_is_not_called_sound(
     assert capsys.readouterr() == ("", f"kcompat: no file of a log is in {tmp_path}\n")
 
 
-def test_output_that_is_closed_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdout", None)
-    assert main(["apis"]) == 0
-
-
 def test_without_a_command_it_shows_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert "start" in capsys.readouterr().out
