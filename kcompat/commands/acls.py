@@ -19,7 +19,7 @@ from kcompat.commands.acl_rules import (
 )
 from kcompat.commands.connecting import connect
 from kcompat.commands.options import OptionParser
-from kcompat.commands.output import print_json
+from kcompat.commands.output import error_stream, print_json
 from kcompat.protocol.messages.create_acls import CreateAclsRequest
 from kcompat.protocol.messages.delete_acls import DeleteAclsRequest
 from kcompat.protocol.messages.describe_acls import DescribeAclsRequest
@@ -92,7 +92,7 @@ def run(arguments: Sequence[str]) -> int:
             else:
                 _list(admin, options)
     except JavaError as error:
-        sys.stdout.write(f"Error while executing ACL command: {error}\n")
+        error_stream(is_json=options.json).write(f"Error while executing ACL command: {error}\n")
         return 1
     return 0
 

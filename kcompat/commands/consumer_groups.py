@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from kcompat.admin.errors import JavaError
 from kcompat.admin.log_lines import log_line
@@ -17,7 +17,7 @@ from kcompat.commands.groups.descriptions import CLASSIC, CONSUMER, describe_gro
 from kcompat.commands.groups.reading import offset_rows
 from kcompat.commands.groups.resetting import plan_resets
 from kcompat.commands.options import OptionParser
-from kcompat.commands.output import print_json
+from kcompat.commands.output import error_stream, print_json
 from kcompat.config.java_text import parse_integer
 
 if TYPE_CHECKING:
@@ -119,13 +119,15 @@ def run(arguments: Sequence[str]) -> int:
     except ValueError as error:
         options.parser.fail(str(error))
     except JavaError as error:
-        print_error(f"Executing consumer group command failed due to {error}")
+        text = f"Executing consumer group command failed due to {error}"
+        print_error(text, error_stream(is_json=options.json))
+        return int(options.json)  # Kafka's command ends with 0 here
     return 0
 
 
-def print_error(text: str) -> None:
+def print_error(text: str, stream: TextIO) -> None:
     """Print an error as Kafka's command does."""
-    sys.stdout.write(f"\nError: {text}\n")
+    stream.write(f"\nError: {text}\n")
 
 
 def _check_parts(options: Options) -> None:
@@ -265,7 +267,7 @@ def _describe(admin: AdminClient, options: Options) -> None:
 def _announce(group: Group, rows: int) -> bool:
     """Say what is special about the state of a group; return whether there is a table to print."""
     if group.state == "Dead":
-        print_error(f"Consumer group '{group.group_id}' does not exist.")
+        print_error(f"Consumer group '{group.group_id}' does not exist.", sys.stdout)
         return False
     if group.state == "Empty":
         sys.stderr.write(f"\nConsumer group '{group.group_id}' has no active members.\n")

@@ -31,9 +31,9 @@ def parser() -> Argparse4jParser:
     servers.add_argument("--bootstrap-server", help="brokers, as HOST1:PORT1,HOST2:PORT2")
     servers.add_argument("--bootstrap-controller", help="controllers of a KRaft cluster")
     made.add_argument("--command-config", help="properties file with client settings")
-    made.add_argument("-o", "--output", choices=("text", "json"), default="text")
+    made.add_output()
     actions = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    actions.add_parser("describe", help="show the features and their levels")
+    actions.add_parser("describe", help="show the features and their levels").add_output(is_of_action=True)
     for name, text in (
         ("upgrade", "raise the levels of features"),
         ("downgrade", "lower the levels of features"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from kcompat.admin.log_lines import log_line
 
@@ -16,6 +16,13 @@ def print_json(value: Any) -> None:
     import msgspec
 
     sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+
+
+def error_stream(*, is_json: bool) -> TextIO:
+    """Return the stream for an error that Kafka's command writes to standard output, which is kept for JSON
+    where that is asked for.
+    """
+    return sys.stderr if is_json else sys.stdout
 
 
 def execution_error(error: JavaError) -> JavaError:

@@ -13,6 +13,11 @@ from kcompat.commands.options import CommandExit
 class Argparse4jParser(argparse.ArgumentParser):
     """A parser that ends the command as argparse4j does: with exit code 1, and its words for an error."""
 
+    def add_output(self, *, is_of_action: bool = False) -> None:
+        """Add the option for JSON, which may stand before the action of a command or behind it."""
+        default = argparse.SUPPRESS if is_of_action else "text"
+        self.add_argument("-o", "--output", choices=("text", "json"), default=default)
+
     def error(self, message: str) -> NoReturn:
         """Print the usage and the error to standard error, and end with exit code 1."""
         sys.stderr.write(self.format_usage())

@@ -9,7 +9,7 @@ from kcompat.admin import topics
 from kcompat.admin.errors import JavaError
 from kcompat.commands.connecting import connect
 from kcompat.commands.options import OptionParser, illegal, no_number
-from kcompat.commands.output import log_error, print_failure, print_json
+from kcompat.commands.output import error_stream, log_error, print_failure, print_json
 from kcompat.commands.topic_names import insist, matching
 from kcompat.protocol.errors import ErrorCode
 
@@ -80,7 +80,7 @@ def run(words: Sequence[str]) -> int:
         with admin:
             _ACT[next(action for action in ACTIONS if options.has(action))](admin, options)
     except JavaError as error:
-        sys.stdout.write(f"Error while executing topic command : {error}\n")
+        error_stream(is_json=options.json).write(f"Error while executing topic command : {error}\n")
         log_error(error, LOGGER)
         return 1
     return 0

@@ -63,7 +63,7 @@ def parser() -> Argparse4jParser:
     made.add_argument("-v", "--version", action="store_true", help="show the version and exit")
     made.add_argument("--command-config", metavar="FILE", help="properties file with settings of the client")
     made.add_argument("--bootstrap-server", required=True, metavar="host:port", help="brokers to connect to")
-    made.add_argument("-o", "--output", choices=("text", "json"), default="text")
+    made.add_output()
     actions = made.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
     listing = actions.add_parser("list", help="list transactions")
     listing.add_argument(
@@ -87,6 +87,8 @@ def parser() -> Argparse4jParser:
     hanging.add_argument("--max-transaction-timeout", type=int, default=15, help="in minutes (default: 15)")
     hanging.add_argument("--topic", help="topic name to limit the search to")
     hanging.add_argument("--partition", type=int, help="partition number")
+    for action in (listing, describe, producers, hanging):
+        action.add_output(is_of_action=True)
     return made
 
 

@@ -163,3 +163,27 @@ def test_a_producer_waits_for_a_broker_no_longer_than_it_is_told() -> None:
         check=False,
     )
     assert "TimeoutException: Topic orders not present in metadata after 300 ms." in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "topics --describe --topic nothing.here",
+        "consumer-groups --describe --group nothing.here",
+        "acls --list",
+        "get-offsets --topic nothing.here",
+    ],
+)
+def test_errors_are_not_mixed_with_json(server: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    name, *rest = words.split()
+    assert asked(server, capsys, name, *rest, "-o", "json", code=1) == ""
+
+
+@pytest.mark.parametrize("action", [["transactions", "list"], ["features", "describe"]])
+def test_json_may_be_asked_for_behind_the_action(
+    server: str, action: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, word = action
+    printed = asked(server, capsys, name, word, "-o", "json")
+    assert printed == asked(server, capsys, name, "-o", "json", word)
+    json.loads(printed)
