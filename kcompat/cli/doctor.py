@@ -46,15 +46,20 @@ def add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(options: argparse.Namespace) -> int:
     """Print the findings; return 1 if something is wrong."""
     from kcompat.admin.errors import JavaError
-    from kcompat.admin.settings import ClientSettings, read_command_config
+    from kcompat.admin.settings import ClientSettings
+    from kcompat.config.errors import ConfigError
+    from kcompat.config.properties import read_properties
     from kcompat.doctor.diagnosis import diagnose
     from kcompat.doctor.finding import Severity
 
     try:
         file = options.command_config
-        properties = {**_TIMEOUTS, **(read_command_config(str(file)) if file is not None else {})}
+        properties = {**_TIMEOUTS, **(read_properties(file) if file is not None else {})}
         properties["bootstrap.servers"] = options.address
         findings = list(diagnose(ClientSettings(properties), properties, options.max_lag))
+    except ConfigError as fault:
+        print(f"kcompat: {fault}", file=sys.stderr)
+        return 2
     except JavaError as fault:
         print(f"kcompat: {fault.__cause__ or fault}", file=sys.stderr)
         return 2

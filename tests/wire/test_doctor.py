@@ -92,6 +92,9 @@ def test_the_command_prints_findings_and_advice(tmp_path: Path) -> None:
     (found,) = json.loads(text)["findings"]
     assert (code, found["name"], found["severity"]) == (1, "nothing-listens", "error")
     assert run("nowhere")[0::2] == (2, "kcompat: Invalid url in bootstrap.servers: nowhere\n")
+    missing = str(tmp_path / "missing.properties")
+    sentence = f"kcompat: {missing} cannot be read: No such file or directory\n"
+    assert run(nowhere, "--command-config", missing)[0::2] == (2, sentence)
     with Broker() as broker:
         address = broker.bootstrap_servers
         assert run(address) == (0, f"{address}: nothing is wrong.\n", "")
