@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kcompat.api.failures import note_member
 from kcompat.api.topic_access import may_use_topic
 from kcompat.group.requests import OffsetToCommit
 from kcompat.protocol.errors import ErrorCode
@@ -13,24 +14,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from kcompat.api.context import RequestContext
+    from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
+    from kcompat.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 
 
 class CommitRows:
     """The rows of one commit: refused partitions with their errors, and the other partitions as `offsets`."""
 
     def __init__(
-        self, context: RequestContext, topics: Sequence[Any], answers: tuple[type, type], *, by_id: bool
+        self,
+        context: RequestContext,
+        request: OffsetCommitRequest | TxnOffsetCommitRequest,
+        answers: tuple[type, type],
+        *,
+        by_id: bool,
     ) -> None:
-        """Check the partitions of a request's `topics`.
+        """Check the partitions of a request.
 
         `answers` has the response classes of a topic and a partition. `by_id` says whether the request names
         topics by their ids.
         """
+        self._context, self._request = context, request
         self._topic_answer, self._partition_answer = answers
         self._refused: list[tuple[Any, Any]] = []
         self._taken: list[tuple[Any, Any]] = []
         self.offsets: list[OffsetToCommit] = []
-        for topic in topics:
+        for topic in request.topics:
             name = _name(context, topic.topic_id) if by_id else topic.name
             error = _error(context, name)
             for partition in topic.partitions:
@@ -66,8 +75,10 @@ class CommitRows:
         self, errors: dict[tuple[str, int], ErrorCode], translate: Callable[[ErrorCode], ErrorCode]
     ) -> list[Any]:
         """Return the response rows with the error of each of `offsets`. `translate` gives the error for the
-        client's version.
+        client's version. A fenced member gets a line in the log.
         """
+        if ErrorCode.FENCED_INSTANCE_ID in errors.values():
+            note_member(self._context, self._request, ErrorCode.FENCED_INSTANCE_ID)
         for offset, (_, row) in zip(self.offsets, self._taken, strict=True):
             row.error_code = translate(errors[offset.topic, offset.partition])
         return self.answers()

@@ -24,12 +24,17 @@ if TYPE_CHECKING:
     from kcompat.protocol.messages.heartbeat import HeartbeatRequest
     from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
     from kcompat.protocol.messages.join_group import JoinGroupRequest
+    from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
     from kcompat.protocol.messages.produce import ProduceResponse
     from kcompat.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
     from kcompat.protocol.messages.sync_group import SyncGroupRequest
+    from kcompat.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
     from kcompat.records.batch import BatchHeader
     from kcompat.replication.waiting.fetch_session import FetchTarget
 
+    MemberRequest = (
+        HeartbeatRequest | JoinGroupRequest | OffsetCommitRequest | SyncGroupRequest | TxnOffsetCommitRequest
+    )
     PartitionAnswer = ProduceResponse.PartitionProduceResponse
 
 _UNKNOWN: Final = "unknown"
@@ -196,9 +201,7 @@ def note_init(context: RequestContext, request: InitProducerIdRequest, error: Er
         note_transaction(context, name, request.producer_epoch, error)
 
 
-def note_member(
-    context: RequestContext, request: HeartbeatRequest | JoinGroupRequest | SyncGroupRequest, error: ErrorCode
-) -> None:
+def note_member(context: RequestContext, request: MemberRequest, error: ErrorCode) -> None:
     """Log why a member of a classic group is refused, if the course of the group does not explain it."""
     group = request.group_id
     if error == ErrorCode.FENCED_INSTANCE_ID:

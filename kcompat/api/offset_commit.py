@@ -53,7 +53,7 @@ def handle(
             topics=refuse_all(request.topics, ANSWERS, ErrorCode.GROUP_AUTHORIZATION_FAILED)
         )
     version = context.api_version
-    rows = CommitRows(context, request.topics, ANSWERS, by_id=version >= FIRST_WITH_IDS)
+    rows = CommitRows(context, request, ANSWERS, by_id=version >= FIRST_WITH_IDS)
     if not rows.offsets:
         return OffsetCommitResponse(topics=rows.answers())
     commit = CommitRequest(

@@ -47,7 +47,7 @@ def handle(
     if denial:
         return TxnOffsetCommitResponse(topics=refuse_all(request.topics, ANSWERS, denial))
     version = context.api_version
-    rows = CommitRows(context, request.topics, ANSWERS, by_id=version >= FIRST_WITH_IDS)
+    rows = CommitRows(context, request, ANSWERS, by_id=version >= FIRST_WITH_IDS)
     if not rows.offsets:
         return TxnOffsetCommitResponse(topics=rows.answers())
     commit = CommitRequest(

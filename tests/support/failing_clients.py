@@ -8,6 +8,7 @@ from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from kcompat.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest
 from kcompat.protocol.messages.end_txn import EndTxnRequest
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -16,9 +17,11 @@ from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcompat.protocol.messages.join_group import JoinGroupRequest
 from kcompat.protocol.messages.leave_group import LeaveGroupRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
+from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
 from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcompat.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
+from kcompat.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
 from support.eventually import eventually
@@ -121,6 +124,36 @@ def heartbeat_of_the_former(broker: Broker) -> None:
         assert not member_of(client, "static", group_instance_id="i").error_code
         request = HeartbeatRequest("static", former.generation_id, former.member_id, "i")
         assert client.call(request, 3).error_code == 82
+
+
+def commit_of_the_former(broker: Broker) -> None:
+    with connect(broker) as client:
+        former = member_of(client, "static-commit", group_instance_id="i")
+        assert not member_of(client, "static-commit", group_instance_id="i").error_code
+        row = OffsetCommitRequest.OffsetCommitRequestPartition(0, 5)
+        topics = [OffsetCommitRequest.OffsetCommitRequestTopic("t", partitions=[row])]
+        member = (former.generation_id, former.member_id, "i")
+        answer = client.call(OffsetCommitRequest("static-commit", *member, topics=topics), 7)
+        assert answer.topics[0].partitions[0].error_code == 82
+
+
+def add_offsets_of_the_former(broker: Broker) -> None:
+    group, name = "static-tx", "tx-static"
+    with connect(broker) as client:
+        assert not client.call(FindCoordinatorRequest(key=name, key_type=1), 2).error_code
+        init = InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=10_000)
+        made = eventually(lambda: at_best(client.call(init, 4)), "the coordinator is loaded")
+        producer = (made.producer_id, made.producer_epoch)
+        former = member_of(client, group, group_instance_id="i")
+        assert not member_of(client, group, group_instance_id="i").error_code
+        assert not client.call(AddOffsetsToTxnRequest(name, *producer, group), 3).error_code
+        row = TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(0, 5)
+        topics = [TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic("t", partitions=[row])]
+        commit = TxnOffsetCommitRequest(
+            name, group, *producer, former.generation_id, former.member_id, "i", topics
+        )
+        answer = client.call(commit, 3)
+        assert answer.topics[0].partitions[0].error_code == 82
 
 
 def fall_silent(broker: Broker) -> None:

@@ -17,10 +17,12 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
 from support.eventually import eventually
 from support.failing_clients import (
+    add_offsets_of_the_former,
     ask_for,
     ask_what_is_denied,
     batch,
     come_and_go,
+    commit_of_the_former,
     connect,
     damaged,
     distrust,
@@ -225,6 +227,16 @@ FAILURES: dict[str, tuple[str, str, Callable[[Broker], None]]] = {
         "plain",
         r"app-\d+ at 127.0.0.1: member \S+ of group static is fenced: .* group.instance.id i",
         heartbeat_of_the_former,
+    ),
+    "a commit with the instance id of another member": (
+        "plain",
+        r"app-\d+ at 127.0.0.1: member \S+ of group static-commit is fenced: .* group.instance.id i",
+        commit_of_the_former,
+    ),
+    "offsets of a transaction with the instance id of another member": (
+        "plain",
+        r"app-\d+ at 127.0.0.1: member \S+ of group static-tx is fenced: .* group.instance.id i",
+        add_offsets_of_the_former,
     ),
     "a silent member": (
         "plain",
