@@ -139,13 +139,16 @@ def by_command(name: str, arguments: list[str], text: str) -> Ended:
 
 def compare(table: str, kafka: Side, ours: Side) -> None:
     """Run each call of a table on both sides, and insist that they print the same."""
+    calls = list(filter(None, map(str.strip, table.splitlines())))
     different = []
     with ThreadPoolExecutor(2) as pool:
-        for line in filter(None, map(str.strip, table.splitlines())):
+        for line in calls:
             for _ in range(TIMES if LOOKS.search(line) else 1):
                 theirs, found = pool.map(lambda side, line=line: side.said(line), (kafka, ours))
                 if theirs == found:
                     break
             else:
-                different += [f"$ {line}", *unified_diff(theirs, found, "script", "kcompat", lineterm="")]
+                rows = [f"$ {line}", *unified_diff(theirs, found, "script", "kcompat", lineterm="")]
+                different.append("\n".join(rows))
+    print(f"{len(calls) - len(different)} of {len(calls)} calls print the same")
     assert not different, "\n".join(different)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
 from command_parity import Side, by_command, by_script, compare
 from differential.play import Play
+from real_kafka import RealKafka
 from support.kcompat_broker import KcompatBroker
 from test_transaction_tools import HANGING, OPEN, UNVERIFIED, fill
 from tool_bench import insist_on_tools
 from tools_jvm import ToolsJvm, compile_runner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from support.broker_process import BrokerProcess
 
 pytestmark = pytest.mark.thorough("tests/wire/test_partition_commands.py runs each command without a JVM")
 
@@ -182,16 +185,36 @@ FILES = {
     "r11.json": '{"version":1,"partitions":[{"topic":"one","replicas":[1]}]}',
 }
 
-AUTHORIZER = {
-    "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
-    "super.users": "User:ANONYMOUS",
+AUTHORIZERS = {
+    "kcompat": "kafka.security.authorizer.AclAuthorizer",
+    "kafka": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
 }
 
 
-@pytest.fixture(scope="module")
-def two_brokers() -> Iterator[tuple[KcompatBroker, KcompatBroker]]:
+@pytest.fixture(scope="module", params=AUTHORIZERS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """The kind of broker that both sides have."""
     insist_on_tools()
-    with KcompatBroker(AUTHORIZER) as one, KcompatBroker(AUTHORIZER) as other:
+    return request.param
+
+
+@contextmanager
+def two_of(kind: str, properties: Mapping[str, str]) -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
+    """Two equal brokers of a kind, one for the scripts and one for the commands."""
+
+    def broker() -> BrokerProcess:
+        if kind == "kafka":
+            return RealKafka(properties=properties)
+        return KcompatBroker({"broker.id": "1", **properties})
+
+    with broker() as one, broker() as other:
+        yield one, other
+
+
+@pytest.fixture(scope="module")
+def two_brokers(kind: str) -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
+    authorizer = {"authorizer.class.name": AUTHORIZERS[kind], "super.users": "User:ANONYMOUS"}
+    with two_of(kind, authorizer) as (one, other):
         for broker in (one, other):
             for topic, partitions in (("one", "1"), ("two", "2")):
                 words = ["--create", "--topic", topic, "--partitions", partitions]
@@ -209,7 +232,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_acls_print_what_scripts_print(
-    two_brokers: tuple[KcompatBroker, KcompatBroker], files: Path, tmp_path: Path
+    two_brokers: tuple[BrokerProcess, BrokerProcess], files: Path, tmp_path: Path
 ) -> None:
     compile_runner("4.3.0", tmp_path)
     with closing(ToolsJvm("4.3.0", tmp_path)) as jvm:
@@ -218,7 +241,7 @@ def test_acls_print_what_scripts_print(
 
 
 def test_commands_on_partitions_print_what_scripts_print(
-    two_brokers: tuple[KcompatBroker, KcompatBroker], files: Path, tmp_path: Path
+    two_brokers: tuple[BrokerProcess, BrokerProcess], files: Path, tmp_path: Path
 ) -> None:
     compile_runner("3.9.2", tmp_path)
     with closing(ToolsJvm("3.9.2", tmp_path)) as jvm:
@@ -226,11 +249,9 @@ def test_commands_on_partitions_print_what_scripts_print(
         compare(PARTITIONS, kafka, Side(two_brokers[1], files, by_command))
 
 
-def test_transactions_print_what_scripts_print(tmp_path: Path) -> None:
-    insist_on_tools()
-    properties = {"broker.id": "1", **UNVERIFIED}
+def test_transactions_print_what_scripts_print(kind: str, tmp_path: Path) -> None:
     lines = (OPEN + HANGING).replace("transactions ", "transactions --bootstrap-server BOOT ")
-    with KcompatBroker(properties) as one, KcompatBroker(properties) as other:
+    with two_of(kind, UNVERIFIED) as (one, other):
         for broker in (one, other):
             with closing(Play(broker.port, "tools")) as play:
                 fill(play)
