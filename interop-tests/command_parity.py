@@ -47,8 +47,11 @@ _UNSAID = (
     "SLF4J: ",
     "Warning: --property is deprecated",
     "The consumer rebalance protocol (KIP-848) is production-ready!",
+    "com.fasterxml.jackson.databind.exc.InvalidFormatException: Cannot deserialize value of type `int`",
 )
-"""Beginnings of lines that only Java's clients print: logs, and advice of Kafka 4.3 to classic groups."""
+"""Beginnings of lines that only Java's clients print: logs, advice of Kafka 4.3 to classic groups, and the
+exception of a plan for several groups, which the script reads as a plan for one group first."""
+_HELP = re.compile(r"Option .*\bDescription\b|usage: ")
 _TRACE = re.compile(r"(java|joptsimple|com\.fasterxml|org\.apache\.kafka)\.[\w.$]+(Exception|Error)\b.*")
 _FRAMES = re.compile(r"\s+at |\s+\.\.\. \d|Caused by: |\s+Suppressed: | at \[Source")
 
@@ -62,32 +65,42 @@ class Side:
     run: Callable[[str, list[str], str], Ended]
 
     def said(self, line: str) -> list[str]:
-        """Return the exit code and the lines that a call prints, without what may differ."""
+        """Return the exit code and the lines that a call prints, without what may differ.
+
+        The first line of a stack trace is among them if no line before has its message.
+        """
         call, _, text = line.partition(" <<< ")
         call = call.replace("BOOT", self.broker.bootstrap).replace("FILES", str(self.files))
         name, *arguments = shlex.split(call)
         ended = self.run(name, arguments, text.encode().decode("unicode_escape"))
-        out = self._lines(ended.out)
-        err = self._lines(ended.err)
+        out, more = self._lines(ended.out)
+        err, traces = self._lines(ended.err)
+        shown = "\n".join(out + err)
+        unsaid = [trace for trace in more + traces if trace.rpartition("Exception: ")[2] not in shown]
         if UNORDERED.search(line):
             out = sorted(out)
-        return [f"exit code {ended.code}", *out, "--", *err]
+        return [f"exit code {ended.code}", *out, "--", *err, *unsaid[:1]]
 
-    def _lines(self, text: str) -> list[str]:
+    def _lines(self, text: str) -> tuple[list[str], list[str]]:
+        """Return the lines of an output without stack traces, and the first lines of those."""
         text = text.replace(str(self.broker.port), "PORT").replace(str(self.files), "FILES")
         text = text.replace(str(self.broker.home), "HOME")
         for pattern, shown in _SHOWN:
             text = re.sub(pattern, shown, text)
         kept: list[str] = []
+        traces: list[str] = []
         is_logged = False
         for line in text.splitlines():
-            if line.startswith(("Option ", "usage: ")):
+            if _HELP.match(line):
                 break
-            is_trace = _FRAMES.match(line) or (_TRACE.fullmatch(line) and not is_logged)
-            is_logged = line.startswith("TIME ERROR")
-            if not is_trace and not line.startswith(_UNSAID):
+            was_logged, is_logged = is_logged, line.startswith("TIME ERROR")
+            if _FRAMES.match(line) or line.startswith(_UNSAID):
+                continue
+            if _TRACE.fullmatch(line) and not was_logged:
+                traces.append(line)
+            else:
                 kept.append(line.rstrip())
-        return [line.lstrip() if "(principal=" in line else line for line in kept if line]
+        return [line.lstrip() if "(principal=" in line else line for line in kept if line], traces
 
 
 def _ordered(names: re.Match[str]) -> str:
@@ -103,6 +116,7 @@ _SHOWN = (
     (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID"),
     (r"adminclient-\d+", "adminclient-N"),
     (r"(Valid states are: |Valid types are: )(.*)()", _ordered),
+    (r"(?m)(takes (?:one of these|the following) options: )(.*)()$", _ordered),
     (r"(scenarios: \[|operations \[|consumer groups \()(.*)([\])])", _ordered),
 )
 """Patterns of what differs from run to run, or is the order of a hash table, and what is shown instead."""
