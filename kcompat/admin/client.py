@@ -95,14 +95,16 @@ class AdminClient:
 
     # What the cluster is
 
-    def cluster(self, *, refresh: bool = False) -> ClusterView:
+    def cluster(self, *, refresh: bool = False, timeout_ms: float | None = None) -> ClusterView:
         """Return the brokers and the controller; with `refresh`, ask for them again."""
         if self._cluster is None or refresh:
-            self.topics([])
+            self.topics([], timeout_ms=timeout_ms)
         assert self._cluster is not None
         return self._cluster
 
-    def topics(self, names: Iterable[str] | None, name: str = "describeTopics") -> MetadataResponse:
+    def topics(
+        self, names: Iterable[str] | None, name: str = "describeTopics", *, timeout_ms: float | None = None
+    ) -> MetadataResponse:
         """Return metadata of topics, of all if `names` is None, and update `cluster`. No topic is created."""
         wanted = (
             None if names is None else [MetadataRequest.MetadataRequestTopic(name=each) for each in names]
@@ -113,7 +115,9 @@ class AdminClient:
             topics = [] if version == 0 and wanted is None else wanted
             return MetadataRequest(topics, allow_auto_topic_creation=False)
 
-        response: MetadataResponse = self.ask(Versioned(ApiKey.METADATA, make), name=name)
+        response: MetadataResponse = self.ask(
+            Versioned(ApiKey.METADATA, make), name=name, timeout_ms=timeout_ms
+        )
         nodes = {
             each.node_id: Node(each.node_id, each.host, each.port, each.rack) for each in response.brokers
         }
@@ -156,7 +160,7 @@ class AdminClient:
         last: Exception | None = None
         for left_ms in self._attempts(timeout_ms):
             try:
-                connection = self._connection_to(to)
+                connection = self._connection_to(to, left_ms)
                 if connection is not None:
                     response = connection.ask(request, min(left_ms, request_ms or self._request_ms))
                     if not self._is_to_repeat(response, to, again):
@@ -224,13 +228,16 @@ class AdminClient:
         request: Message | Versioned,
         *,
         name: str = "",
-        request_ms: float | None = None,
+        request_ms: int | None = None,
     ) -> Any:
         """Send a request to the coordinator of a key and return the response; a coordinator that has moved is
         looked for again. Raises JavaError.
         """
-        for _ in self.attempts(name):
-            broker_id = self._coordinator(kind, key)
+        limit_ms = self.settings.milliseconds("default.api.timeout.ms")
+        if request_ms is not None:
+            limit_ms = min(limit_ms, request_ms)
+        for _ in self._attempts(limit_ms):
+            broker_id = self._coordinator(kind, key, limit_ms)
             if isinstance(broker_id, JavaError):
                 raise broker_id
             response = self.ask(request, broker_id, name=name, timeout_ms=request_ms, request_ms=request_ms)
@@ -239,7 +246,7 @@ class AdminClient:
             self._coordinators.pop((kind, key), None)
         raise overdue(name)
 
-    def _coordinator(self, kind: int, key: str) -> int | JavaError:
+    def _coordinator(self, kind: int, key: str, timeout_ms: float | None = None) -> int | JavaError:
         known = self._coordinators.get((kind, key))
         if known is not None:
             return known
@@ -251,7 +258,12 @@ class AdminClient:
             return FindCoordinatorRequest(key, kind)
 
         try:
-            response = self.ask(Versioned(ApiKey.FIND_COORDINATOR, make), name="findCoordinator", again=MOVED)
+            response = self.ask(
+                Versioned(ApiKey.FIND_COORDINATOR, make),
+                name="findCoordinator",
+                timeout_ms=timeout_ms,
+                again=MOVED,
+            )
         except JavaError as error:
             return error
         row = response.coordinators[0] if response.coordinators else response
@@ -259,7 +271,7 @@ class AdminClient:
             return error_of_code(row.error_code, row.error_message or None)
         self._coordinators[kind, key] = row.node_id
         if row.node_id not in self.cluster().nodes:
-            self.cluster(refresh=True)
+            self.cluster(refresh=True, timeout_ms=timeout_ms)
         return int(row.node_id)
 
     # Attempts
@@ -289,11 +301,11 @@ class AdminClient:
             time.sleep(max(0.0, min(pause_ms / 1000, until_s - time.monotonic())))
             failures += 1
 
-    def _connection_to(self, to: int) -> Connection | None:
+    def _connection_to(self, to: int, timeout_ms: float | None = None) -> Connection | None:
         """Return an open connection; None if the broker, or which one is the controller, is not known."""
         if to == ANY:
             return self._any_connection()
-        view = self.cluster()
+        view = self.cluster(timeout_ms=timeout_ms)
         node = view.nodes.get(view.controller_id if to == CONTROLLER else to)
         return None if node is None else self._opened(node)
 

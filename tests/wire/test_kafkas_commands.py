@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kcompat import Broker
+from kcompat.admin.client import AdminClient
+from kcompat.admin.errors import JavaError
+from kcompat.admin.settings import ClientSettings
 from kcompat.commands.run import run_command
+from kcompat.protocol.messages.metadata import MetadataRequest
 from support.eventually import limit_s
 from support.ports import free_port
 
@@ -187,3 +192,14 @@ def test_json_may_be_asked_for_behind_the_action(
     printed = asked(server, capsys, name, word, "-o", "json")
     assert printed == asked(server, capsys, name, "-o", "json", word)
     json.loads(printed)
+
+
+def test_a_call_ends_in_its_time_where_no_broker_answers() -> None:
+    default_s = 60
+    before = time.monotonic()
+    with AdminClient(ClientSettings({"bootstrap.servers": f"127.0.0.1:{free_port()}"})) as admin:
+        with pytest.raises(JavaError, match="Timed out"):
+            admin.ask(MetadataRequest([]), 1, timeout_ms=100)
+        with pytest.raises(JavaError, match="Timed out"):
+            admin.ask_coordinator(0, "g", MetadataRequest([]), request_ms=100)
+    assert time.monotonic() - before < default_s

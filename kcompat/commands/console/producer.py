@@ -173,7 +173,9 @@ class Producer:
             return
         if self._producer == NO_PRODUCER:
             request = InitProducerIdRequest(None, self._settings.request_timeout_ms)
-            response = self._admin.ask(request, ANY, name="initProducerId")
+            response = self._admin.ask(
+                request, ANY, name="initProducerId", timeout_ms=self._settings.delivery_timeout_ms
+            )
             if response.error_code:
                 raise error_of_code(response.error_code)
             self._producer = response.producer_id, response.producer_epoch
