@@ -26,7 +26,7 @@ def add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "working: the address, TLS, the login, advertised addresses, the controller, disks, replicas, "
         "groups, clocks and limits. Nothing is changed. Exit code 1: something is wrong.",
     )
-    doctor.add_argument("address", metavar="HOST:PORT", help="a broker, as in bootstrap.servers")
+    doctor.add_argument("address", metavar="HOST:PORT", help="brokers, as in bootstrap.servers")
     doctor.add_argument(
         "--command-config",
         type=path,

@@ -30,10 +30,12 @@ def diagnose(
     `properties` are all properties of the client, whose limits are compared with the brokers'. Raises
     JavaError for settings that cannot be used.
     """
-    address = settings.bootstrap[0]
-    found = way_in.look_at_port(settings, address)
-    if found is not None:
+    for address in settings.bootstrap:
+        found = way_in.look_at_port(settings, address)
+        if found is None:
+            break
         yield found
+    else:
         return
     with AdminClient(settings) as admin:
         found = way_in.log_in(admin, f"{address[0]}:{address[1]}")

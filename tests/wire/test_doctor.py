@@ -65,6 +65,13 @@ def test_a_healthy_broker_gets_no_finding(tls: bool) -> None:
         assert findings_of({key: str(value) for key, value in properties.items()}) == []
 
 
+def test_addresses_that_cannot_be_used_do_not_hide_a_cluster() -> None:
+    with Broker() as broker:
+        servers = f"127.0.0.1:{free_port()},{broker.bootstrap_servers}"
+        found = findings_of({"bootstrap.servers": servers, "batch.size": "999999999"})
+    assert [each.name for each in found] == ["nothing-listens", "setting-beyond-limit"]
+
+
 def test_a_healthy_cluster_gets_no_finding() -> None:
     with Cluster(3, topics={"orders": 3}) as cluster:
         assert findings_of({"bootstrap.servers": cluster.bootstrap_servers}) == []
