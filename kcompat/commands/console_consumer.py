@@ -273,11 +273,10 @@ class _Printer:
 
     def _print(self, records: list[Consumed], consumer: Consumer) -> None:
         """Print records, at most as many as are left."""
-        if self._most >= 0:
-            records = records[: self._most - self.count]
+        count = len(records) if self._most < 0 else min(len(records), self._most - self.count)
         pieces: list[bytes] = []
         try:
-            for record in records:
+            for record in records[:count]:
                 try:
                     self.count += 1
                     pieces.append(self._format(record))
@@ -289,4 +288,4 @@ class _Printer:
         finally:
             sys.stdout.buffer.write(b"".join(pieces))
             sys.stdout.buffer.flush()
-        consumer.gave(records)
+        consumer.gave(count, records)

@@ -9,21 +9,15 @@ import pytest
 from kcompat import Broker
 from kcompat.errors import UsageError
 from kcompat.protocol.errors import ErrorCode
-from kcompat.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from kcompat.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from kcompat.protocol.messages.describe_transactions import DescribeTransactionsRequest
-from kcompat.protocol.messages.end_txn import EndTxnRequest
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest
-from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcompat.protocol.messages.join_group import JoinGroupRequest
-from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
-from kcompat.records.batch import build_batch
-from kcompat.records.record import Record
 from support.eventually import eventually
 from support.raw_client import RawClient
+from support.raw_producer import RawProducer
 from support.raw_requests import create_topic, fetch
 
 if TYPE_CHECKING:
@@ -119,43 +113,6 @@ def test_a_member_of_another_kind_of_group_expires(
 
 
 # -- transactions
-
-
-class RawProducer:
-    """A producer with a transactional id, which sends one record in a transaction."""
-
-    def __init__(self, client: RawClient, name: str) -> None:
-        self._client, self._name = client, name
-        answer = client.call(InitProducerIdRequest(name, 60_000), 3)
-        assert answer.error_code == 0
-        self.id, self.epoch = answer.producer_id, answer.producer_epoch
-
-    def send(self) -> int:
-        """Begin a transaction and write a record in it; the error of the first request that fails."""
-        topics = [AddPartitionsToTxnRequest.AddPartitionsToTxnTopic("t", [0])]
-        added = self._client.call(AddPartitionsToTxnRequest([], self._name, self.id, self.epoch, topics), 3)
-        error: int = added.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
-        if error:
-            return error
-        batch = build_batch(
-            [Record(0, 1, None, b"value")],
-            producer_id=self.id,
-            producer_epoch=self.epoch,
-            base_sequence=0,
-            transactional=True,
-        )
-        rows = [ProduceRequest.PartitionProduceData(0, memoryview(bytes(batch)))]
-        request = ProduceRequest(
-            self._name, -1, 5000, [ProduceRequest.TopicProduceData("t", partition_data=rows)]
-        )
-        return int(self._client.call(request, 9).responses[0].partition_responses[0].error_code)
-
-    def commit(self) -> int:
-        return int(self._client.call(EndTxnRequest(self._name, self.id, self.epoch, True), 3).error_code)
-
-    def state(self) -> str:
-        described = self._client.call(DescribeTransactionsRequest([self._name]), 0)
-        return str(described.transaction_states[0].transaction_state)
 
 
 def test_a_producer_is_fenced_and_its_transaction_aborted(broker: Broker, client: RawClient) -> None:

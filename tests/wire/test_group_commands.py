@@ -13,7 +13,10 @@ import pytest
 
 from kcompat import Broker
 from kcompat.commands.run import run_command
+from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from support.eventually import eventually, limit_s
+from support.raw_client import RawClient
+from support.raw_producer import RawProducer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +68,40 @@ def test_lines_become_records_of_a_group(server: str, capfdbinary: pytest.Captur
         "Deletion of requested consumer groups ('g') was successful.\n"
     )
     assert "g" not in run("consumer-groups", "--list")[0].split()
+
+
+@pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
+def test_a_group_gets_past_markers_and_aborted_records(
+    paid: str, capfdbinary: pytest.CaptureFixture[bytes], isolation: str
+) -> None:
+    place = ["--bootstrap-server", paid]
+    options = ["--topic", "paid", "--from-beginning", "--isolation-level", isolation, "--group", isolation]
+
+    def offsets_after_reading() -> list[tuple[int, int]]:
+        assert run_command("console-consumer", [*place, *options, "--timeout-ms", "300"]) == 0
+        capfdbinary.readouterr()
+        assert run_command("consumer-groups", [*place, "--describe", "--group", isolation, "-o", "json"]) == 0
+        (described,) = json.loads(capfdbinary.readouterr().out)
+        return [(row["offset"], row["lag"]) for row in described["offsets"]]
+
+    eventually(lambda: offsets_after_reading() == [(4, 0)])
+
+
+@pytest.fixture(scope="module")
+def paid() -> Iterator[str]:
+    """A broker whose topic has a record, the marker that commits it, a record, and the one that aborts it."""
+    config = {"transaction.state.log.num.partitions": 1}
+    with Broker(topics={"paid": 1}, config=config) as broker:
+        host, _, port = broker.bootstrap_servers.rpartition(":")
+        with RawClient((host, int(port))) as client:
+            eventually(lambda: not client.call(FindCoordinatorRequest("payer", 1), 3).error_code)
+            payer = RawProducer(client, "payer", "paid")
+            eventually(lambda: not payer.send())
+            assert payer.commit() == 0
+            eventually(lambda: not payer.send())
+            assert payer.abort() == 0
+            eventually(lambda: payer.state() == "CompleteAbort")
+        yield broker.bootstrap_servers
 
 
 def test_partition_is_read_from_an_offset(server: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from kcompat.commands.offsets import Offset
 from kcompat.records.aborted import AbortedBatches
 from kcompat.records.batch import crc_matches, read_header, read_records, whole_batches
 from kcompat.records.errors import RecordsDamaged
@@ -33,14 +34,12 @@ class Consumed(msgspec.Struct, frozen=True, gc=False):
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...] = ()
-    epoch: int = -1
-    """Leader epoch of the record's batch; -1 for records of old formats."""
 
 
 def seen_records(
     partition: TopicPartition, data: Any, aborted: Iterable[tuple[int, int]], *, checks_crcs: bool
-) -> Iterator[tuple[list[Consumed], int]]:
-    """Yield the records of each batch that a consumer sees, and the offset behind the batch.
+) -> Iterator[tuple[list[Consumed], Offset]]:
+    """Yield the records of each batch that a consumer sees, and the position behind the batch.
 
     `aborted` are the aborted transactions in the data, as (producer id, first offset). Raises RecordsDamaged.
     """
@@ -48,21 +47,21 @@ def seen_records(
     for batch in whole_batches(memoryview(data)):
         if batch[MAGIC_AT] != MAGIC:
             old = list(_old_records(partition, batch))
-            yield old, old[-1].offset + 1
+            yield old, Offset(old[-1].offset + 1)
             continue
         header = read_header(batch)
         if checks_crcs and not crc_matches(batch, 0, len(batch)):
             raise RecordsDamaged(f"the CRC of the batch at offset {header.base_offset} is wrong")
         is_hidden = left_out.include(header, batch) or header.is_control
-        yield [] if is_hidden else _records(partition, header, batch), header.next_offset
+        position = Offset(header.next_offset, header.leader_epoch)
+        yield [] if is_hidden else _records(partition, header, batch), position
 
 
 def _records(partition: TopicPartition, header: BatchHeader, batch: memoryview) -> list[Consumed]:
     kind = "LogAppendTime" if header.uses_log_append_time else "CreateTime"
     topic, index = partition
-    epoch = header.leader_epoch
     return [
-        Consumed(topic, index, each.offset, each.timestamp, kind, each.key, each.value, each.headers, epoch)
+        Consumed(topic, index, each.offset, each.timestamp, kind, each.key, each.value, each.headers)
         for each in read_records(batch, _MOST_BYTES)
     ]
 

@@ -47,8 +47,8 @@ class Consumer:
         self._settings = settings
         self._group = group
         self._assigned: list[TopicPartition] = []
-        self._positions: dict[TopicPartition, int] = {}
-        self._given: dict[TopicPartition, Offset] = {}
+        self._positions: dict[TopicPartition, Offset] = {}
+        self._not_given: dict[TopicPartition, Offset] = {}  # the first record of each that came, to commit
         self._starts: dict[TopicPartition, int] = {}
         self._next_commit = time.monotonic() + settings.commit_interval_ms / 1000
         self._next_refresh = 0.0
@@ -57,7 +57,7 @@ class Consumer:
         """Read one partition from an offset on, or from `EARLIEST` or `LATEST`."""
         self._assigned = [partition]
         if start >= 0:
-            self._positions[partition] = start
+            self._positions[partition] = Offset(start)
         else:
             self._starts = {partition: start}
 
@@ -73,13 +73,19 @@ class Consumer:
             if records or time.monotonic() >= end:
                 return records
 
-    def gave(self, records: list[Consumed]) -> None:
-        """Note that records of `poll` were given out, so that the offsets behind them may be committed."""
-        for record in records:
-            self._given[record.topic, record.partition] = Offset(record.offset + 1, record.epoch)
+    def gave(self, count: int, records: list[Consumed]) -> None:
+        """Note that the first `count` of the records of `poll` were given out.
+
+        Then the positions may be committed, which lie behind markers and aborted records too; those of
+        partitions with records that are left only up to the first of them.
+        """
+        left: dict[TopicPartition, Offset] = {}
+        for record in records[count:]:
+            left.setdefault((record.topic, record.partition), Offset(record.offset))
+        self._not_given = left
 
     def close(self) -> None:
-        """Commit the offsets of what was given out, and leave the group."""
+        """Commit the positions behind what was given out, and leave the group."""
         if self._group is not None:
             self._commit()
             self._group.leave()
@@ -109,14 +115,14 @@ class Consumer:
                 self._commit()
                 self._assigned = self._group.join()
                 self._positions.clear()
-                self._given.clear()
+                self._not_given.clear()
         self._find_positions()
         return True
 
     def _commit(self) -> None:
         self._next_commit = time.monotonic() + self._settings.commit_interval_ms / 1000
         if self._group is not None and self._settings.commits:
-            self._group.commit(self._given)
+            self._group.commit(self._positions | self._not_given)
 
     def _find_positions(self) -> None:
         """Find where each partition begins: at its committed offset, or else where the settings say."""
@@ -127,7 +133,7 @@ class Consumer:
             committed = committed_offsets(self._admin, self._settings.group.group_id)
             for each in lacking:
                 if each in committed:
-                    self._positions[each] = committed[each].offset
+                    self._positions[each] = committed[each]
         self._reset([each for each in lacking if each not in self._positions])
 
     def _reset(self, partitions: list[TopicPartition]) -> None:
@@ -150,7 +156,7 @@ class Consumer:
             if isinstance(found, JavaError):
                 self._next_refresh = 0.0
             else:
-                self._positions[each] = found.offset
+                self._positions[each] = Offset(found.offset)
 
     def _leader(self, partition: TopicPartition) -> int:
         topic, index = partition
@@ -207,7 +213,7 @@ class Consumer:
                 partitions=[
                     FetchRequest.FetchPartition(
                         index,
-                        fetch_offset=self._positions[topic, index],
+                        fetch_offset=self._positions[topic, index].offset,
                         partition_max_bytes=settings.partition_max_bytes,
                     )
                     for index in indexes
@@ -231,15 +237,18 @@ class Consumer:
             return []
         if not row.records:
             return []
-        position = self._positions[partition]
+        start = self._positions[partition].offset
         aborted = [(each.producer_id, each.first_offset) for each in row.aborted_transactions or ()]
         try:
-            records = []
-            for batch, next_offset in seen_records(
+            records: list[Consumed] = []
+            for batch, position in seen_records(
                 partition, row.records, aborted, checks_crcs=self._settings.checks_crcs
             ):
-                records += [record for record in batch if record.offset >= position]
-                self._positions[partition] = max(next_offset, position)
+                records += [record for record in batch if record.offset >= start]
+                if records:  # a signal may end the command from here on: never commit what is not printed
+                    self._not_given.setdefault(partition, Offset(records[0].offset))
+                if position.offset > start:
+                    self._positions[partition] = position
         except RecordsDamaged as damage:
             topic, index = partition
             raise kafka_error(
