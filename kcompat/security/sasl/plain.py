@@ -75,7 +75,7 @@ class PlainNegotiation:
             raise SaslError("the token of PLAIN has no name or no password")
         if not self._mechanism.is_password_of(user, password):
             message = "Authentication failed: Invalid username or password"
-            raise SaslError("the name or the password is wrong", message)
+            raise SaslError("unknown user or wrong password", message)
         if requested not in ("", user):
             message = (
                 "Authentication failed: Client requested an authorization id that is different from username"

@@ -122,7 +122,7 @@ def test_a_wrong_password_is_answered_after_the_delay_and_closes() -> None:
     response = scene.refused(scene.log_in(b"\0alice\0hunter2"))
     assert decoded(response, SaslAuthenticateRequest, 2).error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert scene.client.principal is ANONYMOUS
-    assert scene.client.complaints == ["login refused: the name or the password is wrong"]
+    assert scene.client.complaints == ["login refused: unknown user or wrong password"]
 
 
 def test_an_unknown_mechanism_is_answered_after_the_delay_and_closes() -> None:

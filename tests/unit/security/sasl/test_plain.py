@@ -45,7 +45,7 @@ def test_the_right_password_logs_in(token: bytes, name: str) -> None:
 )
 def test_a_wrong_password_and_an_unknown_user_are_refused_alike(token: bytes) -> None:
     error = refusal(token)
-    assert (error.message, str(error)) == (WRONG, "the name or the password is wrong")
+    assert (error.message, str(error)) == (WRONG, "unknown user or wrong password")
 
 
 @pytest.mark.parametrize(
