@@ -60,13 +60,14 @@ class ClusterView(Struct, frozen=True):
 class AdminClient:
     """Connections to the brokers of one cluster, opened when they are needed. Close it."""
 
-    def __init__(self, settings: ClientSettings) -> None:
-        """Connect to no broker yet.
+    def __init__(self, settings: ClientSettings, *, logs: bool = True) -> None:
+        """Connect to no broker yet; `logs` says whether failed connections are logged, as Java's client does.
 
         Raises:
             JavaError: the settings of TLS or of the login cannot be used, or the name of no broker resolves.
         """
         self.settings = settings
+        self._logs = logs
         self._security = OPEN
         if settings.has_tls or settings.has_login:
             from kcompat.admin.security import security_of  # late: it loads OpenSSL
@@ -351,7 +352,8 @@ class AdminClient:
             self._log("WARN", f"Connection to {where} terminated during authentication: {error}")
 
     def _log(self, level: str, text: str) -> None:
-        log_line(level, f"[AdminClient clientId={self.settings.client_id}] {text}", NETWORK_CLIENT)
+        if self._logs:
+            log_line(level, f"[AdminClient clientId={self.settings.client_id}] {text}", NETWORK_CLIENT)
 
     def _is_to_repeat(self, response: Any, to: int, again: frozenset[ErrorCode]) -> bool:
         own = getattr(response, "error_code", 0)

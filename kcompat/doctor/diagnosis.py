@@ -37,7 +37,7 @@ def diagnose(
         yield found
     else:
         return
-    with AdminClient(settings) as admin:
+    with AdminClient(settings, logs=False) as admin:
         found = way_in.log_in(admin, f"{address[0]}:{address[1]}")
         if found is not None:
             yield found

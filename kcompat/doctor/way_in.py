@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 CONFIG_ADVICE: Final = "in the file of --command-config"
 
+_BEFORE_REASON: Final = "Authentication failed during authentication due to "
+"""Beginning of what brokers answer to a wrong password; the finding says it already."""
+
 _FAILURES: Final = {
     Failure.NAME: (
         "name-does-not-resolve",
@@ -169,7 +172,7 @@ def _refused(fault: JavaError, at: str) -> Finding:
         case "SaslAuthenticationException":
             return error(
                 "login-refused",
-                f"{at} refuses the login: {fault}",
+                f"{at} refuses the login: {f'{fault}'.removeprefix(_BEFORE_REASON)}",
                 "Check user and password in sasl.jaas.config, and that the broker knows the user.",
             )
     return error("no-answer", f"{at} does not answer a request: {fault}", "Read the log of the broker.")
