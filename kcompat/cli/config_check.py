@@ -35,7 +35,7 @@ def _run(options: Namespace) -> int:
         )
     else:
         for each in found:
-            if options.all or each.verdict is not Verdict.ENFORCED:
+            if options.all or each.verdict not in (Verdict.ENFORCED, Verdict.UNCHECKED):
                 print(printable(_line(options.properties, each)))
         print(_summary(found))
     is_bad = any(

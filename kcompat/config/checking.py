@@ -28,6 +28,8 @@ class Verdict(Enum):
     """The effect of a setting."""
 
     ENFORCED = "enforced"
+    UNCHECKED = "not checked"
+    """A text of the key's type. Whether it fits to the others is checked once no setting is refused alone."""
     NO_EFFECT = "no effect"
     UNKNOWN = "unknown"
     """A key that exists in no Kafka version, as it may be misspelt; a broker ignores it."""
@@ -51,7 +53,7 @@ class Finding(Struct, frozen=True):
 
     verdict: Verdict
     message: str
-    """A sentence about the setting; empty for one that is enforced. Secrets are left out."""
+    """A sentence about the setting; empty for one that is enforced or not checked. Secrets are left out."""
     setting: Setting | None
     """The setting; None if no single one is meant."""
 
@@ -79,7 +81,14 @@ def findings(
             found.append(Finding(Verdict.OVERRIDDEN, f"{setting.key}: {where} sets it again", setting))
         elif setting.key in texts:
             found.append(Finding(*_judged(setting.key, texts[setting.key]), setting))
-    if not any(each.verdict.prevents_start for each in found):
+    if any(each.verdict.prevents_start for each in found):
+        found = [
+            Finding(Verdict.UNCHECKED, each.message, each.setting)
+            if each.verdict is Verdict.ENFORCED
+            else each
+            for each in found
+        ]
+    else:
         try:
             insist()
         except ConfigError as error:

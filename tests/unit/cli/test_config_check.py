@@ -33,12 +33,12 @@ def test_a_good_file_is_one_line(file: Path, capsys: pytest.CaptureFixture[str])
 def test_each_finding_has_its_line(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert check(file, f"{GOOD}\nnum.partitons=2\nnum.partitions=0\n", "--all") == 1
     assert capsys.readouterr().out.splitlines() == [
-        f"{file}:1: enforced: broker.id",
-        f"{file}:2: enforced: listeners",
+        f"{file}:1: not checked: broker.id",
+        f"{file}:2: not checked: listeners",
         f"{file}:4: unknown: num.partitons is not a key of Kafka's brokers: did you mean num.partitions?",
         f"{file}:5: invalid: Invalid value 0 for configuration num.partitions: Value must be at least 1",
-        f"{file}:6: enforced: log.dirs",
-        "3 enforced, 1 unknown, 1 invalid: a broker would not start",
+        f"{file}:6: not checked: log.dirs",
+        "3 not checked, 1 unknown, 1 invalid: a broker would not start",
     ]
 
 
@@ -80,7 +80,7 @@ def test_json_has_all_settings(
         "key": "broker.id",
         "line": 1,
         "variable": None,
-        "verdict": "enforced",
+        "verdict": "not checked",
         "message": None,
     }
     last = document["settings"][2]

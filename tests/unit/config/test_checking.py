@@ -100,7 +100,7 @@ def test_settings_of_providers_that_cannot_be_are_told_beside_the_others() -> No
     whole, *others = found(text)
     assert whole.verdict is Verdict.INVALID
     assert whole.message.startswith("config.providers.x.class=A is not supported")
-    assert [each.verdict for each in others] == [Verdict.ENFORCED, Verdict.ENFORCED, Verdict.INVALID]
+    assert [each.verdict for each in others] == [Verdict.UNCHECKED, Verdict.UNCHECKED, Verdict.INVALID]
 
 
 def test_secrets_are_left_out() -> None:
