@@ -193,7 +193,8 @@ def stories(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     [
         (
             "test_tls_to_a_plain_port",
-            "a connection from 127.0.0.1: the client speaks TLS, and this listener does not. Take the client",
+            "a connection from 127.0.0.1: the client speaks TLS, and listener PLAINTEXT does not. Take the "
+            "client",
         ),
         (
             "test_no_tls_to_a_port_with_tls",
