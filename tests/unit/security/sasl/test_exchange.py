@@ -191,11 +191,11 @@ def test_an_unknown_mechanism_is_refused_with_the_list(mechanism: str, version: 
 def test_a_wrong_password_gets_the_message_of_the_mechanism(version: int) -> None:
     play = Play()
     play.handshake()
-    refusal = play.refuses(token_frame(b"\0alice\0wrong", version))
+    refusal = play.refuses(token_frame(b"\0alice\0guessed", version))
     answer = refused_response(refusal, SaslAuthenticateRequest, version)
     assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert answer.error_message == "Authentication failed: Invalid username or password"
-    assert "wrong" not in str(refusal).replace("is wrong", "")
+    assert "guessed" not in str(refusal)
 
 
 def test_a_malformed_token_gets_the_general_message() -> None:
