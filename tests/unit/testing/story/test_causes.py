@@ -76,12 +76,12 @@ def test_nothing_is_wrong_where_everything_was_answered() -> None:
 
 
 def test_a_complaint_names_the_client_and_the_reason_once() -> None:
-    text = "connection closed: the client speaks TLS, and listener PLAINTEXT does not"
+    text = "connection closed: the client speaks TLS, and this listener does not"
     complaint = ConnectionEvent(RecordedEvent(0, "complaint", "10.0.0.7", text=text), 0)
     [sentence] = causes(evidence(complaints=[complaint, complaint]))
     assert sentence == (
-        "The broker closed a connection from 10.0.0.7: the client speaks TLS, and listener PLAINTEXT does "
-        "not. Take the client's settings from the fixture kafka_client_config, or from broker.client_config()."
+        "The broker closed a connection from 10.0.0.7: the client speaks TLS, and this listener does not. "
+        "Take the client's settings from the fixture kafka_client_config, or from broker.client_config()."
     )
 
 
