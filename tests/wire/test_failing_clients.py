@@ -124,7 +124,11 @@ FAILURES: dict[str, tuple[str, str, Callable[[Broker], None]]] = {
         r"127.0.0.2: connection closed: version 99 of METADATA is not served, but 0 to \d+",
         lambda broker: send(broker, versions(3, 99), "127.0.0.2"),
     ),
-    "a wrong password": ("secured", r"127.0.0.1: login refused: .*password is wrong", log_in_wrongly),
+    "a wrong password": (
+        "secured",
+        r"127.0.0.1: login refused: unknown user or wrong password",
+        log_in_wrongly,
+    ),
     "no login": (
         "secured",
         r"127.0.0.1: connection closed: .* must set security.protocol to one with SASL",

@@ -66,8 +66,9 @@ def test_a_killed_broker_leads_nothing_and_is_listed_until_its_session_ends(
 
 def led_by_another(cluster: Cluster, broker_id: int, killed: int) -> Any:
     """The partition, as one broker shows it, once it is led by another than the killed one."""
-    partition = metadata(cluster, broker_id).topics[0].partitions[0]
-    return None if partition.leader_id in (killed, -1) else partition
+    partitions = [each for topic in metadata(cluster, broker_id).topics for each in topic.partitions]
+    led = [each for each in partitions if each.leader_id not in (killed, -1)]
+    return led[0] if led else None
 
 
 def test_a_broker_that_stops_in_peace_is_listed_no_more(cluster: Cluster) -> None:

@@ -22,7 +22,7 @@ del select.epoll, os.sendfile, os.posix_fallocate, os.fdatasync
 PROGRAM = """
 import sys
 from kcompat import Broker
-from kcompat.net.admin_socket import AdminClient
+from kcompat.net.admin_socket import AdminSocketClient
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.cleaner.watch import Progress
 from kcompat.records.batch import build_batch
@@ -39,7 +39,7 @@ def read(broker):
         return [(bytes(record.key), len(record.value)) for record in read_all(client, "t")]
 
 def compact():
-    with AdminClient.connect(sys.argv[1]) as admin:
+    with AdminSocketClient.connect(sys.argv[1]) as admin:
         return [answer for answer in admin.ask("compact", "t", Compacted | Progress)]
 
 with Broker(data_dir=sys.argv[1]) as broker:

@@ -173,11 +173,12 @@ def test_what_the_broker_cannot_do_is_one_sentence(
 
 
 def test_every_line_of_a_record_says_where_it_comes_from() -> None:
-    record = logging.LogRecord("kcompat.x", logging.ERROR, "", 1, "one\ntwo", None, None)
+    traceback = (ValueError, ValueError("two"), None)
+    record = logging.LogRecord("kcompat.x", logging.ERROR, "", 1, "one", None, traceback)
     first, second = LinesFrom("broker 1").format(record).split("\n")
     assert first.startswith("broker 1: [")
-    assert first.endswith("] ERROR one")
-    assert second == "broker 1: two (kcompat.x)"
+    assert first.endswith("] ERROR one (kcompat.x)")
+    assert second == "broker 1: ValueError: two"
 
 
 def test_apis_lists_what_is_served(capsys: pytest.CaptureFixture[str]) -> None:
