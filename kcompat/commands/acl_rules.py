@@ -7,12 +7,12 @@
 from __future__ import annotations
 
 import re
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from kcompat.admin.errors import JavaError
+from kcompat.security.acls import PatternType, PermissionType
 from kcompat.security.operations import SUPPORTED_OPERATIONS, Operation, ResourceType
 
 if TYPE_CHECKING:
@@ -42,23 +42,6 @@ _CONSUMER: Final = {
 }
 
 
-class Permission(IntEnum):
-    """Kinds of entries, with Kafka's codes."""
-
-    ANY = 1
-    DENY = 2
-    ALLOW = 3
-
-
-class PatternType(IntEnum):
-    """Ways in which the name of a resource is meant (KIP-290), with Kafka's codes."""
-
-    ANY = 1
-    MATCH = 2
-    LITERAL = 3
-    PREFIXED = 4
-
-
 class Resource(msgspec.Struct, frozen=True, order=True):
     """A resource, or a filter of resources."""
 
@@ -79,7 +62,7 @@ class Entry(msgspec.Struct, frozen=True, order=True):
     principal: str
     host: str
     operation: Operation
-    permission: Permission
+    permission: PermissionType
 
     def __str__(self) -> str:
         return (
@@ -104,9 +87,10 @@ def pattern_type(options: Options) -> PatternType:
     """Return the value of `--resource-pattern-type`. Raises JavaError."""
 
     def convert(text: str) -> PatternType:
-        if text.upper() not in PatternType.__members__:
+        found = PatternType.__members__.get(text.upper(), PatternType.UNKNOWN)
+        if found is PatternType.UNKNOWN:
             raise ValueError(text)
-        return PatternType[text.upper()]
+        return found
 
     return options.converted("resource-pattern-type", convert, PatternType.LITERAL)  # type: ignore[no-any-return]
 
@@ -164,7 +148,7 @@ def _add(
 def entries(options: Options, operations: Iterable[Operation]) -> list[Entry]:
     """Return an entry for each principal, operation and host that options allow or deny. Raises JavaError."""
     found = []
-    for word, permission in (("allow", Permission.ALLOW), ("deny", Permission.DENY)):
+    for word, permission in (("allow", PermissionType.ALLOW), ("deny", PermissionType.DENY)):
         named = principals(options, f"{word}-principal")
         hosts = [host.strip() for host in options.values(f"{word}-host")] or [ANY_HOST]
         found += [

@@ -9,8 +9,6 @@ from kcompat.admin.client import CONTROLLER
 from kcompat.admin.errors import JavaError, raise_for
 from kcompat.commands.acl_rules import (
     Entry,
-    PatternType,
-    Permission,
     Resource,
     pattern_type,
     principals,
@@ -23,6 +21,7 @@ from kcompat.commands.output import error_stream, print_json
 from kcompat.protocol.messages.create_acls import CreateAclsRequest
 from kcompat.protocol.messages.delete_acls import DeleteAclsRequest
 from kcompat.protocol.messages.describe_acls import DescribeAclsRequest
+from kcompat.security.acls import PatternType, PermissionType
 from kcompat.security.operations import Operation, ResourceType
 
 if TYPE_CHECKING:
@@ -198,7 +197,7 @@ def _delete(admin: AdminClient, resource: Resource, acl: set[Entry]) -> None:
             *place, entry.principal, entry.host, entry.operation, entry.permission
         )
         for entry in sorted(acl)
-    ] or [DeleteAclsRequest.DeleteAclsFilter(*place, None, None, Operation.ANY, Permission.ANY)]
+    ] or [DeleteAclsRequest.DeleteAclsFilter(*place, None, None, Operation.ANY, PermissionType.ANY)]
     for row in admin.ask(DeleteAclsRequest(filters), CONTROLLER, name="deleteAcls").filter_results:
         raise_for(row.error_code, row.error_message)
         for each in row.matching_acls:
@@ -244,13 +243,13 @@ def _described(admin: AdminClient, wanted: Resource) -> Rules:
     """Return the ACLs of the resources that a filter matches. Raises JavaError."""
     name = None if wanted is _EVERYTHING else wanted.name
     request = DescribeAclsRequest(
-        wanted.type, name, wanted.pattern, None, None, Operation.ANY, Permission.ANY
+        wanted.type, name, wanted.pattern, None, None, Operation.ANY, PermissionType.ANY
     )
     response = admin.ask(request, name="describeAcls")
     raise_for(response.error_code, response.error_message)
     return {
         Resource(ResourceType(row.resource_type), row.resource_name, PatternType(row.pattern_type)): {
-            Entry(each.principal, each.host, Operation(each.operation), Permission(each.permission_type))
+            Entry(each.principal, each.host, Operation(each.operation), PermissionType(each.permission_type))
             for each in row.acls
         }
         for row in response.resources

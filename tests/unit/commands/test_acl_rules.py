@@ -6,8 +6,9 @@ import pytest
 
 from kcompat.admin.errors import JavaError
 from kcompat.commands import acls
-from kcompat.commands.acl_rules import CLUSTER, Entry, PatternType, Permission, Resource, rules
+from kcompat.commands.acl_rules import CLUSTER, Entry, Resource, rules
 from kcompat.commands.options import CommandExit
+from kcompat.security.acls import PatternType, PermissionType
 from kcompat.security.operations import Operation, ResourceType
 
 
@@ -20,7 +21,7 @@ def _topic(name: str, pattern: PatternType = PatternType.LITERAL) -> Resource:
 
 
 def _allowed(*operations: Operation, principal: str = "User:p") -> set[Entry]:
-    return {Entry(principal, "*", operation, Permission.ALLOW) for operation in operations}
+    return {Entry(principal, "*", operation, PermissionType.ALLOW) for operation in operations}
 
 
 def test_principals_operations_and_hosts_are_multiplied() -> None:
@@ -31,8 +32,8 @@ def test_principals_operations_and_hosts_are_multiplied() -> None:
     (acl,) = found.values()
     assert list(found) == [_topic("t", PatternType.PREFIXED)]
     assert len(acl) == 6
-    assert Entry("User:b", "10.0.0.1", Operation.ALTER_CONFIGS, Permission.ALLOW) in acl
-    assert Entry("User:c", "*", Operation.READ, Permission.DENY) in acl
+    assert Entry("User:b", "10.0.0.1", Operation.ALTER_CONFIGS, PermissionType.ALLOW) in acl
+    assert Entry("User:c", "*", Operation.READ, PermissionType.DENY) in acl
 
 
 def test_conveniences_stand_for_what_clients_need() -> None:
