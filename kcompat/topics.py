@@ -1,8 +1,14 @@
-"""Rules for the names of topics, and the internal topics (KIP-4, Kafka's `Topic` class)."""
+"""Names of topics: their rules, the internal ones (KIP-4, Kafka's `Topic` class), and partitions by topic."""
 
 from __future__ import annotations
 
 import re
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 TopicPartition = tuple[str, int]
 """Name of a topic and index of one of its partitions."""
@@ -36,3 +42,9 @@ def name_problem(topic: str) -> str | None:
     if not _LEGAL.fullmatch(topic):
         return f"'{topic}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
     return None
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> Iterator[tuple[str, list[int]]]:
+    """Return each topic with its sorted partition indexes, as records and messages group them."""
+    for topic, rows in groupby(sorted(partitions), itemgetter(0)):
+        yield topic, [index for _, index in rows]

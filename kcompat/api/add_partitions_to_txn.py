@@ -27,9 +27,8 @@ from kcompat.protocol.messages.add_partitions_to_txn import (
 )
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
-from kcompat.topics import is_internal
+from kcompat.topics import by_topic, is_internal
 from kcompat.transaction.requests import FIRST_WITH_FENCED, Errors, Producer, known_to
-from kcompat.transaction.transaction import by_topic
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext

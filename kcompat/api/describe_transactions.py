@@ -16,7 +16,7 @@ from kcompat.protocol.messages.describe_transactions import (
 )
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
-from kcompat.transaction.transaction import by_topic
+from kcompat.topics import by_topic
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext

@@ -9,11 +9,11 @@ from kcompat.admin.client import CONTROLLER
 from kcompat.admin.errors import JavaError, error_of_code
 from kcompat.commands.connecting import connect
 from kcompat.commands.json_files import command_failed, parse_elections, read_text
-from kcompat.commands.offsets import by_topic
 from kcompat.commands.options import OptionParser
 from kcompat.commands.output import print_json
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.elect_leaders import ElectLeadersRequest
+from kcompat.topics import by_topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,7 +105,7 @@ def _elect(admin: AdminClient, options: Options, kind: str, partitions: list[Top
     """Hold the elections and print their results. Raises JavaError if one failed."""
     rows = None
     if partitions is not None:
-        rows = [ElectLeadersRequest.TopicPartitions(*row) for row in by_topic(partitions).items()]
+        rows = [ElectLeadersRequest.TopicPartitions(*row) for row in by_topic(partitions)]
     request = ElectLeadersRequest(_TYPES[kind], rows, _TIMEOUT_MS)
     response = admin.ask(request, CONTROLLER, name="electLeaders")
     if response.error_code:

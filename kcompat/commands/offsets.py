@@ -13,7 +13,7 @@ from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from kcompat.admin.client import AdminClient
     from kcompat.topics import TopicPartition
@@ -103,11 +103,3 @@ def _request(times: Mapping[TopicPartition, int], isolation: int) -> ListOffsets
         topics.setdefault(topic, []).append(row)
     rows = [ListOffsetsRequest.ListOffsetsTopic(*item) for item in topics.items()]
     return ListOffsetsRequest(_CONSUMER, isolation, rows)
-
-
-def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Return the partitions of each topic, both in order."""
-    found: dict[str, list[int]] = {}
-    for topic, index in sorted(partitions):
-        found.setdefault(topic, []).append(index)
-    return found

@@ -18,7 +18,6 @@ from kcompat.commands.json_files import (
     read_text,
     write_reassignment,
 )
-from kcompat.commands.offsets import by_topic
 from kcompat.commands.options import OptionParser
 from kcompat.commands.output import print_json
 from kcompat.commands.reassignment import directories, placing, throttles
@@ -26,6 +25,7 @@ from kcompat.commands.reassignment.placing import current_replicas, name_of
 from kcompat.config.java_text import parse_integer
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from kcompat.topics import by_topic
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -250,7 +250,7 @@ def _alter(
                 for index in indexes
             ],
         )
-        for topic, indexes in by_topic(wanted).items()
+        for topic, indexes in by_topic(wanted)
     ]
     request = AlterPartitionReassignmentsRequest(topics=topics)
     response = admin.ask(request, CONTROLLER, name="alterPartitionReassignments")
@@ -322,7 +322,7 @@ def _clear(admin: AdminClient, rows: Iterable[Reassigned]) -> None:
 
 def _cancel(admin: AdminClient, options: Options) -> None:
     rows = _rows(options)
-    ongoing = reassignments(admin, by_topic((row.topic, row.partition) for row in rows))
+    ongoing = reassignments(admin, dict(by_topic((row.topic, row.partition) for row in rows)))
     if ongoing:
         if errors := _alter(admin, dict.fromkeys(ongoing)):
             plural = "" if len(errors) == 1 else "s"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from kcompat.admin.errors import JavaError, error_of_code, raise_for
-from kcompat.commands.offsets import by_topic
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_producers import DescribeProducersRequest
 from kcompat.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from kcompat.topics import by_topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ def active_producers(
         by_broker.setdefault(leader, []).append(each)
     requests = {
         leader: DescribeProducersRequest(
-            [DescribeProducersRequest.TopicRequest(*row) for row in by_topic(wanted).items()]
+            [DescribeProducersRequest.TopicRequest(*row) for row in by_topic(wanted)]
         )
         for leader, wanted in by_broker.items()
     }

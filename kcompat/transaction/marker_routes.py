@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import error_of
 from kcompat.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
-from kcompat.topics import TRANSACTION_STATE
-from kcompat.transaction.transaction import by_topic
+from kcompat.topics import TRANSACTION_STATE, by_topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

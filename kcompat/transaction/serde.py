@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 from kcompat.coordinator.serde import RecordSerde
 from kcompat.protocol.messages.transaction_log import TransactionLogKey, TransactionLogValue
 from kcompat.protocol.schema import ProtocolViolation
+from kcompat.topics import by_topic
 from kcompat.transaction.states import State
-from kcompat.transaction.transaction import NO_PRODUCER_ID, Transaction, by_topic
+from kcompat.transaction.transaction import NO_PRODUCER_ID, Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,6 @@ Kafka's counterpart: `TransactionMetadata`.
 
 from __future__ import annotations
 
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -17,7 +15,7 @@ from kcompat.log.verification import VERSION_2
 from kcompat.transaction.states import PREVIOUS, State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from kcompat.topics import TopicPartition
 
@@ -134,9 +132,3 @@ class Transaction(Struct, frozen=True):
         assert not self.partitions or not self.state.is_over
         assert (self.started_ms == NO_TIMESTAMP) == (self.state is State.EMPTY)
         assert self.next_producer_id == NO_PRODUCER_ID or self.state.is_prepared
-
-
-def by_topic(partitions: Iterable[TopicPartition]) -> Iterator[tuple[str, list[int]]]:
-    """Return each topic with its sorted partition indexes, as records and messages group them."""
-    for topic, rows in groupby(sorted(partitions), itemgetter(0)):
-        yield topic, [index for _, index in rows]

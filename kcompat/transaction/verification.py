@@ -16,9 +16,8 @@ from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
-from kcompat.topics import TRANSACTION_STATE
+from kcompat.topics import TRANSACTION_STATE, by_topic
 from kcompat.transaction.requests import Producer
-from kcompat.transaction.transaction import by_topic
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -5,11 +5,11 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
-from kcompat.commands.offsets import by_topic
 from kcompat.protocol.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
 )
+from kcompat.topics import by_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,7 +36,7 @@ def decode_subscription(data: bytes) -> list[str]:
 
 def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
     """Return the assignment that the leader of a group sends to a member."""
-    rows = [ConsumerProtocolAssignment.TopicPartition(*row) for row in by_topic(partitions).items()]
+    rows = [ConsumerProtocolAssignment.TopicPartition(*row) for row in by_topic(partitions)]
     message = ConsumerProtocolAssignment(rows, None)
     return _VERSION.pack(_WRITTEN) + b"".join(map(bytes, message.encode(_WRITTEN)))
 

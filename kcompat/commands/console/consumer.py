@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Final
 from kcompat.admin.connection import LostConnectionError, Versioned
 from kcompat.admin.errors import JavaError, error_of_code, kafka_error
 from kcompat.commands.console.consumed import seen_records
-from kcompat.commands.offsets import Offset, by_topic, committed_offsets, offsets_at
+from kcompat.commands.offsets import Offset, committed_offsets, offsets_at
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.records.errors import RecordsDamaged
+from kcompat.topics import by_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -219,7 +220,7 @@ class Consumer:
                     for index in indexes
                 ],
             )
-            for topic, indexes in by_topic(partitions).items()
+            for topic, indexes in by_topic(partitions)
         ]
         request = FetchRequest(
             max_wait_ms=wait_ms,

@@ -21,7 +21,6 @@ from kcompat.commands.console.assignment import (
     encode_assignment,
     encode_subscription,
 )
-from kcompat.commands.offsets import by_topic
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest
@@ -29,6 +28,7 @@ from kcompat.protocol.messages.join_group import JoinGroupRequest
 from kcompat.protocol.messages.leave_group import LeaveGroupRequest
 from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
+from kcompat.topics import by_topic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -207,7 +207,7 @@ class Membership:
                         for index, each in ((index, positions[topic, index]) for index in indexes)
                     ],
                 )
-                for topic, indexes in by_topic(positions).items()
+                for topic, indexes in by_topic(positions)
             ],
         )
         versioned = Versioned(ApiKey.OFFSET_COMMIT, lambda _: request, _LAST_COMMIT_WITH_NAMES)

@@ -11,12 +11,12 @@ from kcompat.commands.groups import resets
 from kcompat.commands.groups.descriptions import GROUP
 from kcompat.commands.groups.reading import known_partitions
 from kcompat.commands.groups.tables import deletion_table
-from kcompat.commands.offsets import by_topic
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.delete_groups import DeleteGroupsRequest
 from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
 from kcompat.protocol.messages.offset_delete import OffsetDeleteRequest
+from kcompat.topics import by_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,7 +51,7 @@ def commit_offsets(admin: AdminClient, group_id: str, plan: Plan) -> None:
                 for index in indexes
             ],
         )
-        for topic, indexes in by_topic(plan).items()
+        for topic, indexes in by_topic(plan)
     ]
     request = OffsetCommitRequest(group_id, topics=rows)
     versioned = Versioned(ApiKey.OFFSET_COMMIT, lambda _: request, _LAST_WITH_NAMES)
@@ -118,7 +118,7 @@ def _delete(
         OffsetDeleteRequest.OffsetDeleteRequestTopic(
             topic, [OffsetDeleteRequest.OffsetDeleteRequestPartition(index) for index in indexes]
         )
-        for topic, indexes in by_topic(partitions).items()
+        for topic, indexes in by_topic(partitions)
     ]
     request = OffsetDeleteRequest(group_id, rows)
     try:
