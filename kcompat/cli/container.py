@@ -1,4 +1,4 @@
-"""`kcompat container`: the broker of the container image, and the image's health check."""
+"""`kcompat container`: the broker of the container image, its health check and its `kafka-storage`."""
 
 from __future__ import annotations
 
@@ -57,16 +57,21 @@ _ANSWER: Final = struct.Struct(">iih")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the broker until a signal ends it, or check the health of the running one; return the exit code."""
+    """Run the broker until a signal ends it, or do what `options.action` names; return the exit code."""
     if options.action == "health":
         return in_one_sentence(_insist_on_health)
     if options.action == "rpk":
         return in_one_sentence(lambda: _run(variables_of_rpk(options.words, REDPANDA), AS_REDPANDA))
+    if options.action == "storage":
+        from kcompat.cli import storage  # a broker does without it
+
+        set_up_logging({ROOT_LEVEL_VARIABLE: "INFO", **os.environ})
+        return in_one_sentence(lambda: storage.run(options.words, _broker_config))
     return in_one_sentence(lambda: _run(_variables(options.settings)))
 
 
 def _insist_on_health() -> int:
-    listener = BrokerConfig(_requested(os.environ).values).listeners[0]
+    listener = _broker_config().listeners[0]
     fault = _fault_of(listener)
     if fault is not None:
         raise ListenerError(fault)
@@ -143,6 +148,10 @@ def _variables(settings: Sequence[str]) -> dict[str, str]:
         if not setting.partition("=")[1] or setting.startswith("="):
             raise ConfigError(f"{setting!r} is not of the form NAME=VALUE")
     return {name: value for name, _, value in (setting.partition("=") for setting in settings)}
+
+
+def _broker_config() -> BrokerConfig:
+    return BrokerConfig(_requested(os.environ).values)
 
 
 def _requested(environment: Mapping[str, str]) -> Asked:

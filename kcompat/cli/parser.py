@@ -75,6 +75,8 @@ def _add_container(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     )
     rpk = actions.add_parser("rpk", help="run the broker as `rpk redpanda start` of Redpanda's image would")
     rpk.add_argument("words", nargs=argparse.REMAINDER, metavar="WORD", help="arguments of rpk")
+    storage = actions.add_parser("storage", help="do what `kafka-storage` does: add the first SCRAM users")
+    storage.add_argument("words", nargs=argparse.REMAINDER, metavar="WORD", help="arguments of kafka-storage")
     actions.add_parser("health", help="ask the broker that runs; exit code 1: it does not answer")
 
 

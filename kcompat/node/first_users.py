@@ -51,6 +51,9 @@ async def _add(session: MetadataStore, users: Sequence[AddedUser]) -> None:
         await session.multi([Create(path, znodes.encode_config(configs)) for path, configs in first.items()])
     except NodeExistsError:
         _log.info("the users of --add-scram are not added: there are some already")
+    else:
+        names = ", ".join(dict.fromkeys(user.name for user in users if not user.replaces))
+        _log.info("a new cluster begins with the users %s", names)
 
 
 def _configs(users: Iterable[AddedUser]) -> dict[str, dict[str, str]]:

@@ -14,6 +14,8 @@ import pytest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcompat.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from kcompat.protocol.uuids import uuid_from_text
+from kcompat.security.credentials import SCRAM_SHA_256
 from support.broker_process import BrokerProcess
 from support.eventually import eventually
 from support.places import REPOSITORY
@@ -21,6 +23,7 @@ from support.ports import free_port
 from support.raw_client import RawClient
 from support.raw_requests import create_topic
 from support.sasl import plain_token
+from support.scram_logins import tried
 from support.tls_authority import PASSWORD, Authority, as_pkcs12
 
 if TYPE_CHECKING:
@@ -206,12 +209,43 @@ def logged_in(client: RawClient, user: str, password: str) -> int:
     return int(client.call(token, 2).error_code)
 
 
-def test_storage_needs_no_formatting() -> None:
+def storage(*words: str, **variables: str) -> str:
+    """Run `kafka-storage` and return what it prints."""
     done = subprocess.run(
-        ["kafka-storage", "format", "--ignore-formatted", "-t", CLUSTER],
-        env={"PATH": PATH},
-        capture_output=True,
+        ["kafka-storage", *words],
+        env={"PATH": PATH, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         check=True,
     )
-    assert done.stdout == "kafka-storage: nothing to do, the broker keeps its metadata itself\n"
+    return done.stdout
+
+
+def test_storage_needs_no_formatting() -> None:
+    printed = storage("format", "--ignore-formatted", "-t", CLUSTER)
+    assert printed == "kafka-storage: nothing to do, the broker keeps its metadata itself\n"
+    assert len(uuid_from_text(storage("random-uuid").strip())) == 16
+
+
+def test_users_are_added_before_the_first_start(tmp_path: Path) -> None:
+    """A second call adds nobody: the cluster exists, and a user may have been deleted there."""
+    module = "org.apache.kafka.common.security.scram.ScramLoginModule"
+    variables = {
+        "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "BROKER:PLAINTEXT,PLAINTEXT:SASL_PLAINTEXT",
+        "KAFKA_SASL_ENABLED_MECHANISMS": "SCRAM-SHA-256",
+        "KAFKA_LISTENER_NAME_PLAINTEXT_SCRAM___SHA___256_SASL_JAAS_CONFIG": f"{module} required;",
+    }
+    place = {"KAFKA_LOG_DIRS": str(tmp_path / "data")}
+
+    def add(name: str) -> str:
+        user = f"SCRAM-SHA-256=[name={name},password=pass-of-{name}]"
+        return storage("format", "-t", CLUSTER, "-c", "kafka.properties", "--add-scram", user, **place)
+
+    printed = add("alice")
+    assert "a new cluster begins with the users alice" in printed
+    with Scripted(tmp_path, KRAFT | variables, APACHE / "run") as broker:
+        assert tried(broker.port, SCRAM_SHA_256, "alice", "pass-of-alice").error == ErrorCode.NONE
+    printed += add("bob")
+    assert "are not added: the cluster exists already" in printed
+    assert "pass-of" not in printed + broker.log_tail(1_000_000)
