@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import struct
+import time
 from contextlib import ExitStack
 from itertools import islice
+from statistics import median
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +22,7 @@ from support.hostile_frames import FOREIGN, length_lies, mutations, noise, trunc
 from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient
 from support.raw_requests import create_topic
+from support.samples import distance
 from support.sasl import handshake_frame, plain_token, token_frame, versions_frame
 
 if TYPE_CHECKING:
@@ -151,6 +154,26 @@ def test_a_wrong_user_and_a_wrong_password_are_answered_alike(broker: KcompatBro
             answers.add(connection.recv(1000))
     (answer,) = answers
     assert b"Invalid username or password" in answer
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(
+    "tries", [600, pytest.param(10_000, marks=pytest.mark.thorough("600 tries show the same"))]
+)
+def test_a_wrong_user_takes_as_long_as_a_wrong_password(broker: KcompatBroker, tries: int) -> None:
+    """Tries of both kinds take turns, with names of the same length."""
+    address = (broker.host, broker.listeners["SASL"][1])
+    seconds: dict[str, list[float]] = {"alice": [], "nobod": []}
+    for number in range(tries):
+        user = ("alice", "nobod")[number % 2]
+        with connect(address, [HANDSHAKE]) as connection:
+            connection.settimeout(limit_s(10))
+            began = time.perf_counter()
+            connection.sendall(framed(token_frame(plain_token(user, "wrong!"))))
+            assert connection.recv(1000)
+            seconds[user].append(time.perf_counter() - began)
+    known, unknown = seconds.values()
+    assert distance(known, unknown) < 4, (distance(known, unknown), median(known), median(unknown))
 
 
 def test_a_frame_larger_than_allowed_before_a_login_is_not_received(broker: KcompatBroker) -> None:

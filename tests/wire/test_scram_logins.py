@@ -11,6 +11,7 @@ from kcompat import Broker
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.security.credentials import SCRAM_MECHANISMS
+from support.samples import distance
 from support.scram_logins import ScramLogin, ScramPorts, set_password, tried
 
 if TYPE_CHECKING:
@@ -83,12 +84,3 @@ def test_an_unknown_user_is_not_told_from_a_wrong_password(ports: ScramPorts, tr
     assert len(shapes["alice"]) == 1
     for known, unknown in zip(seconds["alice"], seconds["nobody"], strict=True):
         assert distance(known, unknown) < 4, (distance(known, unknown), median(known), median(unknown))
-
-
-def distance(ones: list[float], others: list[float]) -> float:
-    """Return how far two samples are apart, in standard errors of the sum of ranks (Mann and Whitney)."""
-    ranked = sorted([(value, 0) for value in ones] + [(value, 1) for value in others])
-    ranks = sum(rank for rank, (_, kind) in enumerate(ranked, 1) if kind == 0)
-    n, m = len(ones), len(others)
-    mean, variance = n * (n + m + 1) / 2, n * m * (n + m + 1) / 12
-    return float(abs(ranks - mean) / variance**0.5)
