@@ -44,11 +44,19 @@ class KeyedTimers:
         timer = self._clock.call_later(delay_ms, partial(self._expire, key, operation))
         self._timers[key] = _Set(timer, operation, delay_ms, self._clock.now_ms() + delay_ms)
 
-    def hurry(self, key: Hashable, share: float) -> None:
-        """Shorten the key's pending timer to at most the fraction `share` of its delay."""
+    def hurry(
+        self,
+        key: Hashable,
+        share: float,
+        marked: Callable[[ShardOperation[Any, None]], ShardOperation[Any, None]],
+    ) -> None:
+        """Shorten the key's pending timer to at most the fraction `share` of its delay.
+
+        If that makes it earlier, `marked(operation)` runs instead of its operation.
+        """
         known = self._timers.get(key)
         if known is not None and known.due_ms > self._clock.now_ms() + share * known.delay_ms:
-            self.schedule(key, share * known.delay_ms, known.operation)
+            self.schedule(key, share * known.delay_ms, marked(known.operation))
 
     def expire(self, key: Hashable) -> bool:
         """Run the operation of the key's pending timer now; return False if there is no such timer."""

@@ -136,7 +136,8 @@ class GroupCoordinator:
         def query(shard: GroupShard, _now_ms: int) -> ErrorCode:
             group = shard.groups.get(group_id)
             if group is not None and not group.is_static(member_id):
-                shard.timers.hurry(session_key(group_id, member_id), WITHOUT_CONNECTION)
+                key = session_key(group_id, member_id)
+                shard.timers.hurry(key, WITHOUT_CONNECTION, self._events.without_connection)
             return ErrorCode.NONE
 
         self.runtime.read(self.partition_of(group_id), query, _itself)

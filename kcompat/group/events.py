@@ -9,19 +9,24 @@ from __future__ import annotations
 
 import logging
 from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from kcompat.logger_names import GROUP_COORDINATOR
 from kcompat.notices.cause import client
 from kcompat.notices.causes import MEMBER_EXPIRED, REBALANCES
 
 if TYPE_CHECKING:
+    from kcompat.coordinator.operation import Result, ShardOperation
     from kcompat.notices.notices import Notices
 
 logger = logging.getLogger(GROUP_COORDINATOR)
 
 MOST_GROUPS: Final = 1000
 """Most groups whose last change is remembered."""
+
+
+SOONER: Final = ", shortened to two fifths when its connection ended"
+"""End of the reason why a member without a connection is removed."""
 
 
 class Change(Enum):
@@ -61,6 +66,8 @@ class GroupEvents:
 
     def __init__(self, notices: Notices) -> None:
         self._notices = notices
+        self._sooner = ""
+        """End of the reasons of the members that the operation under way removes."""
         self._last: dict[str, tuple[Change, bool]] = {}
         """The last change of the members of each group, and whether an update has come since."""
 
@@ -74,8 +81,23 @@ class GroupEvents:
         if was_update if is_update else why.change is not members:
             self._notices.tell(REBALANCES, f"group {group_id}", reason=why.reason)
 
+    def without_connection(self, expire: ShardOperation[Any, None]) -> ShardOperation[Any, None]:
+        """Return the operation `expire`, which ends a session, for a session that is shorter because the
+        connection of its member has ended: the log says so.
+        """
+
+        def operation(shard: Any, now_ms: int) -> Result[None]:
+            self._sooner = SOONER
+            try:
+                return expire(shard, now_ms)
+            finally:
+                self._sooner = ""
+
+        return operation
+
     def expired(self, group_id: str, member: Departing, reason: str) -> None:
         """Warn that a member is removed which did not leave."""
+        reason += self._sooner
         address = client(member.client_id, member.client_host.removeprefix("/"))
         self._notices.tell(
             MEMBER_EXPIRED, f"group {group_id}", member=member.member_id, client=address, reason=reason

@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     """Group id and member id."""
 
 
-SOONER = ", or two fifths of it after its connection had ended"
-"""End of the reason why a member is removed, for the log."""
-
-
 def session_key(group_id: str, member_id: str) -> tuple[str, str, str]:
     """Return the key of the timer of a member's session, for groups of every kind."""
     return ("session", group_id, member_id)

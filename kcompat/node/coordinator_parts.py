@@ -119,6 +119,7 @@ class CoordinatorParts:
             self._producer_ids.next,
             Markers(routes, clock),
             lambda: cluster.features.level(TRANSACTION_VERSION),
+            self._notices,
         )
         log.on_leadership(transactions.load, transactions.unload)
         return transactions

@@ -129,6 +129,11 @@ TRANSACTION_TIMEOUT: Final = Cause(
     "transaction.timeout.ms={timeout_ms} of transactional.id {name} is refused: "
     "transaction.max.timeout.ms is {limit}",
 )
+TRANSACTION_TIMED_OUT: Final = Cause(
+    names.TRANSACTION_COORDINATOR,
+    "the transaction of producer {producer_id} is aborted: it was open for {open_ms} ms, longer than its "
+    "transaction.timeout.ms={timeout_ms}",
+)
 
 # Fetch
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from kcompat.coordinator.partitioning import partition_for
 from kcompat.coordinator.runtime import Runtime
+from kcompat.notices.causes import TRANSACTION_TIMED_OUT
 from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import ErrorCode
 from kcompat.regex.scan import Scan
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock, Timer
     from kcompat.coordinator.ports import CoordinatorLog
     from kcompat.coordinator.timer import KeyedTimers
+    from kcompat.notices.notices import Notices
     from kcompat.topics import TopicPartition
     from kcompat.transaction.base import TransactionTransition
     from kcompat.transaction.describe import TransactionFilter
@@ -81,8 +83,10 @@ class TransactionCoordinator:
         next_producer_id: Callable[[], Promise[int | None]],
         markers: Markers,
         feature_level: Callable[[], int],
+        notices: Notices,
     ) -> None:
         self.config = config
+        self._notices = notices
         self._clock = clock
         self._partition_count = partition_count
         self._next_producer_id = next_producer_id
@@ -224,11 +228,26 @@ class TransactionCoordinator:
         now_ms = self._clock.now_ms()
         return gather(
             [
-                self.runtime.run(partition, partial(ending.abort_overdue, name=name), lambda _: None)
+                self._abort_overdue(partition, name)
                 for partition, shard in list(self.runtime.active())
                 for name in ending.overdue(shard, now_ms)
             ]
         )
+
+    def _abort_overdue(self, partition: int, name: str) -> Promise[None]:
+        def logged(aborted: Transaction | None) -> None:
+            if aborted is not None:
+                self._notices.tell(
+                    TRANSACTION_TIMED_OUT,
+                    f"transactional.id {name}",
+                    producer_id=aborted.producer_id,
+                    open_ms=self._clock.now_ms() - aborted.started_ms,
+                    timeout_ms=aborted.timeout_ms,
+                )
+
+        decide: Callable[[TransactionTransition], Transaction | None]
+        decide = partial(ending.abort_overdue, name=name)
+        return self.runtime.run(partition, decide, lambda _: None).map(logged)
 
     def expire_ids(self) -> Promise[list[None]]:
         """Forget the transactional ids that were unused for `transactional.id.expiration.ms`."""

@@ -109,14 +109,17 @@ def overdue(shard: Transactions, now_ms: int) -> list[str]:
     return [name for name, transaction in shard.transactions.items() if _is_overdue(transaction, now_ms)]
 
 
-def abort_overdue(transition: TransactionTransition, name: str) -> None:
-    """Abort the transaction of one id in a higher epoch, if it is still overdue.
+def abort_overdue(transition: TransactionTransition, name: str) -> Transaction | None:
+    """Abort the transaction of one id in a higher epoch, if it is still overdue; return it as it was, or
+    None.
 
     Each id has its own operation, because the batch of many aborts could exceed the topic's batch limit.
     """
     transaction = transition.shard.transactions.get(name)
-    if transaction is not None and _is_overdue(transaction, transition.now_ms):
-        fence(transition, name, transaction)
+    if transaction is None or not _is_overdue(transaction, transition.now_ms):
+        return None
+    fence(transition, name, transaction)
+    return transaction
 
 
 def _is_overdue(transaction: Transaction, now_ms: int) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcompat.coordinator.operation import CoordinatorRecord
+from kcompat.notices.notices import Notices
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.transaction_log import TransactionLogKey
@@ -119,6 +120,7 @@ class TransactionFixture:
             self._next_id,
             self.markers,
             lambda: self.feature_level,
+            Notices(VirtualClock()),
         )
         for partition in range(PARTITIONS):
             self.coordinator.load(partition, self.epoch)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcompat.coordinator.transition import as_operation
-from kcompat.group.presence import SOONER
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ Key = tuple[str, str, str]
 """Purpose of a timer, id of the group, and id of the member."""
 
 _REASONS = {
-    "session": f"no request for its session timeout of {{}} ms{SOONER}",
+    "session": "no request for its session timeout of {} ms",
     "revocation": "it did not give up partitions within its rebalance timeout of {} ms",
     "rejoin": "it did not join again within its rebalance timeout of {} ms",
     "resync": "it sent no SyncGroup within its rebalance timeout of {} ms",

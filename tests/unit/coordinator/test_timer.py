@@ -23,6 +23,10 @@ def operation(name: str) -> ShardOperation[Any, None]:
     return run
 
 
+def marked(hurried: ShardOperation[Any, None]) -> ShardOperation[Any, None]:
+    return operation(f"{hurried.__name__}, hurried")
+
+
 @pytest.fixture
 def clock() -> VirtualClock:
     return VirtualClock()
@@ -74,21 +78,21 @@ def test_cancelled_timers_do_not_run(timers: KeyedTimers, clock: VirtualClock, r
 def test_a_hurried_timer_has_a_share_of_its_delay_left(
     timers: KeyedTimers, clock: VirtualClock, ran: list[str]
 ) -> None:
-    timers.hurry("never set", 0.3)
+    timers.hurry("never set", 0.3, marked)
     timers.schedule("key", 100, operation("due"))
     clock.advance(10)
-    timers.hurry("key", 0.3)
+    timers.hurry("key", 0.3, marked)
     clock.advance(29)
     assert ran == []
     clock.advance(1)
-    assert ran == ["due"]
+    assert ran == ["due, hurried"]
     assert clock.pending == 0
 
 
 def test_no_timer_is_late_for_being_hurried(timers: KeyedTimers, clock: VirtualClock, ran: list[str]) -> None:
     timers.schedule("key", 100, operation("due"))
     clock.advance(90)
-    timers.hurry("key", 0.3)
+    timers.hurry("key", 0.3, marked)
     clock.advance(10)
     assert ran == ["due"]
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcompat.group.events import SOONER
 from kcompat.group.presence import Presence
 from kcompat.protocol.errors import ErrorCode
 from support.asking import Client
@@ -72,7 +73,7 @@ def test_a_connection_that_has_ended_already(presence: Presence, lost: list[str]
 
 
 def test_a_classic_member_that_lost_its_connection_is_out_after_two_fifths_of_its_session(
-    fixture: GroupFixture,
+    fixture: GroupFixture, caplog: pytest.LogCaptureFixture
 ) -> None:
     stays, goes = fixture.stable("a", "b")
     lose_connection(fixture, goes)
@@ -81,6 +82,18 @@ def test_a_classic_member_that_lost_its_connection_is_out_after_two_fifths_of_it
     fixture.clock.advance(1)
     assert fixture.heartbeat(stays, 2) == ErrorCode.REBALANCE_IN_PROGRESS
     assert fixture.heartbeat(goes, 2) == ErrorCode.UNKNOWN_MEMBER_ID
+    [line] = caplog.messages
+    assert f"member {goes} " in line
+    assert line.endswith("no request for its session timeout of 10000 ms" + SOONER)
+
+
+def test_a_classic_member_that_falls_silent_is_out_after_its_session(
+    fixture: GroupFixture, caplog: pytest.LogCaptureFixture
+) -> None:
+    fixture.stable("a")
+    fixture.clock.advance(10_000)
+    [line] = caplog.messages
+    assert line.endswith("no request for its session timeout of 10000 ms")
 
 
 def test_a_heartbeat_on_another_connection_gives_it_its_whole_session(fixture: GroupFixture) -> None:
@@ -109,7 +122,7 @@ def test_a_group_or_member_that_is_not_there_any_more(fixture: GroupFixture) -> 
 
 
 @pytest.mark.parametrize("is_static", [False, True])
-def test_a_consumer_that_lost_its_connection(is_static: bool) -> None:
+def test_a_consumer_that_lost_its_connection(is_static: bool, caplog: pytest.LogCaptureFixture) -> None:
     fixture = ConsumerGroupFixture()
     fixture.enter("a")
     fixture.enter("b", **({"instance_id": "i"} if is_static else {}))
@@ -118,3 +131,4 @@ def test_a_consumer_that_lost_its_connection(is_static: bool) -> None:
     fixture.clock.advance(SESSION_MS * 2 / 5)
     fixture.settle("a")
     assert (fixture.owned("a")["t"] == [0, 1, 2]) is not is_static
+    assert [line.endswith(SOONER) for line in caplog.messages] == ([] if is_static else [True])

@@ -18,7 +18,9 @@ HOUR_MS = 3_600_000
 WEEK_MS = 7 * 24 * HOUR_MS
 
 
-def test_an_overdue_transaction_is_aborted_and_its_producer_fenced(fixture: TransactionFixture) -> None:
+def test_an_overdue_transaction_is_aborted_and_its_producer_fenced(
+    fixture: TransactionFixture, caplog: pytest.LogCaptureFixture
+) -> None:
     producer = fixture.begin()
     fixture.clock.advance(TIMEOUT_MS)
     assert fixture.state == "Ongoing"
@@ -27,6 +29,11 @@ def test_an_overdue_transaction_is_aborted_and_its_producer_fenced(fixture: Tran
     assert fixture.brokers.written[0][1].producer == Producer(producer.id, producer.epoch + 1)
     assert fixture.end(producer).error == ErrorCode.PRODUCER_FENCED
     assert fixture.init().producer == Producer(producer.id, producer.epoch + 2)
+    [line] = caplog.messages
+    assert line == (
+        f"transactional.id id: the transaction of producer {producer.id} is aborted: it was open for "
+        f"{TIMEOUT_MS + LOOK_MS} ms, longer than its transaction.timeout.ms={TIMEOUT_MS}"
+    )
 
 
 def test_each_overdue_transaction_is_aborted_in_a_batch_of_its_own(fixture: TransactionFixture) -> None:

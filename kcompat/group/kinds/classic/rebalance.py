@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kcompat.coordinator.transition import as_operation
 from kcompat.group.events import Change, Why
 from kcompat.group.kinds.classic.members import ClassicState
-from kcompat.group.presence import SOONER, session_key
+from kcompat.group.presence import session_key
 from kcompat.group.requests import JoinAnswer, SyncAnswer
 from kcompat.logger_names import GROUP_COORDINATOR
 from kcompat.protocol.errors import ErrorCode
@@ -279,7 +279,7 @@ def _expire_session(transition: GroupTransition, group: ClassicMembers, member_i
         return
     waits = member.join is not None or member.sync is not None
     if member.is_new or not waits:
-        silence = f"no request for its session timeout of {member.session_timeout_ms} ms{SOONER}"
+        silence = f"no request for its session timeout of {member.session_timeout_ms} ms"
         transition.shard.events.expired(group.group_id, member, silence)
         remove_member(transition, group, member, "heartbeat expiration")
 
