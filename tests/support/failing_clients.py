@@ -8,7 +8,10 @@ from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from kcompat.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from kcompat.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest
 from kcompat.protocol.messages.end_txn import EndTxnRequest
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -18,30 +21,34 @@ from kcompat.protocol.messages.join_group import JoinGroupRequest
 from kcompat.protocol.messages.leave_group import LeaveGroupRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
+from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcompat.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
 from kcompat.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kcompat.records.batch import build_batch
+from kcompat.records.compression import Codec
 from kcompat.records.record import Record
 from support.eventually import eventually
+from support.expiring_clients import Transaction
 from support.raw_client import RawClient, request_frame
-from support.raw_requests import fetch, produce
+from support.raw_requests import ACKS_ALL, create_topic, fetch, fetch_request, produce
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat import Broker
+    from kcompat import Broker, Cluster
+    from kcompat.embedded.cluster import ClusterBroker
 
 _NUMBERS = count()
 
 
-def address(broker: Broker) -> tuple[str, int]:
+def address(broker: Broker | ClusterBroker) -> tuple[str, int]:
     host, _, port = broker.bootstrap_servers.rpartition(":")
     return host, int(port)
 
 
-def connect(broker: Broker) -> RawClient:
+def connect(broker: Broker | ClusterBroker) -> RawClient:
     """A client with an id of its own, so that its first failure has a line."""
     return RawClient(address(broker), client_id=f"app-{next(_NUMBERS)}")
 
@@ -205,9 +212,7 @@ def log_in_wrongly(broker: Broker) -> None:
 
 
 def ask_what_is_denied(broker: Broker) -> None:
-    with connect(broker) as client:
-        assert not client.call(SaslHandshakeRequest("PLAIN"), 1).error_code
-        assert not client.call(SaslAuthenticateRequest(b"\0alice\0secret"), 1).error_code
+    with logged_in(broker) as client:
         wanted = [MetadataRequest.MetadataRequestTopic(name="secrets")]
         client.call(MetadataRequest(topics=wanted), 10)
 
@@ -238,3 +243,99 @@ def fetch_far(broker: Broker) -> None:
 def join_briefly(broker: Broker) -> None:
     with connect(broker) as client:
         assert join(client, "g", session_timeout_ms=1).error_code == 26
+
+
+def send_plainly_after_the_handshake(broker: Broker) -> None:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with suppress(ConnectionError), connect(broker) as client:
+        raw = context.wrap_socket(client._socket)
+        with socket.socket(fileno=raw.detach()) as plain:
+            plain.settimeout(30)
+            plain.sendall(b"\x17\x03\x03\0\x20" + bytes(32))  # a record that nobody has encrypted
+            while plain.recv(1000):
+                pass
+
+
+def exceed_a_quota(broker: Broker) -> None:
+    with connect(broker) as client:
+        entity = AlterClientQuotasRequest.EntityData("client-id", client._client_id)
+        change = AlterClientQuotasRequest.OpData("producer_byte_rate", 10.0)
+        request = AlterClientQuotasRequest([AlterClientQuotasRequest.EntryData([entity], [change])])
+        assert not client.call(request, 1).entries[0].error_code
+        assert not produce(client, "t", batch(1000)).error_code
+
+
+def produce_request(data: bytearray, acks: int, timeout_ms: int) -> ProduceRequest:
+    """A request with one batch for the topic t."""
+    row = ProduceRequest.PartitionProduceData(index=0, records=memoryview(data))
+    topic = ProduceRequest.TopicProduceData(name="t", partition_data=[row])
+    return ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=[topic])
+
+
+def produce_zstd_too_early(broker: Broker) -> None:
+    data = build_batch([Record(0, 0, None, b"v")], codec=Codec.ZSTD)
+    with connect(broker) as client:
+        answer = client.call(produce_request(data, acks=1, timeout_ms=5000), 3)
+        assert answer.responses[0].partition_responses[0].error_code == 76
+
+
+def produce_when_one_is_in_sync(pair: Cluster) -> None:
+    leader = pair.brokers[pair.leader_of("safe", 0)]
+    with pair.shrink_isr("safe", 0), connect(leader) as client:
+        assert produce(client, "safe", batch(), acks=ACKS_ALL).error_code == 19
+    pair.wait_until_in_sync()
+
+
+def produce_without_the_follower(pair: Cluster) -> None:
+    """Produce to a topic of two replicas while the broker that follows is cut off."""
+    leader = pair.leader_of("t", 0)
+    pair.isolate(1 - leader)
+    with connect(pair.brokers[leader]) as client:
+        answer = client.call(produce_request(batch(), acks=ACKS_ALL, timeout_ms=10), 9)
+        assert answer.responses[0].partition_responses[0].error_code == 7
+    pair.heal()
+    pair.wait_until_in_sync()
+
+
+def logged_in(broker: Broker) -> RawClient:
+    """A client of a broker with logins."""
+    client = connect(broker)
+    assert not client.call(SaslHandshakeRequest("PLAIN"), 1).error_code
+    assert not client.call(SaslAuthenticateRequest(b"\0alice\0secret"), 1).error_code
+    return client
+
+
+def outlive_a_session(broker: Broker) -> None:
+    with logged_in(broker) as client:
+        broker.advance(hours=2)
+        with pytest.raises(ConnectionError):
+            client.call(MetadataRequest(topics=[]), 10)
+
+
+def ask_for_an_impossible_topic(broker: Broker) -> None:
+    with logged_in(broker) as client:
+        wanted = [MetadataRequest.MetadataRequestTopic(name="a/b")]
+        client.call(MetadataRequest(topics=wanted, allow_auto_topic_creation=True), 10)
+
+
+def leave_a_transaction_open(broker: Broker) -> None:
+    with logged_in(broker) as client:
+        assert not create_topic(client, "left")
+        Transaction(broker, client, "left")
+        broker.advance(minutes=2)
+
+
+def lose_a_fetch_session(broker: Broker) -> None:
+    def fetch_in_session(client: RawClient, session_id: int, epoch: int) -> Any:
+        request = fetch_request("fetched")
+        request.session_id, request.session_epoch = session_id, epoch
+        return client.call(request, 11)
+
+    with logged_in(broker) as first, logged_in(broker) as second:
+        assert not create_topic(first, "fetched")
+        session_id = fetch_in_session(first, 0, 0).session_id
+        assert session_id
+        broker.advance(minutes=3)
+        assert fetch_in_session(second, 0, 0).session_id
+        assert fetch_in_session(first, session_id, 1).error_code == 70

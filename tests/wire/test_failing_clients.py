@@ -4,50 +4,24 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat import Broker
+from kcompat import Broker, Cluster
 from kcompat import logger_names as names
 from kcompat.logger_names import KAFKA_NAMES
-from kcompat.protocol.messages.api_versions import ApiVersionsRequest
+from kcompat.notices.causes import CAUSES
 from kcompat.protocol.messages.leave_group import LeaveGroupRequest
-from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
+from support.client_failures import ELSEWHERE, FAILURES
 from support.eventually import eventually
-from support.failing_clients import (
-    add_offsets_of_the_former,
-    ask_for,
-    ask_what_is_denied,
-    batch,
-    come_and_go,
-    commit_of_the_former,
-    connect,
-    damaged,
-    distrust,
-    end_as_the_former,
-    fall_silent,
-    fetch_far,
-    heartbeat_of_the_former,
-    join,
-    join_briefly,
-    log_in_where_none_is,
-    log_in_wrongly,
-    member_of,
-    produce_in_turn,
-    produce_nowhere,
-    producing,
-    send,
-    shake_hands,
-    versions,
-    want_long_transactions,
-)
-from support.raw_client import request_frame
+from support.failing_clients import ask_for, batch, connect, join, member_of
+from support.places import REPOSITORY
 from support.raw_requests import create_topic, fetch, find_coordinator, produce
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 CONFIG = {
     "auto.create.topics.enable": "false",
@@ -58,6 +32,7 @@ CONFIG = {
     "quota.window.num": "2",
     "quota.window.size.seconds": "1",
     "socket.request.max.bytes": "1000000",
+    "max.connections.per.ip.overrides": "127.0.0.3:0",
 }
 
 
@@ -68,7 +43,6 @@ def plain() -> Iterator[Broker]:
             assert create_topic(admin, "t") == 0
             assert create_topic(admin, "punctual", configs={"message.timestamp.after.max.ms": "1000"}) == 0
             assert create_topic(admin, "compacted", configs={"cleanup.policy": "compact"}) == 0
-            assert create_topic(admin, "safe", configs={"min.insync.replicas": "2"}) == 0
             assert find_coordinator(admin, "g") == 0
             eventually(lambda: join(admin, "warm").error_code == 79, "the coordinator is loaded")
         yield broker
@@ -88,171 +62,21 @@ def secured() -> Iterator[Broker]:
         yield broker
 
 
-FAILURES: dict[str, tuple[str, str, Callable[[Broker], None]]] = {
-    "TLS at a plain port": (
-        "plain",
-        r"127.0.0.1: connection closed: the client speaks TLS, and listener PLAINTEXT does not",
-        shake_hands,
-    ),
-    "no TLS at a TLS port": (
-        "encrypted",
-        r"127.0.0.1: connection closed: the client does not speak TLS, and listener SSL does",
-        lambda broker: send(broker, request_frame(ApiVersionsRequest(), 0)),
-    ),
-    "a certificate that the client does not trust": (
-        "encrypted",
-        r"127.0.0.1: connection closed: TLS handshake on listener SSL failed: .*",
-        distrust,
-    ),
-    "HTTP": (
-        "plain",
-        r"127.0.0.1: connection closed: the client speaks HTTP, and listener PLAINTEXT .*",
-        lambda broker: send(broker, b"GET / HTTP/1.1\r\n\r\n"),
-    ),
-    "a frame that is too large": (
-        "plain",
-        r"127.0.0.1: connection closed: a frame of 2000000 bytes, .* at most 1000000 are allowed .*",
-        lambda broker: send(broker, (2_000_000).to_bytes(4, "big")),
-    ),
-    "an unknown API": (
-        "plain",
-        r"127.0.0.1: connection closed: API key 999 is not served",
-        lambda broker: send(broker, versions(999, 0)),
-    ),
-    "an unknown version": (
-        "plain",
-        r"127.0.0.2: connection closed: version 99 of METADATA is not served, but 0 to \d+",
-        lambda broker: send(broker, versions(3, 99), "127.0.0.2"),
-    ),
-    "a wrong password": (
-        "secured",
-        r"127.0.0.1: login refused: unknown user or wrong password",
-        log_in_wrongly,
-    ),
-    "no login": (
-        "secured",
-        r"127.0.0.1: connection closed: .* must set security.protocol to one with SASL",
-        lambda broker: send(broker, request_frame(MetadataRequest(topics=[]), 1)),
-    ),
-    "a login where none is wanted": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: the client wants to log in by SASL, and listener PLAINTEXT has no logins: .*",
-        log_in_where_none_is,
-    ),
-    "what an ACL does not allow": (
-        "secured",
-        r"app-\d+ at 127.0.0.1: Metadata refused: User:alice may not Describe Topic secrets",
-        ask_what_is_denied,
-    ),
-    "a missing topic": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: topic nowhere does not exist, .*auto.create.topics.enable=false.*",
-        ask_for("nowhere", 3, create=True),
-    ),
-    "a topic that a client waits for": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: topic later does not exist; the client asks for missing topics again .*",
-        ask_for("later", 5, create=False),
-    ),
-    "a missing partition": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: produces to t-7, which does not exist",
-        produce_nowhere,
-    ),
-    "a large batch": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: a batch for t-0 is refused: a batch of 3\d+ bytes .*max.message.bytes.*",
-        producing(batch(3000)),
-    ),
-    "a damaged batch": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: a batch for t-0 is damaged: the batch does not match its CRC",
-        producing(damaged(-1, 99)),
-    ),
-    "a timestamp of the future": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: a batch for punctual-0 is refused for its timestamps: .*",
-        producing(batch(timestamp=2**42), "punctual"),
-    ),
-    "a record without a key in a compacted topic": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: a batch for compacted-0 is refused: INVALID_RECORD: .*",
-        producing(batch(), "compacted"),
-    ),
-    "an unknown format": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: a batch for t-0 is damaged: bytes that begin no record batch",
-        producing(damaged(16, 9)),
-    ),
-    "acks that there are not": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: a batch for t-0 is refused: INVALID_REQUIRED_ACKS: .*",
-        producing(batch(), acks=5),
-    ),
-    "a gap in the sequence": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: a batch of producer 7000 for t-0 is out of order: its sequence is 5, .* 0",
-        lambda broker: produce_in_turn(
-            broker,
-            batch(producer_id=7000, producer_epoch=0, base_sequence=0),
-            batch(producer_id=7000, producer_epoch=0, base_sequence=5),
-        ),
-    ),
-    "a former producer": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: producer 7001 is fenced in t-0: its epoch 0 is over, .* epoch 1",
-        lambda broker: produce_in_turn(
-            broker,
-            batch(producer_id=7001, producer_epoch=1, base_sequence=0),
-            batch(producer_id=7001, producer_epoch=0, base_sequence=1),
-        ),
-    ),
-    "a former producer of transactions": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: EndTxn of transactional.id tx is refused: its epoch 0 is over, .*",
-        end_as_the_former,
-    ),
-    "transactions that last too long": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: transaction.timeout.ms=1000000 of .* tx is refused: .* is 60000",
-        want_long_transactions,
-    ),
-    "an offset that is not there": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: fetches t-0 from offset 1000000, and its log has offsets \d+ to \d+",
-        fetch_far,
-    ),
-    "a session timeout out of bounds": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: cannot join group g: INVALID_SESSION_TIMEOUT: .*",
-        join_briefly,
-    ),
-    "two members with one instance id": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: member \S+ of group static is fenced: .* group.instance.id i",
-        heartbeat_of_the_former,
-    ),
-    "a commit with the instance id of another member": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: member \S+ of group static-commit is fenced: .* group.instance.id i",
-        commit_of_the_former,
-    ),
-    "offsets of a transaction with the instance id of another member": (
-        "plain",
-        r"app-\d+ at 127.0.0.1: member \S+ of group static-tx is fenced: .* group.instance.id i",
-        add_offsets_of_the_former,
-    ),
-    "a silent member": (
-        "plain",
-        r"group silent: member \S+ of app-\d+ at 127.0.0.1 is removed: no request for its session timeout .*",
-        fall_silent,
-    ),
-    "a member that comes and goes": (
-        "plain",
-        r"group restless: the group rebalances again and again, last for this reason: .*member app-.*",
-        come_and_go,
-    ),
-}
+@pytest.fixture(scope="module")
+def expiring() -> Iterator[Broker]:
+    config = {"connections.max.reauth.ms": "3600000", "max.incremental.fetch.session.cache.slots": "1"}
+    with Broker(clock="manual", users={"alice": "secret"}, config=config) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Cluster]:
+    with Cluster(2) as cluster:
+        with connect(cluster.brokers[0]) as admin:
+            assert create_topic(admin, "t", replicas=2) == 0
+            assert create_topic(admin, "safe", configs={"min.insync.replicas": "2"}, replicas=2) == 0
+        cluster.wait_until_in_sync()
+        yield cluster
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -265,8 +89,8 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 def test_a_failure_has_one_line_that_names_it(
     failure: str, request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture
 ) -> None:
-    fixture, line, act = FAILURES[failure]
-    broker: Broker = request.getfixturevalue(fixture)
+    fixture, _, line, act = FAILURES[failure]
+    broker = request.getfixturevalue(fixture)
     caplog.clear()
     act(broker)
     eventually(lambda: warnings(caplog), "the log has a line")
@@ -274,11 +98,18 @@ def test_a_failure_has_one_line_that_names_it(
     assert re.fullmatch(line, warnings(caplog)[0]), warnings(caplog)[0]
 
 
+def test_each_cause_has_a_client() -> None:
+    shown = {cause for _, cause, _, _ in FAILURES.values()}
+    assert {name for name, cause in CAUSES.items() if cause not in shown} == ELSEWHERE.keys()
+    for place, words in ELSEWHERE.values():
+        assert words in (REPOSITORY / place).read_text()
+
+
 def test_clients_that_do_not_fail_get_no_line(plain: Broker, caplog: pytest.LogCaptureFixture) -> None:
     caplog.clear()
     with connect(plain) as client:
         for sequence in range(50):
-            fields = {"producer_id": 8000, "producer_epoch": 0, "base_sequence": sequence}
+            fields: dict[str, Any] = {"producer_id": 8000, "producer_epoch": 0, "base_sequence": sequence}
             assert not produce(client, "t", batch(timestamp=-1, **fields)).error_code
         end = produce(client, "t", batch(timestamp=-1)).base_offset + 1
         assert not fetch(client, "t", end).error_code

@@ -166,7 +166,7 @@ async def test_a_peer_without_a_whole_length_prefix_is_closed(sent):
         assert server.hub.closed == {"unfinished frame": 1}
 
 
-async def test_a_trickling_body_is_closed():
+async def test_a_trickling_body_is_closed(caplog):
     async with serving(ScriptedHandler(), Limits(body_deadline_s=0.2)) as server, peer_of(server) as peer:
         peer.send(framed(bytes(1000))[:10])
         closing = asyncio.create_task(peer.rest())
@@ -174,6 +174,7 @@ async def test_a_trickling_body_is_closed():
             peer.send(b"\0")
             await asyncio.wait([closing], timeout=0.02)
         assert server.hub.closed == {"unfinished frame": 1}
+    assert caplog.messages == ["127.0.0.1: connection closed: unfinished frame"]
 
 
 async def test_a_peer_between_frames_is_not_hurried():

@@ -195,12 +195,13 @@ async def test_a_peer_that_never_reads_is_closed(data):
         assert not server.hub.connections
 
 
-async def test_too_much_unsent_memory_closes(data):
+async def test_too_much_unsent_memory_closes(data, caplog):
     handler = ScriptedHandler(lambda *_: [framed(data)] * 3)
     async with serving(handler, Limits(max_unsent=10 * MIB)) as server, peer_of(server) as peer:
         peer.writer.transport.pause_reading()
         peer.ask(b"fetch")
         await until(lambda: server.hub.closed["too many unsent answers"])
+        assert caplog.messages == ["127.0.0.1: connection closed: too many unsent answers"]
 
 
 @pytest.mark.parametrize("length", [1000, 100_000])
