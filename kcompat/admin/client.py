@@ -6,9 +6,11 @@ sent is given `request.timeout.ms`.
 
 from __future__ import annotations
 
+import math
 import random
 import socket
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -17,6 +19,7 @@ from kcompat.admin.connection import Connection, LostConnectionError, Node, Vers
 from kcompat.admin.errors import JavaError, error_of_code
 from kcompat.admin.log_lines import NETWORK_CLIENT, log_line
 from kcompat.admin.settings import no_client
+from kcompat.admin.waiting import pause
 from kcompat.peer.backoff import backoff_ms
 from kcompat.peer.client import OPEN
 from kcompat.peer.errors import PeerFault
@@ -44,6 +47,7 @@ MOVED: Final = frozenset(
     }
 )
 """Errors after which the coordinator is looked for again."""
+
 
 _REFUSALS: Final = (PeerFault.REFUSED, PeerFault.TIMED_OUT, PeerFault.UNREACHABLE, PeerFault.UNKNOWN)
 
@@ -81,6 +85,7 @@ class AdminClient:
         self._connections: dict[tuple[str, int], Connection] = {}
         self._cluster: ClusterView | None = None
         self._coordinators: dict[tuple[int, str], int] = {}
+        self._end_s = math.inf
 
     def __enter__(self) -> Self:
         return self
@@ -159,11 +164,12 @@ class AdminClient:
             JavaError: there is no response.
         """
         last: Exception | None = None
-        for left_ms in self._attempts(timeout_ms):
+        for until_s in self._attempts(timeout_ms):
             try:
-                connection = self._connection_to(to, left_ms)
+                connection = self._connection_to(to, until_s)
                 if connection is not None:
-                    response = connection.ask(request, min(left_ms, request_ms or self._request_ms))
+                    most_ms = min(_left_ms(until_s), request_ms or self._request_ms)
+                    response = connection.ask(request, most_ms)
                     if not self._is_to_repeat(response, to, again):
                         return response
             except LostConnectionError as error:
@@ -195,7 +201,7 @@ class AdminClient:
             if isinstance(way, tuple):
                 connection, pending = way
                 try:
-                    return connection.wait(pending, self._request_ms)
+                    return connection.wait(pending, min(self._request_ms, self.left_ms))
                 except LostConnectionError:
                     pass
             return self.ask(request, broker_id, name=name)
@@ -285,32 +291,46 @@ class AdminClient:
             yield
         raise overdue(name)
 
+    @contextmanager
+    def ending_at(self, end_s: float) -> Iterator[None]:
+        """Limit all calls of the block to a time of `time.monotonic`, besides the limits that they have."""
+        before, self._end_s = self._end_s, end_s
+        try:
+            yield
+        finally:
+            self._end_s = before
+
+    @property
+    def left_ms(self) -> float:
+        """Milliseconds that are left until the end of `ending_at`; infinite without one."""
+        return _left_ms(self._end_s)
+
     @property
     def _request_ms(self) -> int:
         return self.settings.milliseconds("request.timeout.ms")
 
     def _attempts(self, timeout_ms: float | None) -> Iterator[float]:
-        """Yield the ms that are left before each attempt, with pauses between them."""
+        """Yield the end of each attempt as a time of `time.monotonic`, with pauses between attempts."""
         if timeout_ms is None:
             timeout_ms = self.settings.milliseconds("default.api.timeout.ms")
-        until_s = time.monotonic() + timeout_ms / 1000
+        until_s = min(time.monotonic() + timeout_ms / 1000, self._end_s)
         first_ms, longest_ms = map(self.settings.milliseconds, ("retry.backoff.ms", "retry.backoff.max.ms"))
         failures = 0
-        while (left_s := until_s - time.monotonic()) > 0:
-            yield 1000 * left_s
+        while time.monotonic() < until_s:
+            yield until_s
             pause_ms = backoff_ms(failures, first_ms, longest_ms, random)  # type: ignore[arg-type]
-            time.sleep(max(0.0, min(pause_ms / 1000, until_s - time.monotonic())))
+            pause(min(pause_ms / 1000, until_s - time.monotonic()))
             failures += 1
 
-    def _connection_to(self, to: int, timeout_ms: float | None = None) -> Connection | None:
+    def _connection_to(self, to: int, until_s: float = math.inf) -> Connection | None:
         """Return an open connection; None if the broker, or which one is the controller, is not known."""
         if to == ANY:
-            return self._any_connection()
-        view = self.cluster(timeout_ms=timeout_ms)
+            return self._any_connection(until_s)
+        view = self.cluster(timeout_ms=None if until_s == math.inf else _left_ms(until_s))
         node = view.nodes.get(view.controller_id if to == CONTROLLER else to)
-        return None if node is None else self._opened(node)
+        return None if node is None else self._opened(node, until_s)
 
-    def _any_connection(self) -> Connection:
+    def _any_connection(self, until_s: float) -> Connection:
         for connection in self._connections.values():
             if not connection.is_over:
                 return connection
@@ -318,20 +338,20 @@ class AdminClient:
         last: LostConnectionError | None = None
         for node in known or self._bootstrap:
             try:
-                return self._opened(node)
+                return self._opened(node, until_s)
             except LostConnectionError as error:
                 last = error
         self._cluster = None  # begin with the first addresses again
         assert last is not None
         raise last
 
-    def _opened(self, node: Node) -> Connection:
+    def _opened(self, node: Node, until_s: float) -> Connection:
         address = node.host, node.port
         connection = self._connections.get(address)
         if connection is None or connection.is_over:
             connection = self._connections[address] = Connection(node, self.settings, self._security)
         try:
-            connection.open()
+            connection.open(min(until_s, self._end_s))
         except LostConnectionError as error:
             self._warn(node, error)
             raise
@@ -363,6 +383,10 @@ class AdminClient:
         if to == CONTROLLER and ErrorCode.NOT_CONTROLLER in codes:
             return True
         return bool(again.intersection(codes))
+
+
+def _left_ms(until_s: float) -> float:
+    return 1000 * (until_s - time.monotonic())
 
 
 def _codes(response: Any) -> set[int]:

@@ -5,6 +5,7 @@ It learns the broker's versions, logs in, then carries requests in order; severa
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -108,19 +109,21 @@ class Connection:
         """Whether the connection has ended, so that it can carry nothing any more."""
         return self._ending is not None
 
-    def open(self) -> None:
-        """Connect, learn the versions and log in, unless that is done.
+    def open(self, until_s: float = math.inf) -> None:
+        """Connect, learn the versions and log in, unless that is done; `until_s` is the time of
+        `time.monotonic` by which that must be done, if it is earlier than a setting says.
 
         Raises:
             LostConnectionError: the broker is not there, or does not answer.
             JavaError: TLS or the login failed, which another attempt does not mend.
         """
-        until_s = time.monotonic() + self._settings.milliseconds("socket.connection.setup.timeout.ms") / 1000
+        setup_ms = self._settings.milliseconds("socket.connection.setup.timeout.ms")
+        until_s = min(until_s, time.monotonic() + setup_ms / 1000)
         if self._transport is None:
             self._exchange.open(
                 self._new_transport,
                 (self.node.host, self.node.port),
-                timeout_ms=self._settings.milliseconds("socket.connection.setup.timeout.ms"),
+                timeout_ms=setup_ms,
                 max_frame=MAX_FRAME,
                 tls=self._tls,
             )

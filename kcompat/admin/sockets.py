@@ -5,13 +5,14 @@ from __future__ import annotations
 import socket
 import struct
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
+from kcompat.admin.waiting import await_data, stoppable
 from kcompat.net.outbound import Ending
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from ssl import SSLContext
+    from ssl import SSLContext, SSLSocket
 
     from kcompat.net.outbound import Receiver
 
@@ -78,16 +79,19 @@ class BlockingSocket:
 
     def _open(self, until_s: float) -> None:
         try:
-            left_s = max(until_s - time.monotonic(), 0.001)
-            plain = socket.create_connection(self._address, left_s)
-            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._socket = plain
-            if self._tls is not None:
-                self._socket = self._tls.wrap_socket(plain, server_hostname=self._address[0])
+            with stoppable():  # the next pump begins anew
+                self._socket = self._connected(max(until_s - time.monotonic(), 0.001))
         except (OSError, ValueError) as error:
             self._end(_ending(error), error)
         else:
             self._receiver.connected()
+
+    def _connected(self, timeout_s: float) -> socket.socket:
+        plain = socket.create_connection(self._address, timeout_s)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if self._tls is None:
+            return plain
+        return self._tls.wrap_socket(plain, server_hostname=self._address[0])
 
     def _frame(self, sock: socket.socket, until_s: float) -> memoryview | None:
         """Return the next whole frame; None if the connection has ended, of which the receiver is told."""
@@ -106,6 +110,8 @@ class BlockingSocket:
     def _fill(self, sock: socket.socket, count: int, until_s: float) -> bool:
         """Receive until there are `count` bytes; False if the peer has closed the connection."""
         while len(self._received) < count:
+            if self._tls is None or not cast("SSLSocket", sock).pending():
+                await_data(sock, until_s)
             sock.settimeout(max(until_s - time.monotonic(), 0.001))
             data = sock.recv(max(count - len(self._received), _READ_AHEAD))
             if not data:

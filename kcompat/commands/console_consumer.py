@@ -6,9 +6,10 @@ import random
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 from kcompat.admin.errors import JavaError, timed_out
+from kcompat.admin.waiting import StoppedError, stopped_by
 from kcompat.commands.console.clients import complain, connect_client, file_and_values, log_failure
 from kcompat.commands.console.consumer import Consumer
 from kcompat.commands.console.consumer_settings import ConsumerSettings
@@ -21,7 +22,6 @@ from kcompat.config.java_text import parse_integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import FrameType
 
     from kcompat.commands.console.consumed import Consumed
     from kcompat.commands.console.formats import Formatter
@@ -30,17 +30,8 @@ if TYPE_CHECKING:
 PURPOSE: Final = "This tool helps to read data from Kafka topics and outputs it to standard output."
 LOGGER: Final = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 
-_LONGEST_POLL_S: Final = 1.0
 _GROUPS: Final = 100_000
 _RESET: Final = "auto.offset.reset"
-
-
-class _StoppedError(Exception):
-    """Error that ends the wait for records when the process is told to end."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.code = 128 + number
 
 
 def parser() -> OptionParser:
@@ -207,20 +198,14 @@ def _consume(options: Options, properties: dict[str, str], start: int, formatter
         consumer = Consumer(admin, topics, settings, group)
         if options.has("partition"):
             consumer.assign((options.value("topic"), options.number("partition")), start)
-        before = {number: signal.signal(number, _stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
-            return printer.print_all(consumer)
+            with stopped_by(signal.SIGINT, signal.SIGTERM):
+                return printer.print_all(consumer)
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
             consumer.close()
             complain(f"Processed a total of {printer.count} messages")
             if options.has("enable-systest-events"):
                 sys.stdout.write("shutdown_complete\n")
-
-
-def _stop(number: int, _frame: FrameType | None) -> NoReturn:
-    raise _StoppedError(number)
 
 
 class _Printer:
@@ -248,27 +233,21 @@ class _Printer:
         Returns:
             The exit code. Raises JavaError for a record that cannot be printed.
         """
-        since = time.monotonic()
         while self.count != self._most:
-            left_s = since + self._timeout_s - time.monotonic()
             try:
-                records = consumer.poll(max(0.0, min(left_s, _LONGEST_POLL_S)))
-                if not records and time.monotonic() - since > self._timeout_s:
+                records = consumer.poll(time.monotonic() + self._timeout_s)
+                if not records:
                     raise timed_out("")
-            except _StoppedError as stopped:
+            except StoppedError as stopped:
                 return stopped.code
             except JavaError as error:
                 log_failure("Error processing message, terminating consumer process: ", LOGGER, error)
                 return 0
-            if records:
-                try:
-                    self._print(records, consumer)
-                except _StoppedError as stopped:
-                    return stopped.code
-                except BrokenPipeError:
-                    complain("Unable to write to standard out, closing consumer.")
-                    raise
-                since = time.monotonic()
+            try:
+                self._print(records, consumer)
+            except BrokenPipeError:
+                complain("Unable to write to standard out, closing consumer.")
+                raise
         return 0
 
     def _print(self, records: list[Consumed], consumer: Consumer) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.admin.connection import LostConnectionError, Versioned
 from kcompat.admin.errors import JavaError, error_of_code, kafka_error
+from kcompat.admin.waiting import pause
 from kcompat.commands.console.consumed import seen_records
 from kcompat.commands.offsets import Offset, committed_offsets, offsets_at
 from kcompat.protocol.api_keys import ApiKey
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from kcompat.topics import TopicPartition
 
 _LAST_WITH_NAMES: Final = 12
-_SHORTEST_MS: Final = 100.0
-"""Milliseconds that a broker has to answer a request for metadata at the least."""
+_SHORTEST_S: Final = 0.1
+"""Seconds that a poll has at the least for the requests before the first fetch."""
 
 
 class Consumer:
@@ -62,17 +63,24 @@ class Consumer:
         else:
             self._starts = {partition: start}
 
-    def poll(self, timeout_s: float) -> list[Consumed]:
-        """Return the next records, waiting for some at most this long.
+    def poll(self, end: float) -> list[Consumed]:
+        """Return the next records; none if none has come by `end`, in the time of `time.monotonic`.
 
         Raises:
             JavaError: the group or a broker refuses the request, or records are damaged.
+            StoppedError: a signal has ended the wait.
         """
-        end = time.monotonic() + timeout_s
-        while True:
-            records = self._fetch(end) if self._attend(end) else []
-            if records or time.monotonic() >= end:
-                return records
+        with self._admin.ending_at(max(end, time.monotonic() + _SHORTEST_S)):
+            while True:
+                try:
+                    self._attend()
+                    records = self._fetch(end)
+                except JavaError as error:
+                    if error.code != ErrorCode.REQUEST_TIMED_OUT:
+                        raise
+                    records = []
+                if records or time.monotonic() >= end:
+                    return records
 
     def gave(self, count: int, records: list[Consumed]) -> None:
         """Note that the first `count` of the records of `poll` were given out.
@@ -93,20 +101,11 @@ class Consumer:
 
     # The group
 
-    def _attend(self, end: float) -> bool:
-        """Renew the session, the metadata and the assignment, and commit, where it is time for that.
-
-        Returns:
-            Whether records can be fetched: not where no broker has answered until `end`.
-        """
+    def _attend(self) -> None:
+        """Renew the session, the metadata and the assignment, and commit, where it is time for that."""
         now = time.monotonic()
         if now >= self._next_refresh:
-            try:
-                self._topics.refresh(max(_SHORTEST_MS, 1000 * (end - now)))
-            except JavaError as error:
-                if error.code == ErrorCode.REQUEST_TIMED_OUT:
-                    return False
-                raise
+            self._topics.refresh()
             self._next_refresh = now + self._settings.metadata_max_age_ms / 1000
         if self._group is not None:
             self._group.heartbeat()
@@ -118,7 +117,6 @@ class Consumer:
                 self._positions.clear()
                 self._not_given.clear()
         self._find_positions()
-        return True
 
     def _commit(self) -> None:
         self._next_commit = time.monotonic() + self._settings.commit_interval_ms / 1000
@@ -174,9 +172,9 @@ class Consumer:
                 by_leader.setdefault(leader, []).append(each)
         if not by_leader:
             self._next_refresh = 0.0
-            time.sleep(max(0.0, min(self._settings.retry_backoff_ms / 1000, end - time.monotonic())))
+            pause(min(self._settings.retry_backoff_ms / 1000, end - time.monotonic()))
             return []
-        wait_ms = min(self._settings.fetch_max_wait_ms, max(0, round((end - time.monotonic()) * 1000)))
+        wait_ms = round(max(0, min(self._settings.fetch_max_wait_ms, 1000 * (end - time.monotonic()))))
         requests = {leader: self._request(partitions, wait_ms) for leader, partitions in by_leader.items()}
         found: list[Consumed] = []
         for response in self._responses(requests, wait_ms + self._settings.request_timeout_ms):
@@ -199,12 +197,12 @@ class Consumer:
                 is_lost = True
         for connection, pending in sent:
             try:
-                yield connection.wait(pending, timeout_ms)
+                yield connection.wait(pending, min(timeout_ms, self._admin.left_ms))
             except LostConnectionError:
                 is_lost = True
         if is_lost:
             self._next_refresh = 0.0
-            time.sleep(self._settings.retry_backoff_ms / 1000)
+            pause(self._settings.retry_backoff_ms / 1000)
 
     def _request(self, partitions: list[TopicPartition], wait_ms: int) -> Versioned:
         settings = self._settings
@@ -264,7 +262,7 @@ class Consumer:
             self._reset([partition])
         elif code.retriable:
             self._next_refresh = 0.0
-            time.sleep(self._settings.retry_backoff_ms / 1000)
+            pause(self._settings.retry_backoff_ms / 1000)
         elif code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             raise JavaError(
                 "TopicAuthorizationException", f"Not authorized to access topics: [{partition[0]}]", code

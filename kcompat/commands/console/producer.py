@@ -15,6 +15,7 @@ from kcompat.admin.client import ANY
 from kcompat.admin.connection import LostConnectionError, Versioned
 from kcompat.admin.errors import JavaError, error_of_code
 from kcompat.admin.log_lines import log_line
+from kcompat.admin.waiting import pause
 from kcompat.commands.console.batches import NO_PRODUCER, Batch, Partitioner, upper_size
 from kcompat.commands.console.topic_view import TopicView
 from kcompat.protocol.api_keys import ApiKey
@@ -257,7 +258,7 @@ class Producer:
         )
         batch.failures += 1
         self._full.setdefault(batch.partition, deque()).appendleft(batch)
-        time.sleep(self._settings.retry_backoff_ms / 1000)
+        pause(self._settings.retry_backoff_ms / 1000)
         self._view.try_refresh(max(self._settings.delivery_timeout_ms - waited_ms, 1))
 
     def _give_up(self, batch: Batch, error: JavaError) -> None:

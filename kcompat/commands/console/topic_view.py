@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from kcompat.admin.client import ANY
 from kcompat.admin.errors import JavaError, timed_out
 from kcompat.admin.log_lines import NETWORK_CLIENT, log_line
+from kcompat.admin.waiting import pause
 from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.metadata import MetadataRequest
 
@@ -111,7 +112,7 @@ class TopicView:
             if left_ms <= 0:
                 raise timed_out(f"Topic {name} not present in metadata after {timeout_ms} ms.")
             if self.try_refresh(left_ms) and not self.leaders.get(name):
-                time.sleep(_PAUSE_S)
+                pause(_PAUSE_S)
         return self.leaders[name]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from kcompat.admin.errors import JavaError, error_of_code
+from kcompat.admin.waiting import pause
 from kcompat.commands.json_files import command_failed
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
@@ -124,7 +125,7 @@ def move_replicas(admin: AdminClient, targets: Mapping[Replica, str], timeout_ms
                 f"Timed out before log directory move{plural} could be started for: "
                 + ",".join(map(str, sorted(left))),
             )
-        time.sleep(_PAUSE_S)
+        pause(_PAUSE_S)
 
 
 def _start(admin: AdminClient, targets: Mapping[Replica, str]) -> list[Replica]:
