@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import random
-import socket
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -16,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from kcompat.admin.connection import Connection, LostConnectionError, Node, Versioned, overdue
+from kcompat.admin.contact import Contact, resolves
 from kcompat.admin.errors import JavaError, error_of_code
-from kcompat.admin.log_lines import NETWORK_CLIENT, log_line
 from kcompat.admin.settings import no_client
 from kcompat.admin.waiting import pause
 from kcompat.peer.backoff import backoff_ms
@@ -49,9 +48,6 @@ MOVED: Final = frozenset(
 """Errors after which the coordinator is looked for again."""
 
 
-_REFUSALS: Final = (PeerFault.REFUSED, PeerFault.TIMED_OUT, PeerFault.UNREACHABLE, PeerFault.UNKNOWN)
-
-
 class ClusterView(Struct, frozen=True):
     """The brokers of a cluster, as one of them tells."""
 
@@ -71,13 +67,13 @@ class AdminClient:
             JavaError: the settings of TLS or of the login cannot be used, or the name of no broker resolves.
         """
         self.settings = settings
-        self._logs = logs
+        self._contact = Contact(settings, logs=logs)
         self._security = OPEN
         if settings.has_tls or settings.has_login:
             from kcompat.admin.security import security_of  # late: it loads OpenSSL
 
             self._security = security_of(settings)
-        addresses = list(filter(_is_resolvable, settings.bootstrap))
+        addresses = list(filter(resolves, settings.bootstrap))
         if not addresses:
             raise no_client("No resolvable bootstrap urls given in bootstrap.servers")
         self._bootstrap = [Node(-n, *address) for n, address in enumerate(addresses, 1)]
@@ -165,15 +161,19 @@ class AdminClient:
         """
         last: Exception | None = None
         for until_s in self._attempts(timeout_ms):
+            connection: Connection | None = None
             try:
                 connection = self._connection_to(to, until_s)
                 if connection is not None:
                     most_ms = min(_left_ms(until_s), request_ms or self._request_ms)
                     response = connection.ask(request, most_ms)
+                    self._contact.made()
                     if not self._is_to_repeat(response, to, again):
                         return response
             except LostConnectionError as error:
                 last = error
+                if connection is not None:
+                    self._contact.lost(connection.node, error)
             if to != ANY:
                 self._cluster = None
         raise overdue(name or _call_name(request)) from last
@@ -352,28 +352,10 @@ class AdminClient:
             connection = self._connections[address] = Connection(node, self.settings, self._security)
         try:
             connection.open(min(until_s, self._end_s))
-        except LostConnectionError as error:
-            self._warn(node, error)
-            raise
-        except JavaError as error:
-            self._log(
-                "ERROR",
-                f"Connection to node {node.id} ({node.host}/{node.host}:{node.port}) failed authentication "
-                f"due to: {error}",
-            )
+        except (LostConnectionError, JavaError) as error:
+            self._contact.not_made(node, error)
             raise
         return connection
-
-    def _warn(self, node: Node, error: LostConnectionError) -> None:
-        where = f"node {node.id} ({node.host}/{node.host}:{node.port})"
-        if error.fault in _REFUSALS:
-            self._log("WARN", f"Connection to {where} could not be established. Node may not be available.")
-        else:
-            self._log("WARN", f"Connection to {where} terminated during authentication: {error}")
-
-    def _log(self, level: str, text: str) -> None:
-        if self._logs:
-            log_line(level, f"[AdminClient clientId={self.settings.client_id}] {text}", NETWORK_CLIENT)
 
     def _is_to_repeat(self, response: Any, to: int, again: frozenset[ErrorCode]) -> bool:
         own = getattr(response, "error_code", 0)
@@ -397,22 +379,6 @@ def _codes(response: Any) -> set[int]:
         if isinstance(rows, list) and rows and hasattr(rows[0], "error_code"):
             found.update(row.error_code for row in rows)
     return found
-
-
-def _is_resolvable(address: tuple[str, int]) -> bool:
-    """Return whether the name of a host resolves; log it if not."""
-    host, port = address
-    try:
-        socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):  # the latter of a name that cannot be one in DNS
-        log_line(
-            "WARN",
-            f"Couldn't resolve server {host}:{port} from bootstrap.servers as DNS resolution failed for "
-            f"{host}",
-            "org.apache.kafka.clients.ClientUtils",
-        )
-        return False
-    return True
 
 
 def _call_name(request: Message | Versioned) -> str:

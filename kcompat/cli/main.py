@@ -74,7 +74,21 @@ def _run_as_kafka(words: Sequence[str]) -> int:
     """Run one of Kafka's commands and return its exit code."""
     from kcompat.commands.run import run_command  # late: a broker needs none of them
 
-    return run_command(words[0], words[1:])
+    code = run_command(words[0], words[1:])
+    _explain_failure()
+    return code
+
+
+def _explain_failure() -> None:
+    """Say in a last line why the command had no answer from a broker, if so."""
+    from kcompat.admin.contact import take_failure
+
+    failure = take_failure()
+    if failure is not None:
+        from kcompat.doctor.way_in import explain  # late: most commands are answered
+
+        found = explain(*failure)
+        print(f"kcompat: {found.what}. {found.advice}", file=sys.stderr)
 
 
 def _run(words: Sequence[str]) -> int:

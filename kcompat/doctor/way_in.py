@@ -8,6 +8,7 @@ from kcompat.admin.connection import LostConnectionError
 from kcompat.admin.errors import JavaError
 from kcompat.doctor.finding import error
 from kcompat.doctor.probe import (
+    TIMEOUT_S,
     CannotConnectError,
     Failure,
     Speech,
@@ -15,6 +16,7 @@ from kcompat.doctor.probe import (
     offered_mechanisms,
     serves_without_login,
 )
+from kcompat.peer.errors import PeerFault
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from kcompat.admin.settings import ClientSettings
     from kcompat.doctor.finding import Finding
     from kcompat.doctor.probe import Address, Port
+
+_SHORT_S: Final = 1.0
+"""Seconds that a port has for each probe at the end of a command, which has waited for it before."""
 
 CONFIG_ADVICE: Final = "in the file of --command-config"
 
@@ -75,21 +80,47 @@ _OTHER_PORTS: Final = {
 }
 
 
-def look_at_port(settings: ClientSettings, address: Address) -> Finding | None:
-    """Return why a client with these settings cannot use the first address, if so."""
+_FAILURE_OF: Final = {
+    PeerFault.REFUSED: _FAILURES[Failure.REFUSED],
+    PeerFault.TIMED_OUT: _FAILURES[Failure.SILENT],
+    PeerFault.UNREACHABLE: _FAILURES[Failure.UNREACHABLE],
+    PeerFault.NO_ANSWER: _OTHER_PORTS[Speech.NOTHING],
+}
+"""What is wrong where a client has no connection, or no answer on it."""
+
+
+def explain(settings: ClientSettings, address: Address, fault: LostConnectionError | JavaError) -> Finding:
+    """Return why a client with these settings had no answer from a broker, after a look at its port where
+    the fault alone does not say it.
+    """
+    at = f"{address[0]}:{address[1]}"
+    if isinstance(fault, JavaError):
+        return look_at_port(settings, address, _SHORT_S) or _refused(fault, at)
+    if fault.fault in _FAILURE_OF:
+        return _finding(_FAILURE_OF[fault.fault], address)
+    return look_at_port(settings, address, _SHORT_S) or _ended(fault, at)
+
+
+def look_at_port(settings: ClientSettings, address: Address, timeout_s: float = TIMEOUT_S) -> Finding | None:
+    """Return why a client with these settings cannot use the first address, if so; `timeout_s` is how long
+    the port may take for each probe.
+    """
     at = f"{address[0]}:{address[1]}"
     try:
-        port = look_at(address)
+        port = look_at(address, timeout_s)
     except CannotConnectError as fault:
-        name, what, advice = _FAILURES[fault.failure]
-        return error(name, what.format(host=address[0], at=at), advice)
+        return _finding(_FAILURES[fault.failure], address)
     if port.speech in _OTHER_PORTS:
-        name, what, advice = _OTHER_PORTS[port.speech]
-        return error(name, what.format(at=at), advice)
+        return _finding(_OTHER_PORTS[port.speech], address)
     found = _wrong_security(settings, port, at) or _wrong_apis(port, at)
     if found is None and port.speech is Speech.KAFKA:
         found = _wrong_login(settings, address, at)
     return found
+
+
+def _finding(texts: tuple[str, str, str], address: Address) -> Finding:
+    name, what, advice = texts
+    return error(name, what.format(host=address[0], at=f"{address[0]}:{address[1]}"), advice)
 
 
 def _wrong_security(settings: ClientSettings, port: Port, at: str) -> Finding | None:
@@ -155,8 +186,12 @@ def log_in(admin: AdminClient, at: str) -> Finding | None:
     except JavaError as fault:
         return _refused(fault, at)
     except LostConnectionError as fault:
-        return error("no-answer", f"{at} ends the connection: {fault}", "Read the log of the broker.")
+        return _ended(fault, at)
     return None
+
+
+def _ended(fault: LostConnectionError, at: str) -> Finding:
+    return error("no-answer", f"{at} ends the connection: {fault}", "Read the log of the broker.")
 
 
 def _refused(fault: JavaError, at: str) -> Finding:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,14 +16,19 @@ from kcompat import Broker
 from kcompat.admin.client import AdminClient
 from kcompat.admin.errors import JavaError
 from kcompat.admin.settings import ClientSettings
+from kcompat.cli.main import main
 from kcompat.commands.run import run_command
 from kcompat.protocol.messages.metadata import MetadataRequest
+from support import broken_setups
 from support.eventually import limit_s
 from support.ports import free_port
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+    from typing import TypeAlias
+
+    Setup: TypeAlias = Callable[[Path, ExitStack], dict[str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +129,7 @@ def test_the_cluster_its_directories_features_and_versions(
 
 def test_one_reachable_address_of_several_is_enough(server: str, capsys: pytest.CaptureFixture[str]) -> None:
     servers = f"127.0.0.1:{free_port()},{server},127.0.0.1:{free_port()}"
-    assert run_command("get-offsets", ["--bootstrap-server", servers, "--topic", "nothing.here"]) == 1
+    assert main(["get-offsets", "--bootstrap-server", servers, "--topic", "nothing.here"]) == 1
     printed = capsys.readouterr().err
     assert printed.endswith(
         "Error occurred: Could not match any topic-partitions with the specified filters\n"
@@ -168,6 +175,65 @@ def test_a_producer_waits_for_a_broker_no_longer_than_it_is_told() -> None:
         check=False,
     )
     assert "TimeoutException: Topic orders not present in metadata after 300 ms." in done.stderr
+
+
+def in_each_run(setup: Setup) -> bool:
+    return setup in (broken_setups.nobody, broken_setups.tls_on_plain)
+
+
+FAILURES: dict[Setup, str] = {
+    broken_setups.nobody: "nothing listens at 127.0.0.1:",
+    broken_setups.http_port: "speaks HTTP",
+    broken_setups.plain_on_tls: "speaks TLS, and the client does not. Set security.protocol=SSL",
+    broken_setups.tls_on_plain: "speaks no TLS, and the client does. Use the port of a listener with TLS",
+    broken_setups.untrusted: "is not trusted: ",
+    broken_setups.without_login: "asks for a login by PLAIN",
+    broken_setups.wrong_password: "refuses the login: ",
+    broken_setups.advertised_closed: "nothing listens at 127.0.0.1:",
+}
+"""What the last line says where a client gets no answer."""
+
+
+@pytest.mark.parametrize(
+    ("setup", "said"),
+    [
+        pytest.param(
+            setup,
+            said,
+            id=setup.__name__,
+            marks=[] if in_each_run(setup) else pytest.mark.thorough("the same of nobody and tls_on_plain"),
+        )
+        for setup, said in FAILURES.items()
+    ],
+)
+def test_the_last_line_says_why_there_was_no_answer(
+    setup: Setup, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ExitStack() as undo:
+        properties = setup(tmp_path, undo) | {"default.api.timeout.ms": "300", "request.timeout.ms": "300"}
+        servers = properties.pop("bootstrap.servers")
+        file = tmp_path / "client.properties"
+        file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
+        words = ["log-dirs", "--describe", "--bootstrap-server", servers, "--command-config", str(file)]
+        assert main(words) == 1
+    *_, last = capsys.readouterr().err.splitlines()
+    assert last.startswith("kcompat: ")
+    assert said in last
+
+
+def test_a_consumer_ends_in_its_time_where_nothing_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    setup_s = 10  # socket.connection.setup.timeout.ms
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        servers = f"127.0.0.1:{silent.getsockname()[1]}"
+        before = time.monotonic()
+        words = ["--bootstrap-server", servers, "--topic", "orders", "--timeout-ms", "100"]
+        assert main(["console-consumer", *words]) == 0
+        assert time.monotonic() - before < setup_s
+    assert capsys.readouterr().err.endswith(
+        "Processed a total of 0 messages\n"
+        f"kcompat: {servers} accepts connections and does not answer a request. "
+        "Check what listens there; a proxy may have no broker behind it.\n"
+    )
 
 
 @pytest.mark.parametrize(
