@@ -86,7 +86,7 @@ _FAILURE_OF: Final = {
     PeerFault.UNREACHABLE: _FAILURES[Failure.UNREACHABLE],
     PeerFault.NO_ANSWER: _OTHER_PORTS[Speech.NOTHING],
 }
-"""What is wrong where a client has no connection, or no answer on it."""
+"""Texts of the finding where a client has no connection, or no answer on it."""
 
 
 def explain(settings: ClientSettings, address: Address, fault: LostConnectionError | JavaError) -> Finding:

@@ -191,7 +191,7 @@ FAILURES: dict[Setup, str] = {
     broken_setups.wrong_password: "refuses the login: ",
     broken_setups.advertised_closed: "nothing listens at 127.0.0.1:",
 }
-"""What the last line says where a client gets no answer."""
+"""Parts of the last line where a client gets no answer."""
 
 
 @pytest.mark.parametrize(
