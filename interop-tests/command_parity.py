@@ -50,9 +50,9 @@ _UNSAID = (
     "The consumer rebalance protocol (KIP-848) is production-ready!",
     "com.fasterxml.jackson.databind.exc.InvalidFormatException: Cannot deserialize value of type `int`",
 )
-"""Beginnings of lines that one side prints alone: logs, our last line where no broker answers, advice of Kafka
-4.3 to classic groups, and the exception of a plan for several groups, which the script reads as a plan for one
-group first."""
+"""Beginnings of lines that one side prints alone: logs, the last line of a command of ours that no broker
+answered, advice of Kafka 4.3 to classic groups, and the exception of a plan for several groups, which the
+script reads as a plan for one group first."""
 _HELP = re.compile(r"Option .*\bDescription\b|usage: ")
 _TRACE = re.compile(r"(java|joptsimple|com\.fasterxml|org\.apache\.kafka)\.[\w.$]+(Exception|Error)\b.*")
 _FRAMES = re.compile(r"\s+at |\s+\.\.\. \d|Caused by: |\s+Suppressed: | at \[Source")
