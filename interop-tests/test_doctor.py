@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.admin.settings import ClientSettings
 from kcompat.doctor.diagnosis import diagnose
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
@@ -40,8 +39,7 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[RealKafka]:
 
 def names_of(address: str, properties: Mapping[str, str] = NONE, most_lag: int = 10) -> list[str]:
     """Return the names of the findings for a client with these properties."""
-    settings = {"bootstrap.servers": address, **properties}
-    return [each.name for each in diagnose(ClientSettings(settings), settings, most_lag)]
+    return [each.name for each in diagnose({"bootstrap.servers": address, **properties}, most_lag)]
 
 
 def test_a_healthy_kafka_gets_no_finding(kafka: RealKafka) -> None:

@@ -1,4 +1,4 @@
-"""Texts of users and clients in sentences: names that are misspelt, characters that do not print."""
+"""Texts of users and clients in sentences: misspelt names, characters that do not print, addresses."""
 
 from __future__ import annotations
 
@@ -39,3 +39,8 @@ def printable(text: str) -> str:
 
 def _escaped(character: str) -> str:
     return character if character.isprintable() else character.encode("unicode_escape").decode()
+
+
+def as_address(host: str, port: int) -> str:
+    """Return HOST:PORT in the form of `bootstrap.servers`, with an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

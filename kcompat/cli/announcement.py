@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.config.listeners import THIS_MACHINE, is_wildcard
 from kcompat.net.name_lookup import look_up
-from kcompat.node.listeners import as_address
+from kcompat.wording import as_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -5,16 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from kcompat.cli.argument_types import path
+from kcompat.cli.argument_types import path, seconds
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from kcompat.doctor.finding import Finding
-
-_TIMEOUTS = {"request.timeout.ms": "5000", "default.api.timeout.ms": "10000"}
-"""Milliseconds in which a healthy broker answers; the file of the client may say otherwise."""
 
 
 def add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -40,13 +37,19 @@ def add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="RECORDS",
         help="records that a group may be behind (default: 10000)",
     )
+    doctor.add_argument(
+        "--timeout",
+        type=seconds,
+        default=5.0,
+        metavar="SECONDS",
+        help="time in which a broker has to connect and to answer (default: 5)",
+    )
     doctor.add_argument("-o", "--output", choices=("text", "json"), default="text", help="form of the output")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the findings; return 1 if something is wrong."""
     from kcompat.admin.errors import JavaError
-    from kcompat.admin.settings import ClientSettings
     from kcompat.config.errors import ConfigError
     from kcompat.config.properties import read_properties
     from kcompat.doctor.diagnosis import diagnose
@@ -54,9 +57,9 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         file = options.command_config
-        properties = {**_TIMEOUTS, **(read_properties(file) if file is not None else {})}
+        properties = {} if file is None else read_properties(file)
         properties["bootstrap.servers"] = options.address
-        findings = list(diagnose(ClientSettings(properties), properties, options.max_lag))
+        findings = list(diagnose(properties, options.max_lag, options.timeout))
     except ConfigError as fault:
         print(f"kcompat: {fault}", file=sys.stderr)
         return 2

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
 from kcompat.admin.errors import JavaError
+from kcompat.config.listeners import is_loopback
 from kcompat.doctor.finding import error, note, some, warning
-from kcompat.doctor.probe import CannotConnectError, Failure, Speech, look_at
+from kcompat.doctor.probe import CannotConnectError, Failure, Speech, look_at, timeout_of
 from kcompat.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
+from kcompat.wording import as_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,10 +33,10 @@ def look_at_addresses(admin: AdminClient, view: ClusterView, first: Address) -> 
 
 
 def _look_at_address(admin: AdminClient, view: ClusterView, node: Node, first: Address) -> Finding | None:
-    at = f"{node.host}:{node.port}"
+    at = as_address(node.host, node.port)
     told = f"broker {node.id} tells its clients to connect to {at}"
     try:
-        port = look_at((node.host, node.port))
+        port = look_at((node.host, node.port), timeout_of(admin.settings))
     except CannotConnectError as fault:
         if fault.failure is Failure.NAME:
             return error(
@@ -44,7 +45,7 @@ def _look_at_address(admin: AdminClient, view: ClusterView, node: Node, first: A
                 f"{_ADVERTISED}, or make the name known here.",
             )
         hint = ""
-        if _is_loopback(node.host) and not _is_loopback(first[0]):
+        if is_loopback(node.host) and not is_loopback(first[0]):
             hint = ": a client on another machine connects to itself"
         return error(
             "advertised-address-does-not-answer",
@@ -68,13 +69,14 @@ def _look_at_view(admin: AdminClient, view: ClusterView, node: Node) -> Finding 
     except JavaError as fault:
         return error(
             "broker-refuses",
-            f"broker {node.id} at {node.host}:{node.port} does not answer as the first one does: {fault}",
+            f"broker {node.id} at {as_address(node.host, node.port)} does not answer as the first one does: "
+            f"{fault}",
             "Read the log of that broker; give all brokers the same security settings.",
         )
     if view.cluster_id is not None and seen.cluster_id not in (None, view.cluster_id):
         return error(
             "address-of-another-cluster",
-            f"{node.host}:{node.port}, advertised by broker {node.id}, leads to the cluster "
+            f"{as_address(node.host, node.port)}, advertised by broker {node.id}, leads to the cluster "
             f"{seen.cluster_id} and not to {view.cluster_id}",
             _ADVERTISED + ".",
         )
@@ -87,13 +89,6 @@ def _look_at_view(admin: AdminClient, view: ClusterView, node: Node) -> Finding 
             "Check the network between the brokers, and the log of that broker.",
         )
     return None
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def look_at_controller(view: ClusterView) -> Iterator[Finding]:

@@ -7,42 +7,58 @@ from typing import TYPE_CHECKING
 from kcompat.admin.client import AdminClient
 from kcompat.admin.configs import ResourceType, describe_configs
 from kcompat.admin.errors import JavaError
+from kcompat.admin.settings import ClientSettings
 from kcompat.admin.topics import describe_by_metadata, list_topics
 from kcompat.doctor import brokers, partitions, way_in
 from kcompat.doctor.groups import look_at_groups
 from kcompat.doctor.limits import look_at_limits
+from kcompat.wording import as_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kcompat.admin.settings import ClientSettings
     from kcompat.doctor.finding import Finding
 
 MOST_LAG = 10_000
 """Records that a group may be behind unless another number is given."""
+TIMEOUT_S = 5.0
+"""Seconds in which a broker has to connect and to answer unless another number is given."""
 
 
 def diagnose(
-    settings: ClientSettings, properties: Mapping[str, str], most_lag: int = MOST_LAG
+    properties: Mapping[str, str], most_lag: int = MOST_LAG, timeout_s: float = TIMEOUT_S
 ) -> Iterator[Finding]:
-    """Yield what is wrong with a cluster for a client with these settings.
+    """Yield what is wrong with a cluster for a client with these properties.
 
-    `properties` are all properties of the client, whose limits are compared with the brokers'. Raises
-    JavaError for settings that cannot be used.
+    `timeout_s` takes the place of the client's own timeouts. Raises JavaError for properties that cannot be
+    used.
     """
+    settings = ClientSettings({**properties, **_timeouts(timeout_s)})
     for address in settings.bootstrap:
-        found = way_in.look_at_port(settings, address)
+        found = way_in.look_at_port(settings, address, timeout_s)
         if found is None:
             break
         yield found
     else:
         return
     with AdminClient(settings, logs=False) as admin:
-        found = way_in.log_in(admin, f"{address[0]}:{address[1]}")
+        found = way_in.log_in(admin, as_address(*address))
         if found is not None:
             yield found
             return
         yield from _look_at_cluster(admin, properties, most_lag)
+
+
+def _timeouts(timeout_s: float) -> dict[str, str]:
+    """Return the properties by which a client waits so long for a connection and for a response, and twice
+    that for a call with its repetitions.
+    """
+    ms = max(round(timeout_s * 1000), 1)
+    return {
+        "socket.connection.setup.timeout.ms": f"{ms}",
+        "request.timeout.ms": f"{ms}",
+        "default.api.timeout.ms": f"{2 * ms}",
+    }
 
 
 def _look_at_cluster(admin: AdminClient, properties: Mapping[str, str], most_lag: int) -> Iterator[Finding]:

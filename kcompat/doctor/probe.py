@@ -22,17 +22,23 @@ from kcompat.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kcompat.protocol.schema import ProtocolViolation
 
 if TYPE_CHECKING:
+    from kcompat.admin.settings import ClientSettings
     from kcompat.protocol.message import Message
 
     Address = tuple[str, int]
 
-TIMEOUT_S: Final = 5.0
-"""Seconds in which a healthy broker accepts a connection, and answers."""
+OTHERS_TIMEOUT_S: Final = 1.0
+"""Seconds in which a port that has said nothing to Kafka's request answers one of another protocol."""
 MOST_BYTES: Final = 1 << 20
 """Most bytes of an answer to a probe."""
 _TLS_ALERT: Final = b"\x15\x03"
 _TLS_HANDSHAKE: Final = b"\x16\x03"
 _CORRELATION_ID: Final = 1
+
+
+def timeout_of(settings: ClientSettings) -> float:
+    """Return the seconds in which a healthy broker accepts a connection of a client, and answers it."""
+    return settings.milliseconds("request.timeout.ms") / 1000
 
 
 class Speech(Enum):
@@ -72,7 +78,7 @@ class Port(Struct):
     """The lowest and highest version of each API, if the port speaks Kafka's protocol."""
 
 
-def connect(address: Address, timeout_s: float = TIMEOUT_S) -> socket.socket:
+def connect(address: Address, timeout_s: float) -> socket.socket:
     """Return a connection. Raises CannotConnectError."""
     try:
         return socket.create_connection(address, timeout_s)
@@ -85,7 +91,7 @@ def connect(address: Address, timeout_s: float = TIMEOUT_S) -> socket.socket:
         raise CannotConnectError(Failure.REFUSED if refused else Failure.UNREACHABLE) from fault
 
 
-def look_at(address: Address, timeout_s: float = TIMEOUT_S) -> Port:
+def look_at(address: Address, timeout_s: float) -> Port:
     """Return what a port speaks. Raises CannotConnectError."""
     with connect(address, timeout_s) as sock:
         try:
@@ -95,6 +101,7 @@ def look_at(address: Address, timeout_s: float = TIMEOUT_S) -> Port:
         else:
             versions = {each.api_key: (each.min_version, each.max_version) for each in served.api_keys}
             return Port(Speech.KAFKA, versions)
+    timeout_s = min(timeout_s, OTHERS_TIMEOUT_S)
     if first.startswith((_TLS_ALERT, _TLS_HANDSHAKE)) or _takes_part_in_tls(address, timeout_s):
         return Port(Speech.TLS)
     if first.startswith(b"HTTP/") or _answer_to(address, b"GET / HTTP/1.0\r\n\r\n", timeout_s).startswith(
@@ -139,7 +146,7 @@ def _receive(sock: socket.socket, size: int) -> bytes:
     return data
 
 
-def serves_without_login(address: Address, timeout_s: float = TIMEOUT_S) -> bool:
+def serves_without_login(address: Address, timeout_s: float) -> bool:
     """Return whether a listener without TLS answers a client that does not log in."""
     try:
         with connect(address, timeout_s) as sock:
@@ -149,7 +156,7 @@ def serves_without_login(address: Address, timeout_s: float = TIMEOUT_S) -> bool
     return True
 
 
-def offered_mechanisms(address: Address, timeout_s: float = TIMEOUT_S) -> tuple[str, ...] | None:
+def offered_mechanisms(address: Address, timeout_s: float) -> tuple[str, ...] | None:
     """Return the SASL mechanisms of a listener without TLS; None if it asks for no login."""
     try:
         with connect(address, timeout_s) as sock:

@@ -8,7 +8,6 @@ from kcompat.admin.connection import LostConnectionError
 from kcompat.admin.errors import JavaError
 from kcompat.doctor.finding import error
 from kcompat.doctor.probe import (
-    TIMEOUT_S,
     CannotConnectError,
     Failure,
     Speech,
@@ -18,6 +17,7 @@ from kcompat.doctor.probe import (
 )
 from kcompat.peer.errors import PeerFault
 from kcompat.protocol.api_keys import ApiKey
+from kcompat.wording import as_address
 
 if TYPE_CHECKING:
     from kcompat.admin.client import AdminClient
@@ -93,7 +93,7 @@ def explain(settings: ClientSettings, address: Address, fault: LostConnectionErr
     """Return why a client with these settings had no answer from a broker, after a look at its port where
     the fault alone does not say it.
     """
-    at = f"{address[0]}:{address[1]}"
+    at = as_address(*address)
     if isinstance(fault, JavaError):
         return look_at_port(settings, address, _SHORT_S) or _refused(fault, at)
     if fault.fault in _FAILURE_OF:
@@ -101,11 +101,11 @@ def explain(settings: ClientSettings, address: Address, fault: LostConnectionErr
     return look_at_port(settings, address, _SHORT_S) or _ended(fault, at)
 
 
-def look_at_port(settings: ClientSettings, address: Address, timeout_s: float = TIMEOUT_S) -> Finding | None:
+def look_at_port(settings: ClientSettings, address: Address, timeout_s: float) -> Finding | None:
     """Return why a client with these settings cannot use the first address, if so; `timeout_s` is how long
     the port may take for each probe.
     """
-    at = f"{address[0]}:{address[1]}"
+    at = as_address(*address)
     try:
         port = look_at(address, timeout_s)
     except CannotConnectError as fault:
@@ -114,13 +114,13 @@ def look_at_port(settings: ClientSettings, address: Address, timeout_s: float = 
         return _finding(_OTHER_PORTS[port.speech], address)
     found = _wrong_security(settings, port, at) or _wrong_apis(port, at)
     if found is None and port.speech is Speech.KAFKA:
-        found = _wrong_login(settings, address, at)
+        found = _wrong_login(settings, address, timeout_s)
     return found
 
 
 def _finding(texts: tuple[str, str, str], address: Address) -> Finding:
     name, what, advice = texts
-    return error(name, what.format(host=address[0], at=f"{address[0]}:{address[1]}"), advice)
+    return error(name, what.format(host=address[0], at=as_address(*address)), advice)
 
 
 def _wrong_security(settings: ClientSettings, port: Port, at: str) -> Finding | None:
@@ -140,10 +140,13 @@ def _wrong_security(settings: ClientSettings, port: Port, at: str) -> Finding | 
     return None
 
 
-def _wrong_login(settings: ClientSettings, address: Address, at: str) -> Finding | None:
+def _wrong_login(settings: ClientSettings, address: Address, timeout_s: float) -> Finding | None:
     """Return the finding of a listener without TLS that asks for another login than the client's."""
+    at = as_address(*address)
     if not settings.has_login:
-        mechanisms = None if serves_without_login(address) else offered_mechanisms(address)
+        if serves_without_login(address, timeout_s):
+            return None
+        mechanisms = offered_mechanisms(address, timeout_s)
         if mechanisms is None:
             return None
         return error(
@@ -151,7 +154,7 @@ def _wrong_login(settings: ClientSettings, address: Address, at: str) -> Finding
             f"{at} asks for a login by {' or '.join(mechanisms)}, and the client has none",
             f"Set security.protocol=SASL_PLAINTEXT, sasl.mechanism and sasl.jaas.config {CONFIG_ADVICE}.",
         )
-    mechanisms = offered_mechanisms(address)
+    mechanisms = offered_mechanisms(address, timeout_s)
     if mechanisms is None:
         return error(
             "login-not-expected",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcompat.wording import as_address
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -26,8 +28,6 @@ class Listener(Struct, frozen=True):
     @property
     def bootstrap_servers(self) -> str:
         """Host and port as clients take them for `bootstrap.servers`."""
-        from kcompat.node.listeners import as_address
-
         return as_address(self.host, self.port)
 
 

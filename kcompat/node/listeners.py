@@ -13,6 +13,7 @@ from kcompat.config.listeners import THIS_MACHINE, is_loopback, is_wildcard
 from kcompat.net.limits import Limits, ListenerLimits
 from kcompat.net.server import Server
 from kcompat.security.quotas.rates import QuotaWindow
+from kcompat.wording import as_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -176,11 +177,6 @@ def limits_of(config: BrokerConfig) -> Limits:
 def address_of(listener: Listener) -> str:
     """Return HOST:PORT of a listener for clients of this machine."""
     return as_address(reachable_host(listener.host), listener.port)
-
-
-def as_address(host: str, port: int) -> str:
-    """Return HOST:PORT in the form of `bootstrap.servers`, with an IPv6 address in brackets."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def reachable_host(host: str) -> str:

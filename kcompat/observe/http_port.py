@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 from kcompat.errors import UsageError
 from kcompat.net.listener import ListenerError
 from kcompat.net.sockets import bound
-from kcompat.node.listeners import as_address, reachable_host
+from kcompat.node.listeners import reachable_host
+from kcompat.wording import as_address
 
 if TYPE_CHECKING:
     import socket

@@ -10,6 +10,7 @@ import logging
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from kcompat.config.listeners import is_loopback
 from kcompat.observe.http_port import LOOPBACK, listening, url_of
 from kcompat.observe.loop_load import LoopLoad
 
@@ -59,7 +60,8 @@ def _open(broker: Hooks, host: str, port: int) -> str:
     broker.interception.add(requests)
     broker.observers.append(requests)
     load = LoopLoad()
-    server = HttpServer(application(broker, RequestTimes(requests, load), load), sock)
+    served = application(broker, RequestTimes(requests, load), load)
+    server = HttpServer(_guarded(served) if is_loopback(host) else served, sock)
     server.start()
     load.start()
 
@@ -75,6 +77,21 @@ def _open(broker: Hooks, host: str, port: int) -> str:
     url = url_of(host, sock)
     logger.info("Broker %d shows its metrics at %s/metrics", broker.broker_id, url)
     return url
+
+
+def _guarded(served: ASGIApp) -> ASGIApp:
+    """Return an application that serves no web pages: browsers reach a port of their own machine.
+
+    Without the guard, at an address that other machines reach, collectors use any name of this machine.
+    """
+    from starlette.responses import PlainTextResponse
+
+    from kcompat.observe.http_guard import Guarded
+
+    def forbidden(reason: str) -> Response:
+        return PlainTextResponse(f"{reason}\n", HTTPStatus.FORBIDDEN)
+
+    return Guarded(served, "metrics port", forbidden, is_loopback=True)
 
 
 def application(broker: Hooks, requests: RequestTimes, load: LoopLoad) -> ASGIApp:

@@ -57,11 +57,11 @@ class WatchedBroker(NamedTuple):
     urls: list[str]
     control: ControlClient
 
-    def ask(self, path: str, broker: int = 0) -> tuple[int, str]:
+    def ask(self, path: str, broker: int = 0, **headers: str) -> tuple[int, str]:
         """Return status and body of the answer to a GET."""
         connection = http.client.HTTPConnection(urlsplit(self.urls[broker]).netloc, timeout=limit_s(30))
         try:
-            connection.request("GET", path)
+            connection.request("GET", path, headers=headers)
             answer = connection.getresponse()
             return answer.status, answer.read().decode()
         finally:

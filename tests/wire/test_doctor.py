@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
+import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kcompat import Broker, Cluster
-from kcompat.admin.settings import ClientSettings
 from kcompat.doctor.diagnosis import diagnose
 from support.broken_setups import SETUPS
 from support.eventually import limit_s
@@ -30,7 +31,7 @@ IN_EACH_RUN = ("unknown_name", "nobody", "http_port", "other_protocol", "tls_on_
 
 def findings_of(properties: dict[str, str]) -> list[Finding]:
     """Return the findings for a client."""
-    return list(diagnose(ClientSettings(properties), properties, MOST_LAG))
+    return list(diagnose(properties, MOST_LAG))
 
 
 @pytest.mark.parametrize(
@@ -61,6 +62,21 @@ def test_a_broken_setup_is_named(
     assert "secret" not in found[0].what
     assert "during authentication" not in found[0].what
     assert "AdminClient" not in capsys.readouterr().err
+
+
+def test_a_silent_port_is_named_in_a_few_seconds() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        at = f"127.0.0.1:{silent.getsockname()[1]}"
+        began = time.monotonic()
+        [found] = diagnose({"bootstrap.servers": at, "request.timeout.ms": "60000"}, timeout_s=0.1)
+        assert time.monotonic() - began < limit_s(5)
+    assert found.name == "silent-port"
+
+
+def test_an_address_of_ipv6_has_brackets() -> None:
+    at = f"[::1]:{free_port()}"
+    [found] = findings_of({"bootstrap.servers": at})
+    assert found.what.endswith(f" {at}")
 
 
 @pytest.mark.parametrize("tls", [False, True])

@@ -162,6 +162,19 @@ def test_a_running_broker_is_alive_and_ready(broker: WatchedBroker) -> None:
     assert broker.ask("/other")[0] == 404
 
 
+def test_pages_of_the_web_cannot_read_the_metrics(broker: WatchedBroker) -> None:
+    """A page whose name resolves to this machine (DNS rebinding), and a page of another origin."""
+    refused = "the metrics port is not reached by the name 'page.example': use localhost\n"
+    assert broker.ask("/metrics", Host="page.example") == (403, refused)
+    assert broker.ask("/metrics", Origin="http://page.example")[0] == 403
+    assert broker.ask("/healthz", Host="localhost")[0] == 200
+
+
+def test_a_port_that_is_open_is_reached_by_any_name(tmp_path: Path) -> None:
+    with watched_broker("--memory", "--metrics-host", "0.0.0.0", cwd=tmp_path) as opened:
+        assert opened.ask("/healthz", Host="kafka-0.kafka.svc.cluster.local")[0] == 200
+
+
 def test_a_broker_with_a_late_replica_is_not_ready(tmp_path: Path) -> None:
     """Each of three brokers has a port of its own, and the followers say which replica is late."""
     late = ("--override", "replica.lag.time.max.ms=500")

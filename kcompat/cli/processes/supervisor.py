@@ -27,6 +27,7 @@ from kcompat.config.errors import ConfigError
 from kcompat.net.plain_listener import bind
 from kcompat.node.listeners import insist_on_free_ports, reachable_host
 from kcompat.node.spread import spread
+from kcompat.wording import as_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -163,7 +164,7 @@ class ProcessCluster:
         self._served_at = host, port
         at = reachable_host(host)
         for process in others:
-            self._give_job(process, {"zookeeper.connect": f"[{at}]:{port}" if ":" in at else f"{at}:{port}"})
+            self._give_job(process, {"zookeeper.connect": as_address(at, port)})
         followed = await asyncio.gather(*(process.receive(Started) for process in others))
         await asyncio.gather(*(process.receive(SeesAll) for process in self._processes))
         self.addresses = ",".join(each.address for each in (began, *followed))

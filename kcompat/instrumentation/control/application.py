@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
-from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from starlette.applications import Starlette
@@ -17,11 +15,12 @@ from starlette.routing import Route
 
 from kcompat.instrumentation.control.openapi import PATH, as_text
 from kcompat.instrumentation.control.problems import MEDIA_TYPE, ProblemError, problem, problem_of
+from kcompat.observe.http_guard import Guarded
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
     from kcompat.instrumentation.control.control import Control
     from kcompat.instrumentation.control.operation import Operation
@@ -33,8 +32,6 @@ MAX_BODY: Final = 16 * 1024 * 1024
 """Most bytes of the body of a request."""
 BODY_TIMEOUT_S: Final = 30.0
 """Seconds in which the body of a request has to come."""
-
-_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def application(control: Control, operations: Sequence[Operation], *, is_loopback: bool) -> ASGIApp:
@@ -57,7 +54,11 @@ def application(control: Control, operations: Sequence[Operation], *, is_loopbac
 
     routes.append(Route(PATH, send_description))
     served = Starlette(routes=routes, exception_handlers={HTTPException: send_refusal})
-    return _Guard(served, is_loopback=is_loopback)
+
+    def forbidden(reason: str) -> Response:
+        return _refused(problem(HTTPStatus.FORBIDDEN, reason))
+
+    return Guarded(served, "control port", forbidden, is_loopback=is_loopback)
 
 
 def _endpoint(control: Control, methods: Mapping[str, Operation]) -> Endpoint:
@@ -100,53 +101,3 @@ async def _body_of(request: Request) -> bytes:
 
 def _refused(refused: Problem, headers: Mapping[str, str] | None = None) -> Response:
     return Response(msgspec.json.encode(refused), refused.status, headers, MEDIA_TYPE)
-
-
-class _Guard:
-    """An application that serves no web pages of other origins.
-
-    A browser sends requests of any page to a port of its own machine. Against DNS rebinding, by which the
-    name of a page resolves to the loopback address, the `Host` must be a name that no page can have. A
-    request with the `Origin` of another page is refused too.
-    """
-
-    def __init__(self, served: ASGIApp, *, is_loopback: bool) -> None:
-        self._served = served
-        self._is_loopback = is_loopback
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers: dict[bytes, Any] = dict(scope["headers"])
-        host = headers.get(b"host", b"").decode("latin-1")
-        origin = headers.get(b"origin")
-        reason = refusal(
-            host, None if origin is None else origin.decode("latin-1"), is_loopback=self._is_loopback
-        )
-        if reason is None:
-            await self._served(scope, receive, send)
-        else:
-            await _refused(problem(HTTPStatus.FORBIDDEN, reason))(scope, receive, send)
-
-
-def refusal(host: str, origin: str | None, *, is_loopback: bool) -> str | None:
-    """Return the reason in a sentence why a request is refused, or None.
-
-    `host` and `origin` are the headers of the request. A port that is open to other machines, where not
-    `is_loopback`, is also reached by addresses and by names of a local network, which have no dot.
-    """
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        name = ""
-    if name not in _LOOPBACK and (is_loopback or not _is_local(name)):
-        return f"the control port is not reached by the name {host!r}: use localhost"
-    if origin is not None and origin != f"http://{host}":
-        return f"the control port does not serve pages of {origin!r}"
-    return None
-
-
-def _is_local(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return bool(name) and "." not in name
-    return True

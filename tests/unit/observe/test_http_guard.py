@@ -1,10 +1,10 @@
-"""Which requests a control port takes for those of a web page."""
+"""Which requests an HTTP port of a broker takes for those of a web page."""
 
 from __future__ import annotations
 
 import pytest
 
-from kcompat.instrumentation.control.application import refusal
+from kcompat.observe.http_guard import refusal
 
 
 @pytest.mark.parametrize(
@@ -12,13 +12,13 @@ from kcompat.instrumentation.control.application import refusal
 )
 @pytest.mark.parametrize("is_loopback", [True, False])
 def test_programs_of_this_machine_are_served(host: str, is_loopback: bool) -> None:
-    assert refusal(host, None, is_loopback=is_loopback) is None
+    assert refusal("control port", host, None, is_loopback=is_loopback) is None
 
 
 @pytest.mark.parametrize("host", ["kafka:8082", "10.0.0.7:8082", "[fe80::1]:8082"])
 def test_an_open_port_is_reached_by_addresses_and_names_of_the_local_network(host: str) -> None:
-    assert refusal(host, None, is_loopback=False) is None
-    assert refusal(host, None, is_loopback=True) is not None
+    assert refusal("control port", host, None, is_loopback=False) is None
+    assert refusal("control port", host, None, is_loopback=True) is not None
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,12 @@ def test_an_open_port_is_reached_by_addresses_and_names_of_the_local_network(hos
 )
 @pytest.mark.parametrize("is_loopback", [True, False])
 def test_a_name_that_a_page_can_have_is_refused(host: str, is_loopback: bool) -> None:
-    refused = refusal(host, None, is_loopback=is_loopback)
+    refused = refusal("control port", host, None, is_loopback=is_loopback)
     assert refused == f"the control port is not reached by the name {host!r}: use localhost"
 
 
 def test_a_page_of_another_origin_is_refused() -> None:
-    refused = refusal("localhost:8082", "http://localhost:3000", is_loopback=True)
+    refused = refusal("control port", "localhost:8082", "http://localhost:3000", is_loopback=True)
     assert refused == "the control port does not serve pages of 'http://localhost:3000'"
-    assert refusal("localhost:8082", "null", is_loopback=True) is not None
-    assert refusal("localhost:8082", "http://localhost:8082", is_loopback=True) is None
+    assert refusal("control port", "localhost:8082", "null", is_loopback=True) is not None
+    assert refusal("control port", "localhost:8082", "http://localhost:8082", is_loopback=True) is None
