@@ -16,7 +16,7 @@ class ConfigError(KcompatError):
 
 
 class UsageError(KcompatError):
-    """Error of a call at the wrong time, or with arguments that are not possible."""
+    """Error of a call at the wrong time, or with invalid arguments."""
 
 
 class StartError(KcompatError):

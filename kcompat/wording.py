@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _LIKENESS: Final = 0.8
-"""Least ratio of difflib at which one name counts as a misspelling of another."""
+"""Lowest ratio of difflib at which a name counts as a misspelling of another."""
 _FEWEST_LETTERS: Final = 4
-"""Fewest letters of the beginning of a name that stands for the whole."""
+"""Minimum number of letters of a prefix that stands for a whole name."""
 
 
 def meant_name(written: object, known: Iterable[str]) -> str | None:

@@ -45,7 +45,7 @@ MOVED: Final = frozenset(
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     }
 )
-"""Errors after which the coordinator is looked for again."""
+"""Errors after which the client looks for the coordinator again."""
 
 
 class ClusterView(Struct, frozen=True):

@@ -33,7 +33,9 @@ RENEWAL: Final = 0.85
 
 
 class Node(Struct, frozen=True):
-    """A broker as metadata name it; the addresses to begin with have negative ids, as in Java."""
+    """A broker as a Metadata response names it. Bootstrap addresses have negative ids, as in Java's
+    client.
+    """
 
     id: int
     host: str
@@ -42,7 +44,7 @@ class Node(Struct, frozen=True):
 
 
 class Versioned(Struct, frozen=True):
-    """A request that depends on its version."""
+    """A request whose contents depend on the version in which it is sent."""
 
     key: ApiKey
     make: Callable[[int], Message]
@@ -59,7 +61,7 @@ class LostConnectionError(Exception):
 
 
 class Pending:
-    """A request on its way, the `Call` of an exchange."""
+    """A request that was sent or is about to be: the `Call` that an `Exchange` completes."""
 
     def __init__(self, request: Message | Versioned) -> None:
         self.make: Callable[[int], Message]
@@ -115,7 +117,7 @@ class Connection:
 
         Raises:
             LostConnectionError: the broker is not there, or does not answer.
-            JavaError: TLS or the login failed, which another attempt does not mend.
+            JavaError: TLS or the login failed, and another attempt would fail too.
         """
         setup_ms = self._settings.milliseconds("socket.connection.setup.timeout.ms")
         until_s = min(until_s, time.monotonic() + setup_ms / 1000)
@@ -153,8 +155,9 @@ class Connection:
         """Return the response of a request.
 
         Raises:
-            LostConnectionError: the connection has ended before.
-            JavaError: no response came in time (the connection is closed then), or there is no version.
+            LostConnectionError: the connection ended before the response.
+            JavaError: no response came in time (the connection is closed then), or client and broker have no
+                version of the request in common.
         """
         if not pending.is_done:
             try:

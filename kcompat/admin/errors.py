@@ -57,7 +57,7 @@ def _table() -> dict[int, tuple[str, str]]:
 
 
 def config_error(message: str) -> JavaError:
-    """Return the error of a setting of the client that cannot be."""
+    """Return the error for a client setting with an invalid value."""
     return JavaError("ConfigException", message, package="org.apache.kafka.common.config.")
 
 
@@ -67,10 +67,10 @@ def kafka_error(message: str) -> JavaError:
 
 
 def timed_out(message: str) -> JavaError:
-    """Return the error of a request that was not answered within its time."""
+    """Return the error for a request without a response within its timeout."""
     return JavaError("TimeoutException", message, ErrorCode.REQUEST_TIMED_OUT)
 
 
 def unsupported(message: str) -> JavaError:
-    """Return the error of a request of which the broker serves no version that would do."""
+    """Return the error for a request of which the broker serves no version that the client can use."""
     return JavaError("UnsupportedVersionException", message, ErrorCode.UNSUPPORTED_VERSION)

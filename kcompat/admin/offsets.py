@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class At(IntEnum):
-    """Timestamps of ListOffsets with a meaning of their own (`OffsetSpec`)."""
+    """Special timestamps of ListOffsets, such as the latest offset (`OffsetSpec`)."""
 
     LATEST = -1
     EARLIEST = -2
@@ -87,8 +87,8 @@ def by_leader(
 ) -> dict[TopicPartition, Any]:
     """Send each partition's leader a request and return `result(row)` of each partition's row, or its error.
 
-    Partitions with a retriable error, and those whose leader cannot be reached, are asked for again, of the
-    leader then. The response must have `topics` with `partitions`.
+    Requests about partitions with a retriable error, or whose leader cannot be reached, are repeated, to the
+    leader at that time. The response must have `topics` with `partitions`.
     """
     left = dict.fromkeys(partitions)
     found: dict[TopicPartition, Any] = {}

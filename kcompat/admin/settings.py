@@ -41,10 +41,10 @@ class ClientSettings:
     """The checked settings of one client."""
 
     def __init__(self, properties: Mapping[str, str], kind: str = "adminclient") -> None:
-        """Check the settings; `kind` is the beginning of the client id where none is set.
+        """Check the settings; `kind` is the first part of the generated client id if `client.id` is not set.
 
         Raises:
-            JavaError: a setting cannot be, in Java's words.
+            JavaError: a setting is invalid; the text is that of Java's client.
         """
         self._given = dict(properties)
         self._numbers = {name: self._number(name, default) for name, default in _NUMBERS.items()}
@@ -58,7 +58,7 @@ class ClientSettings:
         self.client_id = properties.get("client.id") or f"{kind}-1"
         self._limit_request_timeout()
         self.bootstrap = self._addresses()
-        """Hosts and ports to begin with; at least one."""
+        """Bootstrap addresses as (host, port); at least one."""
 
     def text(self, key: str) -> str | None:
         """Return the value of a key, its default, or None."""
@@ -93,7 +93,7 @@ class ClientSettings:
         return value
 
     def _limit_request_timeout(self) -> None:
-        """Keep the time of a request within that of the whole call (`configureDefaultApiTimeoutMs`)."""
+        """Limit the timeout of a request to that of the whole call (`configureDefaultApiTimeoutMs`)."""
         numbers = self._numbers
         if numbers["default.api.timeout.ms"] < numbers["request.timeout.ms"]:
             if "default.api.timeout.ms" in self._given:
@@ -136,7 +136,8 @@ def read_command_config(path: str) -> dict[str, str]:
     """Return the properties in a `--command-config` file.
 
     Raises:
-        JavaError: the file cannot be read (`NoSuchFileException`, whose message is the path), or is not one.
+        JavaError: the file cannot be read (`NoSuchFileException`, whose message is the path), or is not a
+            properties file.
     """
     from kcompat.config.properties import read_properties  # late: most calls have no file
 

@@ -94,7 +94,7 @@ class BlockingSocket:
         return self._tls.wrap_socket(plain, server_hostname=self._address[0])
 
     def _frame(self, sock: socket.socket, until_s: float) -> memoryview | None:
-        """Return the next whole frame; None if the connection has ended, of which the receiver is told."""
+        """Return the next whole frame. If the connection has ended, tell the receiver and return None."""
         if not self._fill(sock, 4, until_s):
             return None
         (length,) = _LENGTH(self._received[:4])

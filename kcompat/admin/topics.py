@@ -49,7 +49,7 @@ class Reassignment(Struct, frozen=True):
 
 
 def list_topics(admin: AdminClient, *, internal: bool = True) -> list[str]:
-    """Return the names of all topics in order; without `internal`, those of the brokers' own are left out."""
+    """Return the names of all topics in order; without `internal`, Kafka's internal topics are left out."""
     found = admin.topics(None, name="listTopics").topics
     return sorted(each.name or "" for each in found if internal or not each.is_internal)
 
@@ -115,7 +115,7 @@ def describe_by_metadata(admin: AdminClient, names: Iterable[str]) -> list[Topic
 
 
 def topic_ids(admin: AdminClient) -> dict[bytes, str]:
-    """Return the name of each topic by its id."""
+    """Return the names of topics by their ids."""
     topics = admin.topics(None, name="listTopics").topics
     return {each.topic_id: each.name or "" for each in topics if each.topic_id != ZERO_UUID}
 

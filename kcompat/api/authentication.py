@@ -6,7 +6,7 @@ not end costs nothing more per request than one without SASL.
 
 Failures (Kafka's `SaslServerAuthenticator` and `Selector`)
 - A refused login is answered after `connection.failed.authentication.delay.ms`. The connection closes 100 ms
-  later, or instead of an answer that the protocol does not have.
+  after the answer. If the protocol has no answer for the failure, it closes after the delay.
 - Garbage, an unexpected request and a frame that is too large close the connection at once.
 - Each is logged with its reason (`kcompat.notices`).
 """
@@ -87,7 +87,9 @@ class LoginGate:
         return response
 
     def ends_wait(self, _frame: memoryview) -> bool:
-        """Return whether a frame ends the wait of the fetch before it; that which renews the session does."""
+        """Return whether a frame ends the wait of the Fetch before it. A SaslHandshake, which renews the
+        session, does.
+        """
         return True
 
     def renew(self, connection: Connection, session: LoginSession, elapsed_ms: int) -> None:

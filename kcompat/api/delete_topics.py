@@ -96,8 +96,8 @@ def _all(requested: Sequence[RequestedTopic], error: ErrorCode) -> DeleteTopicsR
 
 
 def _too_late(requested: Sequence[RequestedTopic]) -> list[Answer]:
-    """Return the rows of a request without time: malformed questions show their error, and no row shows
-    whether its topic exists.
+    """Return the rows of a request without time: malformed entries get their error, and no row shows whether
+    its topic exists.
     """
     rows = _resolve(requested, ClusterImage(""), None)
     for row in rows:
@@ -130,7 +130,9 @@ def _resolve(
 
 
 def _malformed(row: RequestedTopic, names: Counter[str | None], ids: Counter[bytes]) -> Answer | None:
-    """Return the row of a malformed question, or None. Whether the topic exists does not matter."""
+    """Return the row of a malformed entry of the request, or None. Whether the topic exists does not
+    matter.
+    """
     if row.name is not None and row.topic_id != ZERO_UUID:
         problem = "You may not specify both topic name and topic id."
     elif row.name is None and row.topic_id == ZERO_UUID:

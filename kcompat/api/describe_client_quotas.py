@@ -2,8 +2,8 @@
 
 Behaviour
 - A component of a filter matches entities with one name, with the default name, or with any name of its type.
-  Entities with other types besides match too, unless the filter is strict. A filter without components
-  matches every entity, or none if it is strict.
+  Entities that have further types match too, unless the filter is strict. A filter without components matches
+  every entity, or none if it is strict.
 - The quotas of an entity are sorted by name, so that tools print them in one order, however they were set.
 - An inconsistent filter gets INVALID_REQUEST, and one with an entity type other than user, client-id and ip
   UNSUPPORTED_VERSION, with the messages of a Kafka broker (`ClientQuotasImage.describe`).

@@ -92,7 +92,7 @@ class Dispatcher:
             return route.failure(correlation_id)
 
     def ends_wait(self, frame: memoryview) -> bool:
-        """Return whether a request ends the wait of the fetch before it.
+        """Return whether a request ends the wait of the Fetch that its connection sent before it.
 
         A second fetch does not end the wait: a client that pipelines two fetches would get only empty
         responses. A fetch that closes its session does end it, because its client leaves and waits for both
@@ -151,7 +151,7 @@ def _serve_unread(route: Route, shortcut: Shortcut, connection: Connection, fram
 
 
 def _answer(route: Route, correlation_id: int, response: Any) -> Answer:
-    """Return the answer for a handler's response, or for the outcome of a `Busy`.
+    """Return the answer that carries a handler's response; if the response comes later, so does the answer.
 
     Raises the exception of a failed promise.
     """

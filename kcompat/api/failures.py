@@ -57,8 +57,9 @@ _CAUSE_OF_BATCH: Final[dict[ErrorCode, Cause]] = {
     ErrorCode.INVALID_TOPIC_EXCEPTION: causes.BATCH_INVALID,
     ErrorCode.INVALID_TXN_STATE: causes.BATCH_INVALID,
 }
-"""Causes by the error of a batch. Other errors belong to the normal course of things, such as a leadership
-that has moved, or have a line of their own, such as a failed disk."""
+"""Causes by the error of a batch. Other errors are normal, such as a leadership that has moved, or are logged
+elsewhere, such as a failed disk.
+"""
 
 _FINAL_FOR_TOPICS: Final = frozenset(
     {
@@ -81,7 +82,9 @@ _USUAL_FOR_MEMBERS: Final = frozenset(
         ErrorCode.NOT_COORDINATOR,
     }
 )
-"""Errors with which a member joins again or looks for its coordinator. The end of a session has a line."""
+"""Errors that are not logged here: after them a member joins again or looks for its coordinator. The end of a
+member's session is logged elsewhere.
+"""
 
 _JOIN_REFUSALS: Final = {
     ErrorCode.INVALID_SESSION_TIMEOUT: "group.min.session.timeout.ms and group.max.session.timeout.ms are "
@@ -202,7 +205,7 @@ def note_init(context: RequestContext, request: InitProducerIdRequest, error: Er
 
 
 def note_member(context: RequestContext, request: MemberRequest, error: ErrorCode) -> None:
-    """Log why a member of a classic group is refused, if the course of the group does not explain it."""
+    """Log why a member of a classic group is refused, unless the reason is an ordinary rebalance."""
     group = request.group_id
     if error == ErrorCode.FENCED_INSTANCE_ID:
         member, instance = request.member_id, request.group_instance_id
@@ -216,8 +219,8 @@ def note_modern_member(
     request: ConsumerGroupHeartbeatRequest | ShareGroupHeartbeatRequest,
     answer: HeartbeatAnswer,
 ) -> None:
-    """Log why a heartbeat to a group whose broker assigns is refused, if the course of the group does not
-    explain it.
+    """Log why a heartbeat to a consumer or share group is refused, unless the reason is an ordinary
+    rebalance.
     """
     error = answer.error
     if error and error not in _USUAL_FOR_MEMBERS:

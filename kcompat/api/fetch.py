@@ -76,8 +76,8 @@ FIRST_WITH_LEADERS = 16
 _READ: Final = Operation.READ  # Python 3.11 takes 0.2 us to find a member of an enumeration
 
 NOT_TO_BE_HAD = frozenset({ErrorCode.UNSUPPORTED_VERSION, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE})
-"""Errors with which records are null, as the version of the client cannot carry them; with any other error
-records are empty.
+"""Errors with which `records` is null: this version of Fetch cannot carry the stored records. With any other
+error `records` is empty.
 """
 
 SERVED_ELSEWHERE = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})

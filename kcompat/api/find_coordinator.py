@@ -116,7 +116,7 @@ def _row(context: RequestContext, key_type: int, key: str) -> Coordinator:
 
 
 def _refusal(context: RequestContext, key_type: int, key: str) -> ErrorCode | None:
-    """Return the error with which the coordinator of a key is hidden from the client, or None."""
+    """Return the error to send instead of the coordinator of a key, or None."""
     if key_type == GROUP:
         allowed, error = context.may(Operation.DESCRIBE, Resource.group(key)), _GROUP_DENIED
     elif key_type == TRANSACTION:

@@ -66,7 +66,9 @@ class Route:
         return client_id, self.decode(frame, body, self.max_values)[0]
 
     def settled(self, correlation_id: int, response: Any) -> Settled:
-        """Return the bytes of a final response; None stays None (acks=0)."""
+        """Return the encoded bytes of a final response; None for a Produce with acks=0, which has no
+        response.
+        """
         if response is None or response is CLOSE:
             return response
         return self.frame(response, correlation_id, self.response_header_version)

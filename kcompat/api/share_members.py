@@ -161,7 +161,7 @@ def end_session(services: Services, session: ShareSession) -> None:
 
 
 def follow(context: RequestContext, group_id: str) -> None:
-    """Release the member's records when the connection closes on which it has begun a session."""
+    """Have the member's records released when the connection on which it has begun a session closes."""
     connection = context.connection
     connection.when_closed(partial(_disconnected, context.services, connection, group_id))
 

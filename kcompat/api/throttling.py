@@ -65,7 +65,9 @@ class LimitedRoute(Route):
         return response
 
     def settled(self, correlation_id: int, response: Any) -> Settled:
-        """Return the bytes of a final response; None stays None (acks=0), after which only bytes throttle."""
+        """Return the encoded bytes of a final response; None for a Produce with acks=0, which has no
+        response. Only the bytes of such a request count against a quota.
+        """
         if response is None:
             self._charges.charge_produced(self._size)
             self._mute()

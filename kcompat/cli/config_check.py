@@ -56,7 +56,7 @@ def findings_of(path: Path, environment: Mapping[str, str]) -> list[Finding]:
 
 
 def _insist(path: Path, environment: Mapping[str, str]) -> None:
-    """Check a configuration as a start does before it creates or opens anything. Raises ConfigError."""
+    """Make the checks that a start makes before it creates or opens anything. Raises ConfigError."""
     from kcompat.node.foundation import check
     from kcompat.node.tls import TlsListeners
 

@@ -101,7 +101,7 @@ class BoundControl:
         """The beginning of all URLs."""
 
     def start(self, node: BrokerNode | ClusterNodes) -> None:
-        """Serve requests about running brokers, until `undo` stops that."""
+        """Serve requests about running brokers until `undo` closes the port."""
         self._port.start(node, self._recorder, self._time)
         self._undo.push_async_callback(self._port.stop)
 

@@ -32,7 +32,7 @@ def read_development(options: argparse.Namespace, environment: MutableMapping[st
 
     Raises:
         ConfigError: a user has no password, or is given twice.
-        UsageError: a user cannot be, or the extra `security` is missing.
+        UsageError: a user name is not valid, or the extra `security` is missing.
     """
     users: dict[str, str] = {}
     for text in options.users:

@@ -15,7 +15,7 @@ ROOT_LEVEL_VARIABLE: Final = "KAFKA_LOG4J_ROOT_LOGLEVEL"
 LOGGERS_VARIABLE: Final = "KAFKA_LOG4J_LOGGERS"
 FORMAT_VARIABLE: Final = "KCOMPAT_LOG_FORMAT"
 SLOW_VARIABLE: Final = "KCOMPAT_SLOW_REQUEST_MS"
-"""Environment variable with the time in ms from which on a request is logged as slow."""
+"""Environment variable with a time in ms: requests that take longer are logged as slow."""
 
 TEXT: Final = "text"
 JSON: Final = "json"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
 
 MARK: Final = "# written by kcompat install-shims"
-"""Line by which a file is known as one of ours, which may be written again."""
+"""Line that marks a file as one that this command wrote, so that it may be written again."""
 
 
 def add_install_shims(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -192,7 +192,9 @@ def read_values(
 
 
 def _listening_at(config: BrokerConfig, host: str | None, port: int | None) -> BrokerConfig:
-    """Return the configuration with its only listener at another host and port; None leaves one as it is."""
+    """Return the configuration with its only listener at another host and port; None leaves the host or the
+    port as it is.
+    """
     options = [f"--{name} {value}" for name, value in (("host", host), ("port", port)) if value is not None]
     if not options:
         return config
@@ -212,7 +214,9 @@ def _listening_at(config: BrokerConfig, host: str | None, port: int | None) -> B
 
 @contextmanager
 def _directory(options: argparse.Namespace) -> Iterator[Path | None]:
-    """Yield the data directory of `--data-dir` or `--memory`; that of `--memory` is removed at the end."""
+    """Yield the data directory of `--data-dir` or `--memory`; the directory of `--memory` is removed at the
+    end.
+    """
     if not options.memory:
         yield options.data_dir
         return

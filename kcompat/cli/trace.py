@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kcompat.instrumentation.recording.journal import Entry
 
 MOST_WAITING = 1000
-"""Most entries that wait to be printed; the broker counts further ones and leaves them out."""
+"""Maximum number of entries that wait to be printed; the broker counts further ones and leaves them out."""
 
 
 def run(options: argparse.Namespace) -> int:

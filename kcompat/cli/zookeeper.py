@@ -25,7 +25,7 @@ TIMEOUT_S = 10.0
 """Seconds that ZooKeeper may take to accept a connection, and to answer a request."""
 
 WINDOW = 500
-"""Most requests that are sent before the first answer is waited for."""
+"""Maximum number of requests that are sent before the first answer is waited for."""
 
 
 FAILED = 1
@@ -55,7 +55,9 @@ def data_directories(options: argparse.Namespace) -> list[str]:
 
 
 def parse_connect(connect: str) -> tuple[str, str]:
-    """Return the servers, and the path below which all nodes are; "" is the whole tree."""
+    """Return the servers in `zookeeper.connect`, and the path below which the cluster's nodes are; "" for the
+    root.
+    """
     hosts, slash, chroot = connect.partition("/")
     return hosts, (slash + chroot).rstrip("/")
 

@@ -69,7 +69,9 @@ class DelegationTokens:
         now_ms: Callable[[], int],
         random: Random,
     ) -> None:
-        """Prepare the tokens; `decoy_key` returns the secret for salts, which unknown tokens have too."""
+        """Prepare the tokens; `decoy_key` returns the secret from which salts are made, also those of unknown
+        tokens.
+        """
         self._store = store
         self._secret_key = secret_key
         self._decoy_key = decoy_key
@@ -81,8 +83,8 @@ class DelegationTokens:
         self._listings = 0
         """Number of times that the tokens in the store were listed to look for an unknown secret."""
         self._unheard_of: dict[bytes, str] | None = None
-        """Ids by HMAC of the tokens that the last listing had and this broker had not heard of; None if that
-        listing has failed.
+        """Ids, by HMAC, of tokens that the last listing of the store had and this broker did not know; None
+        if the listing failed.
         """
         self._alone = asyncio.Lock()
         self._tasks = PromisedTasks("tokens")
@@ -129,7 +131,7 @@ class DelegationTokens:
     def find(self, mechanism: ScramMechanism, token_id: str) -> ScramIdentity | None:
         """Return the owner of a token, who logs in with it; None for an unknown token.
 
-        As with Kafka, a token that has expired but is not removed yet logs in to a session that is over.
+        As with Kafka, a token that has expired but is not removed yet logs in to a session that ends at once.
         """
         token = self._tokens.get(token_id)
         if token is None:
@@ -203,7 +205,7 @@ class DelegationTokens:
         return await self._store.children(TOKENS)
 
     async def _change(self, hmac: bytes, decide: Decide, listings: int) -> Outcome:
-        """Change a token; `listings` is the number of listings before the request came."""
+        """Change a token; `listings` is the value of `_listings` when the request arrived."""
         token_id = self._ids.get(hmac) or await self._find_unheard_of(hmac, listings)
         while token_id is not None:
             (node,) = await self._store.get_many([token_path(token_id)])
@@ -227,7 +229,7 @@ class DelegationTokens:
     async def _find_unheard_of(self, hmac: bytes, listings: int) -> str | None:
         """Return the id of a token that another broker has just stored, by its secret.
 
-        Requests that wait share one listing, so those with unknown secrets do not hold up others.
+        Waiting requests share one listing of the store, so requests with unknown secrets do not delay others.
         """
         if self._listings == listings or self._unheard_of is None:
             self._listings += 1

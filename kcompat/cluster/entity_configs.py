@@ -206,7 +206,9 @@ class EntityConfigs:
         return ErrorCode.NONE
 
     async def _deletion(self, entity: Entity, stat: Stat) -> list[Op]:
-        """Return the deletions of an entity's node, and of its parents that then hold nothing, as Kafka's."""
+        """Return the operations that delete an entity's node, and those of its parents that are then empty,
+        as Kafka does.
+        """
         kind, name = entity
         ops: list[Op] = [Delete(znodes.config_path(kind, name), stat.version)]
         if kind != USERS or "/" not in name:

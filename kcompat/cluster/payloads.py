@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class DamagedZnodeError(StoreError):
-    """The payload of a znode is none that a Kafka version writes."""
+    """The payload of a znode is not one that a Kafka version writes."""
 
 
 def decoder_of(kind: type[T]) -> Callable[[bytes], T]:

@@ -89,7 +89,7 @@ def _parsed(mechanism: ScramMechanism, name: str, text: str | None) -> ScramCred
 
 
 class DecoyKey:
-    """The secret from which unknown users get their made-up salts, once it has been read or made.
+    """The secret from which the salts of unknown users are computed, once it has been read or created.
 
     Every broker must show the same salt, also after a restart, or a client could tell unknown users from
     known ones. Kafka has no such node; its brokers ignore it.

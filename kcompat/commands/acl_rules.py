@@ -111,8 +111,8 @@ def resources(options: Options) -> list[Resource]:
 def rules(options: Options) -> dict[Resource, set[Entry]]:
     """Return the entries for each resource that the options ask for.
 
-    The command ends if there is no resource, or an operation does not fit. Raises JavaError for the text of a
-    principal that is none.
+    The command ends if there is no resource, or an operation is not one of the resource's type. Raises
+    JavaError for an invalid principal.
     """
     named = resources(options)
     if not named:
@@ -161,7 +161,7 @@ def entries(options: Options, operations: Iterable[Operation]) -> list[Entry]:
 
 
 def principals(options: Options, name: str) -> list[str]:
-    """Return the principals of an option. Raises JavaError for a text that is none."""
+    """Return the principals of an option. Raises JavaError for a text that is not a principal."""
     found = []
     for text in options.values(name):
         if _PRINCIPAL.fullmatch(text.strip()) is None:

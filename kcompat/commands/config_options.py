@@ -101,7 +101,9 @@ def entities_of(options: Options) -> Entities:
 
 
 def check(options: Options) -> Entities:
-    """Return the entities, or raise JavaError or end the command if the options do not fit together."""
+    """Check that the options fit together, and return the entities that they name. Raises JavaError, or ends
+    the command.
+    """
     options.end_for_help()
     if options.has("alter") == options.has("describe"):
         options.parser.fail("Command must include exactly one action: --describe, --alter")

@@ -47,7 +47,7 @@ LONGEST_MS: Final = 30_000
 """Time in ms that the command waits for configs."""
 
 _MESSAGE_ALONE: Final = ("IllegalArgumentException", "InvalidConfigurationException")
-"""Errors of the command itself of which the message alone is printed."""
+"""Errors of the command itself, for which only the message is printed, without the name of a Java class."""
 
 
 def run(words: Sequence[str]) -> int:

@@ -139,7 +139,7 @@ def _properties(options: Options) -> dict[str, str]:
 
 
 def _set_reset(properties: dict[str, str], *, is_from_beginning: bool) -> None:
-    """Set where the consumer begins without a committed offset, unless a property does."""
+    """Set `auto.offset.reset`, the start without a committed offset, unless a property sets it."""
     chosen = properties.setdefault(_RESET, "earliest" if is_from_beginning else "latest")
     if is_from_beginning and chosen != "earliest":
         complain(
@@ -149,7 +149,7 @@ def _set_reset(properties: dict[str, str], *, is_from_beginning: bool) -> None:
 
 
 def _start(options: Options) -> int:
-    """Return the offset at which a partition is begun, or `EARLIEST` or `LATEST`."""
+    """Return the offset to start a partition at, or `EARLIEST` or `LATEST`."""
     text = options.value("offset")
     if text is None:
         return EARLIEST if options.has("from-beginning") else LATEST
@@ -187,7 +187,7 @@ def _formatter(options: Options) -> Formatter:
 
 
 def _consume(options: Options, properties: dict[str, str], start: int, formatter: Formatter) -> int:
-    """Print records until the end of the command. Raises JavaError if that cannot begin."""
+    """Print records until the end of the command. Raises JavaError if no records can be requested."""
     printer = _Printer(options, formatter)
     settings = ConsumerSettings.of(properties)
     with connect_client(properties, "consumer") as admin:
@@ -209,10 +209,10 @@ def _consume(options: Options, properties: dict[str, str], start: int, formatter
 
 
 class _Printer:
-    """The records of one command on standard output, counted."""
+    """Prints and counts the records of one command on standard output."""
 
     def __init__(self, options: Options, formatter: Formatter) -> None:
-        """Raises JavaError for numbers that are none."""
+        """Prepare the output. Raises JavaError for numbers that cannot be read."""
         self.count = 0
         self._format = formatter
         self._skips_errors = options.has("skip-message-on-error")
@@ -228,7 +228,7 @@ class _Printer:
             self._timeout_s = timeout_ms / 1000
 
     def print_all(self, consumer: Consumer) -> int:
-        """Print records until there are enough, none comes any more, or the process is told to end.
+        """Print records until there are enough, no more arrive in time, or the process is told to end.
 
         Returns:
             The exit code. Raises JavaError for a record that cannot be printed.
@@ -251,7 +251,7 @@ class _Printer:
         return 0
 
     def _print(self, records: list[Consumed], consumer: Consumer) -> None:
-        """Print records, at most as many as are left."""
+        """Print records, at most as many as are left of `--max-messages`."""
         count = len(records) if self._most < 0 else min(len(records), self._most - self.count)
         pieces: list[bytes] = []
         try:

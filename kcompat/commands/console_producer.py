@@ -39,7 +39,7 @@ _SETTINGS: Final = {
     "metadata-expiry-ms": ("metadata.max.age.ms", "300000"),
     "max-block-ms": ("max.block.ms", "60000"),
 }
-"""The key that each option sets, and the option's default, which counts where no property sets the key."""
+"""The key that each option sets, and the option's default, which applies if no property sets the key."""
 _NUMBERS: Final = frozenset(_SETTINGS) - {"request-required-acks"}
 _ADDRESSES: Final = re.compile(r"[^,\s]+:\d+(,[^,\s]+:\d+)*")
 _CALLBACK: Final = "org.apache.kafka.clients.producer.internals.ErrorLoggingCallback"
@@ -133,7 +133,9 @@ def _line_reader(options: Options) -> LineReader:
 
 
 def _properties(options: Options) -> dict[str, str]:
-    """Return the settings of the producer: options before properties, and these before defaults."""
+    """Return the settings of the producer: options take precedence over properties, and properties over
+    defaults.
+    """
     found = file_and_values(options, ["producer.config"], ["producer-property"])
     found.setdefault("client.id", "console-producer")
     found["bootstrap.servers"] = _servers(options)
@@ -179,7 +181,7 @@ def _send_lines(reader: LineReader, producer: Producer, source: LineSource, *, i
 
 
 def _await(source: LineSource, producer: Producer) -> None:
-    """Wait for input; meanwhile send what has waited long enough, and take responses."""
+    """Wait for input; meanwhile send batches that have waited for `linger.ms`, and receive responses."""
     if source.wait(0):
         return
     producer.settle()

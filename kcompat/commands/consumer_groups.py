@@ -42,7 +42,7 @@ SCENARIOS: Final = (
     "to-current",
     "from-file",
 )
-"""Options of `--reset-offsets` of which one says where to go."""
+"""Options of `--reset-offsets` that choose the new offset; exactly one of them is given."""
 
 _STATES: Final = (
     "PreparingRebalance",
@@ -131,7 +131,7 @@ def print_error(text: str, stream: TextIO) -> None:
 
 
 def _check_parts(options: Options) -> None:
-    """Raise JavaError for an option that another one has to come with."""
+    """Raise JavaError for an option without the other option that it requires."""
     wanted: dict[str, tuple[str, ...]] = dict.fromkeys(("members", "offsets", "verbose"), ("describe",))
     wanted |= {"state": ("describe", "list"), "type": ("list",)}
     lonely = [
@@ -186,7 +186,7 @@ def _check_reset(options: Options, *, has_groups: bool) -> None:
 
 
 def _act(options: Options) -> None:
-    """Do what is asked for. Raises JavaError and, for arguments that are not possible, ValueError."""
+    """Do what the options ask for. Raises JavaError and, for invalid arguments, ValueError."""
     timeout_ms = options.converted("timeout", lambda text: parse_integer(text, 64), _TIMEOUT_MS)
     with _connect(options, timeout_ms) as admin:
         if options.has("list"):

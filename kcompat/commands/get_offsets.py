@@ -130,7 +130,9 @@ def _time(text: str) -> int:
 
 
 def _names_topic(options: Options, name: str) -> bool:
-    """Return whether `--topic` selects a topic; the rules of `--topic-partitions` are asked per partition."""
+    """Return whether `--topic` selects a topic; the rules of `--topic-partitions` are checked for each
+    partition.
+    """
     text = options.value("topic")
     return text is None or topic_pattern(text).fullmatch(name) is not None
 

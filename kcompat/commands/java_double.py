@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 _PLAIN: Final = range(-3, 7)
-"""Powers of ten of numbers that are written without an exponent."""
+"""Range of powers of ten that are written without an exponent."""
 
 
 def java_double(value: float) -> str:

@@ -53,7 +53,7 @@ def read_text(path: str) -> str:
 
 
 def parse(text: str) -> Any:
-    """Return the value of a JSON text; None if it is none."""
+    """Return the value of a JSON text; None if the text is not JSON."""
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
@@ -108,7 +108,7 @@ def parse_reassignment(text: str) -> list[Reassigned]:
 
 
 def check_execution(rows: list[Reassigned]) -> None:
-    """Raise JavaError unless a reassignment can be executed: something in it, and nothing twice."""
+    """Raise JavaError unless a reassignment can be executed: it must not be empty or name anything twice."""
     if not rows:
         raise command_failed("Partition reassignment list cannot be empty")
     if not all(row.replicas for row in rows):
@@ -142,7 +142,7 @@ def write_reassignment(replicas: dict[TopicPartition, list[int]]) -> str:
 
 
 def duplicates(items: Iterable[_Item]) -> list[_Item]:
-    """Return the items that come more than once, each once, in order."""
+    """Return the items that occur more than once, each once, in order."""
     listed = list(items)
     return [each for each in dict.fromkeys(listed) if listed.count(each) > 1]
 

@@ -10,7 +10,7 @@ _TEXT: Final = """
 4.1-IV1 4.2-IV0 4.2-IV1 4.3-IV0 4.4-IV0
 """
 _NAMES: Final = tuple(_TEXT.split())
-"""Names in the order of the levels, which begin at 1."""
+"""Names of the versions in the order of their levels, from level 1 on."""
 
 FEATURE: Final = "metadata.version"
 

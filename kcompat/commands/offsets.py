@@ -74,8 +74,8 @@ def offsets_at(
 ) -> dict[TopicPartition, Offset | JavaError]:
     """Return the first offset of each partition at or after a time in ms, or at `EARLIEST` or `LATEST`.
 
-    The offset is -1 where no record is as late. `leaders` are the ids of the leaders; `isolation` 1 ends
-    before the first open transaction.
+    The offset is -1 if all records are earlier. `leaders` are the ids of the leaders; with `isolation` 1 the
+    last offset is the last stable one.
     """
     by_leader: dict[int, dict[TopicPartition, int]] = {}
     for partition, timestamp in times.items():

@@ -1,7 +1,8 @@
 """The command line as joptsimple reads it, which most of Kafka's commands use, with its error texts.
 
-`--flag value`, `--flag=value`, `-flag value`; an option takes the next word whatever it looks like. There are
-no abbreviations, as in Kafka's commands. Kafka's counterparts: `CommandDefaultOptions`, `CommandLineUtils`.
+`--flag value`, `--flag=value`, `-flag value`; an option takes the next word as its value, even one that
+begins with a dash. There are no abbreviations, as in Kafka's commands. Kafka's counterparts:
+`CommandDefaultOptions`, `CommandLineUtils`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ WIDTH: Final = 80
 
 
 class CommandExit(Exception):  # noqa: N818 - no error, but the end of the command
-    """The end of a command with an exit code; everything is printed."""
+    """The end of a command with an exit code, after all output is printed."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -29,7 +30,7 @@ class CommandExit(Exception):  # noqa: N818 - no error, but the end of the comma
 
 
 def option_error(kind: str, message: str) -> JavaError:
-    """Return the error of a command line that cannot be read, `joptsimple.<kind>`."""
+    """Return the error of a command line that joptsimple cannot parse, `joptsimple.<kind>`."""
     return JavaError(kind, message, package="joptsimple.")
 
 
@@ -38,7 +39,7 @@ class Option:
 
     def __init__(self, names: tuple[str, ...], text: str, argument: str | None, optional: bool) -> None:
         self.names = tuple(sorted(names, key=lambda name: len(name) > 1))
-        """Short names first."""
+        """The names, short ones first."""
         self.text = text
         """Description in the help text."""
         self.argument = argument
@@ -56,7 +57,7 @@ class Option:
 
 
 class OptionParser:
-    """The options that a command accepts, beginning with `help` and `version`."""
+    """The options that a command accepts, `help` and `version` first."""
 
     def __init__(self, purpose: str) -> None:
         """`purpose` is the sentence that `--help` begins with."""
@@ -68,8 +69,8 @@ class OptionParser:
     def accepts(
         self, names: str, text: str, argument: str | None = None, *, optional: bool = False
     ) -> Option:
-        """Accept an option with these names, divided by `|`; with `argument`, which describes it, it takes
-        one.
+        """Accept an option with these names, divided by `|`. An option with an `argument`, which is its
+        description in the help, takes a value.
         """
         option = Option(tuple(names.split("|")), text, argument, optional)
         self.options |= dict.fromkeys(option.names, option)
@@ -105,7 +106,7 @@ class OptionParser:
         return found
 
     def _split(self, word: str) -> tuple[str, str | None]:
-        """Return the name of an option and the value that is written in the same word. Raises JavaError."""
+        """Return the name of an option, and its value if both are written in one word. Raises JavaError."""
         is_long = word.startswith("--")
         name, equals, value = word[2 if is_long else 1 :].partition("=")
         if name in self.options:
@@ -199,7 +200,7 @@ class Options:
 
     @property
     def json(self) -> bool:
-        """Whether JSON is asked for."""
+        """Whether `-o json` was given."""
         wanted = self.value("output", "text") if "output" in self.parser.options else "text"
         if wanted not in ("text", "json"):
             self.parser.fail(f"--output takes text or json, not {wanted}")
@@ -218,13 +219,13 @@ class Options:
             raise CommandExit(0)
 
     def require(self, *names: str) -> None:
-        """Fail unless all of the options were given."""
+        """End the command with an error unless all of the options were given."""
         for name in names:
             if not self.has(name):
                 self.parser.fail(f'Missing required argument "{self.parser.options[name]}"')
 
     def forbid(self, used: str, others: Iterable[str]) -> None:
-        """Fail if option `used` was given with one of the others."""
+        """End the command with an error if option `used` was given with one of the others."""
         if not self.has(used):
             return
         for other in others:
@@ -233,7 +234,7 @@ class Options:
                 self.parser.fail(f'Option "{options[used]}" can\'t be used with option "{options[other]}"')
 
     def forbid_together(self, used: Sequence[str], others: Iterable[str], more: str = "") -> None:
-        """Fail if all options of `used` were given, and one of the others."""
+        """End the command with an error if all options of `used` were given, and one of the others."""
         if not all(map(self.has, used)):
             return
         for other in others:
@@ -247,22 +248,22 @@ class Options:
 
 
 def illegal(message: str) -> JavaError:
-    """Return Java's error of an argument that cannot be."""
+    """Return Java's error of an invalid argument."""
     return JavaError("IllegalArgumentException", message, package="java.lang.")
 
 
 def no_number(text: str) -> JavaError:
-    """Return Java's error of a text that is no number."""
+    """Return Java's error of a text that is not a number."""
     return JavaError("NumberFormatException", f'For input string: "{text}"', package="java.lang.")
 
 
 def terse(message: str) -> JavaError:
-    """Return the error of which Kafka's commands print the message alone, `TerseException`."""
+    """Return an error for which Kafka's commands print only the message, `TerseException`."""
     return JavaError("TerseException", message, package="org.apache.kafka.tools.")
 
 
 def _reflection(text: str) -> JavaError:
-    """Return the cause that joptsimple names for a text that is no number."""
+    """Return the cause that joptsimple names for a text that is not a number."""
     cause = no_number(text)
     error = option_error("internal.ReflectionException", cause.logged())
     error.__cause__ = cause

@@ -19,14 +19,16 @@ def print_json(value: Any) -> None:
 
 
 def error_stream(*, is_json: bool) -> TextIO:
-    """Return the stream for an error that Kafka's command writes to standard output, which is kept for JSON
-    where that is asked for.
+    """Return the stream for an error that Kafka's command writes to standard output: standard error if
+    standard output is for JSON.
     """
     return sys.stderr if is_json else sys.stdout
 
 
 def execution_error(error: JavaError) -> JavaError:
-    """Return Java's error around the error of a response, which the commands that wait for one print."""
+    """Return the `ExecutionException` that Java's futures wrap the error of a response in, which some
+    commands print.
+    """
     from kcompat.admin.errors import JavaError
 
     outer = JavaError("ExecutionException", error.logged(), package="java.util.concurrent.")
@@ -35,12 +37,12 @@ def execution_error(error: JavaError) -> JavaError:
 
 
 def print_failure(error: JavaError, before: str = "") -> None:
-    """Print an error on standard error as most of Kafka's commands do: its message, then the stack trace,
-    here without the frames of Java. `before` is written before the message.
+    """Print an error on standard error as most of Kafka's commands do: its message, then a stack trace
+    without frames. `before` is written before the message.
     """
     sys.stderr.write(f"{before}{error}\n{error.logged()}\n\n")
 
 
 def log_error(error: JavaError, logger: str) -> None:
-    """Log an error on standard error as Kafka's commands do, without the frames of Java."""
+    """Log an error on standard error as Kafka's commands do, without the frames of a stack trace."""
     log_line("ERROR", f"{error.logged()}\n", logger)

@@ -14,7 +14,7 @@ class Argparse4jParser(argparse.ArgumentParser):
     """A parser that ends the command as argparse4j does: with exit code 1, and its words for an error."""
 
     def add_output(self, *, is_of_action: bool = False) -> None:
-        """Add the option for JSON, which may stand before the action of a command or behind it."""
+        """Add the option for JSON, which may stand before or after the action of a command."""
         default = argparse.SUPPRESS if is_of_action else "text"
         self.add_argument("-o", "--output", choices=("text", "json"), default=default)
 
@@ -25,7 +25,7 @@ class Argparse4jParser(argparse.ArgumentParser):
         raise CommandExit(1)
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """End the command; the help has been printed."""
+        """End the command; the help has been printed before."""
         if message:
             sys.stderr.write(message)
         raise CommandExit(status)

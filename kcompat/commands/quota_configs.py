@@ -125,7 +125,7 @@ def alter(admin: AdminClient, entities: Entities, added: Mapping[str, str], dele
 
 
 def _check_configs(entities: Entities, added: Iterable[str], deleted: Iterable[str]) -> None:
-    """Raise JavaError if the configs are not those of the entity."""
+    """Raise JavaError if a config is not one that the type of entity has."""
     for_clients = entities.types[0] == "clients" or len(entities.types) == 2
     for verb, names in (("added", added), ("deleted", deleted)):
         scram = [each for each in names if each in _MECHANISMS]
@@ -186,7 +186,9 @@ def _alter_user(admin: AdminClient, user: str, added: Mapping[str, str], deleted
 
 
 def _password(mechanism: ScramMechanism, text: str) -> tuple[int, str]:
-    """Return the iterations and the password of a credential. Raises JavaError, which does not repeat it."""
+    """Return the iterations and the password of a credential. Raises JavaError, whose text does not contain
+    the password.
+    """
     match = _CREDENTIAL.fullmatch(text)
     if match is None:
         raise illegal(

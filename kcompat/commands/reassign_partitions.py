@@ -55,7 +55,7 @@ _ALLOWED: Final = {
     "cancel": (*_CLIENT, "preserve-throttles", "timeout"),
     "list": _CLIENT,
 }
-"""Options that go with each action, besides those that it needs."""
+"""Options that each action allows besides those that it requires."""
 _EXISTING: Final = (
     "Cannot execute because there is an existing partition assignment.  Use --additional to override this "
     "and create a new partition assignment in addition to the existing one. The --additional flag can also "
@@ -121,7 +121,9 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _shown(error: JavaError) -> str:
-    """Return an error as Kafka's command prints it: with its class if a broker has sent it."""
+    """Return the text of an error: with the class of the error if a broker has sent it, as Kafka's command
+    prints it.
+    """
     if error.name == "TerseException":
         return f"{error}"
     is_sent = error.package == PACKAGE and error.name != "InvalidReplicationFactorException"
@@ -304,7 +306,7 @@ def _state(row: Reassigned, ongoing: Container[TopicPartition], present: Replica
 
 
 def _replicas(admin: AdminClient, partition: TopicPartition) -> list[int]:
-    """Return the replicas of a partition; none if it is not there."""
+    """Return the replicas of a partition; an empty list if the partition does not exist."""
     topic, index = partition
     try:
         (described,) = describe_topics(admin, [topic])

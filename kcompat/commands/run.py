@@ -1,4 +1,4 @@
-"""Run one of Kafka's commands, with what they share: exit codes, and output whose reader has gone."""
+"""Run one of Kafka's commands: exit codes, and output to a pipe whose reader has ended."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Command(Struct, frozen=True):
     """One of Kafka's commands."""
 
     name: str
-    """The word behind `kcompat`; Kafka's script is called `kafka-NAME.sh`."""
+    """The word after `kcompat`; Kafka's script is called `kafka-NAME.sh`."""
     help: str
 
     @property

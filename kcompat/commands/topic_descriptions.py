@@ -141,7 +141,9 @@ class _Row:
         return f"{text}\tElr: {_or_na(partition.elr)}\tLastKnownElr: {_or_na(partition.last_known_elr)}\n"
 
     def selected(self, reports: list[str]) -> list[PartitionDescription]:
-        """Return the partitions that one of the reports is about; all without a report."""
+        """Return the partitions that belong to the requested report, such as under-replicated ones; all
+        without a report.
+        """
         return [
             each
             for each in self._topic.partitions

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def topic_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern of a list of topics, whose commas stand for alternatives. Raises JavaError."""
+    """Return the pattern of a list of topics, in which commas separate alternatives. Raises JavaError."""
     cleaned = re.sub("^[\"']+|[\"']+$", "", text.strip().replace(",", "|").replace(" ", ""))
     try:
         return re.compile(cleaned)

@@ -116,7 +116,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _fail(text: str, error: JavaError | None = None) -> NoReturn:
-    """Print why the command failed, and end it."""
+    """Print the reason of the failure, and end the command."""
     if error is not None:
         text += f": {error}. Enable debug logging for additional detail."
     sys.stderr.write(f"{text}\n")
@@ -243,7 +243,7 @@ def _open_producer(admin: AdminClient, partition: TopicPartition, start: int) ->
 def _write_abort_marker(
     admin: AdminClient, partition: TopicPartition, producer: tuple[int, int, int]
 ) -> None:
-    """Have the leader of a partition abort a transaction there. Raises JavaError."""
+    """Have the leader of a partition abort a transaction in that partition. Raises JavaError."""
     topic, index = partition
     leader = admin.leaders([topic]).get(partition, -1)
     if leader < 0:
@@ -292,7 +292,7 @@ def _find_hanging(admin: AdminClient, options: argparse.Namespace) -> None:
 
 
 def _searched(admin: AdminClient, options: argparse.Namespace) -> list[TopicPartition]:
-    """Return the partitions in which to look for transactions."""
+    """Return the partitions to search for hanging transactions."""
     if options.partition is not None:
         return [(options.topic, options.partition)]
     topics = [options.topic] if options.topic is not None else list_topics(admin)
@@ -331,7 +331,9 @@ def _candidates(
 
 
 def _covered(admin: AdminClient, producer_ids: set[int]) -> set[tuple[int, TopicPartition]]:
-    """Return the partitions whose transactions their coordinators still know, each with the producer id."""
+    """Return the partitions of transactions that their coordinators still know, each with the producer id.
+    Their transactions are not hanging.
+    """
     try:
         listed = list_transactions(admin, ListTransactionsRequest(producer_id_filters=sorted(producer_ids)))
     except JavaError as error:

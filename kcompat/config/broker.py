@@ -97,7 +97,7 @@ class BrokerConfig(BrokerKeys):
         return BrokerConfig(self.static, dynamic=dynamic, dynamic_default=dynamic_default)
 
     def with_stored(self, dynamic: Mapping[str, str], dynamic_default: Mapping[str, str]) -> BrokerConfig:
-        """Return this configuration with other dynamic values, all ignored if they do not fit the static
+        """Return this configuration with other dynamic values, or with none if they contradict the static
         ones.
 
         The values were checked when they were stored; the static properties may have changed since.
@@ -174,7 +174,7 @@ class BrokerConfig(BrokerKeys):
 
     @property
     def given(self) -> Mapping[str, str]:
-        """The texts in effect that are not defaults, unknown keys included."""
+        """The texts of all keys that were set, unknown keys included."""
         return self._given
 
     @property
@@ -239,13 +239,14 @@ class ConfigFeed:
         self._guards: list[Guard] = []
 
     def guard(self, check: Guard) -> None:
-        """Have `check(config, altered)` raise ConfigError for a configuration that a part of the broker could
-        not follow, before it is stored; `altered` has the keys that a request sets or deletes.
+        """Have `check(config, altered)` called before a new configuration is stored. `check` raises
+        ConfigError for a configuration that its part of the broker could not adopt; `altered` has the keys
+        that a request sets or deletes.
         """
         self._guards.append(check)
 
     def check(self, config: BrokerConfig, altered: Collection[str]) -> None:
-        """Raise ConfigError if a part of the broker could not follow this configuration (see `guard`)."""
+        """Raise ConfigError if a part of the broker could not adopt this configuration (see `guard`)."""
         for check in self._guards:
             check(config, altered)
 

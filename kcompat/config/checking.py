@@ -1,4 +1,4 @@
-"""The effect that a broker gives each of its settings, told without a start.
+"""The effect of each setting of a configuration on a broker, without a start.
 
 The tables and functions are those by which a start reads, refuses and warns of settings.
 """
@@ -29,18 +29,20 @@ class Verdict(Enum):
 
     ENFORCED = "enforced"
     UNCHECKED = "not checked"
-    """A text of the key's type. Whether it fits to the others is checked once no setting is refused alone."""
+    """A text of the key's type. Whether it is consistent with the others is checked only if no single setting
+    is refused.
+    """
     NO_EFFECT = "no effect"
     UNKNOWN = "unknown"
-    """A key that exists in no Kafka version, as it may be misspelt; a broker ignores it."""
+    """A key that exists in no Kafka version and may be misspelt; a broker ignores it."""
     OVERRIDDEN = "overridden"
-    """Another setting of the same key counts."""
+    """A setting that has no effect, since another setting of the same key takes precedence."""
     UNRESOLVED = "unresolved"
     """A variable in the text has no value, so that the text stays as it is."""
     INVALID = "invalid"
-    """A text that is not of the key's type, or out of its bounds, or does not fit to other settings."""
+    """A text that is not of the key's type, or out of its bounds, or contradicts other settings."""
     REFUSED = "refused"
-    """A setting that asks for what kcompat does not have."""
+    """A setting that requires a feature that kcompat does not have."""
 
     @property
     def prevents_start(self) -> bool:
@@ -49,20 +51,21 @@ class Verdict(Enum):
 
 
 class Finding(Struct, frozen=True):
-    """The effect of one setting, or a reason why several settings cannot be together."""
+    """The effect of one setting, or the reason why several settings contradict each other."""
 
     verdict: Verdict
     message: str
     """A sentence about the setting; empty for one that is enforced or not checked. Secrets are left out."""
     setting: Setting | None
-    """The setting; None if no single one is meant."""
+    """The setting; None if the finding is about several settings together."""
 
 
 def findings(
     settings: Sequence[Setting], environment: Mapping[str, str], insist: Callable[[], object]
 ) -> list[Finding]:
     """Return a finding for each of these settings, of which the last of equal keys counts, in their order. If
-    the settings cannot be together, that is the finding of the first one that the error names, or one more.
+    settings contradict each other, the first one that the error names has the finding; if the error names
+    none, one finding is added.
 
     `insist` reads and checks the whole configuration as a start does, and raises ConfigError. It is called
     only if no setting prevents a start by itself.
@@ -136,6 +139,6 @@ _NAME: Final = re.compile(r"[\w.-]*\w")
 
 
 def _about_all(error: ConfigError, counting: Mapping[str, Setting]) -> Finding:
-    """Return the finding of an error of the whole configuration, at the first setting that it names."""
+    """Return the finding for an error about several settings, attached to the first setting that it names."""
     named = (counting[name] for name in _NAME.findall(str(error)) if name in counting)
     return Finding(Verdict.INVALID, str(error), next(named, None))

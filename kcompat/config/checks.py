@@ -66,7 +66,7 @@ def parse_ip_overrides(text: str) -> dict[str, int]:
     """Parse the host:count pairs of `max.connections.per.ip.overrides`.
 
     Raises:
-        ConfigError: an element is no such pair.
+        ConfigError: an element is not such a pair.
     """
     try:
         pairs = split_pairs(text)

@@ -48,11 +48,11 @@ class Asked(Struct, frozen=True):
     as_kraft: bool
     """Whether the variables are those of a KRaft node, whose log messages after the start differ."""
     cluster_id: str | None
-    """The id for a new cluster; None where the variables give none."""
+    """The id for a new cluster; None if the variables have none."""
     topics: tuple[FirstTopic, ...]
     """The topics that exist once the broker has started."""
     remarks: tuple[str, ...]
-    """Log lines, one for each setting that has no effect or another than written."""
+    """Log lines, one for each setting that has no effect or a different one than its name says."""
 
 
 def read_container(environment: Mapping[str, str], mounted: Path, secrets: Path) -> Asked:
@@ -110,7 +110,8 @@ def _read_secret(path: Path, key: str) -> str:
 
 
 def _without_quorum(values: dict[str, str]) -> Iterator[str]:
-    """Remove KRaft's settings about controllers, which for one node only say that it is alone; yield remarks.
+    """Remove KRaft's settings about controllers, which in a cluster of one node have no effect; yield
+    remarks.
 
     The listeners of controllers stay: `BrokerConfig` does not open them.
     """

@@ -89,8 +89,8 @@ def describe_topic(
 
 @lru_cache(REMEMBERED)
 def _plain_topic(config: BrokerConfig) -> Mapping[str, DescribedConfig]:
-    """Return every topic key of a topic without overrides; cached, as each CreateTopics response has all of
-    them.
+    """Return the described config of every topic key, for a topic without overrides. Cached, as each
+    CreateTopics response has them all.
     """
     return {name: _topic_entry(config, {}, key) for name, key in TOPIC_KEYS.items()}
 

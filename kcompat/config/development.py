@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from kcompat.security.development import Authority
 
 BROKER_USER: Final = "kcompat-broker"
-"""User as which brokers log in at each other; a super user where there is an authorizer."""
+"""User as which brokers log in to each other; a super user if there is an authorizer."""
 
 _COMMON_NAME: Final = "RULE:^CN=(.*)$/$1/"
-"""Mapping rule that makes `CN=alice`, the name in a client's certificate, the user `alice`."""
+"""Mapping rule by which a client with the certificate `CN=alice` is the user `alice`."""
 
 
 def with_security(
@@ -35,9 +35,10 @@ def with_security(
 ) -> BrokerConfig:
     """Return the configuration with TLS, SASL or both at its only listener, and with an authorizer.
 
-    `authority` issues the broker's certificate. `users` are passwords by user, for PLAIN; the credentials for
-    SCRAM belong into the metadata store. With `has_peers` brokers log in to each other, as a super user. Keys
-    that `config` sets keep their values, apart from the listeners and `super.users`.
+    `authority` issues the broker's certificate. `users` are passwords by user, for PLAIN; credentials for
+    SCRAM are not settings, but are stored in the metadata store. With `has_peers` brokers log in to each
+    other, as a super user. Keys that `config` sets keep their values, apart from the listeners and
+    `super.users`.
 
     Raises:
         ConfigError: `config` has several listeners, or one that is secured already.

@@ -1,6 +1,6 @@
 """AlterConfigs and IncrementalAlterConfigs as pure functions that return the configs to store or a refusal.
 
-Codes and messages are those of Kafka 3.9; where its two metadata modes differ, KRaft's.
+Codes and messages are those of Kafka 3.9; if its two metadata modes differ, those of KRaft.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ CONFIG_OPERATIONS = frozenset(map(int, ConfigOperation))
 
 
 class Alteration(Struct, frozen=True):
-    """One element of a request: a key, a `ConfigOperation` (or a number that is none), and a value."""
+    """One element of a request: a key, the number of a `ConfigOperation`, which may be unknown, and a
+    value.
+    """
 
     name: str
     operation: int
@@ -129,7 +131,7 @@ def change_broker(
 ) -> ConfigChange:
     """Return the new dynamic values of this broker, or with `cluster_default` of all brokers, or a refusal.
 
-    `current` as for `change_topic`; `check` asks the parts of the broker (see `ConfigFeed.check`).
+    `current` as for `change_topic`; `check` is `ConfigFeed.check`.
     """
     refusal = check_form(alterations)
     if refusal is not None:
@@ -196,7 +198,7 @@ def _apply(
 
 
 def _changed_list(text: str | None, operation: ConfigOperation, argument: str) -> str:
-    """Return a list with elements added once, or removed; an unset list begins as Kafka's default."""
+    """Return a list with elements added once, or removed; the list is Kafka's default if it is unset."""
     items = split_list(trim(text or ""))
     changed = split_list(trim(argument))
     if operation is ConfigOperation.APPEND:
@@ -271,7 +273,7 @@ _READ_AT_THE_START = frozenset(
         "super.users",
     }
 )
-"""Keys of logins and of the authorizer, which keep the values of the start, in Kafka too."""
+"""Keys of logins and of the authorizer, which in Kafka too cannot change after the start."""
 
 
 def _check_unchanged(config: BrokerConfig, configs: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Topics that brokers have from their start: their text on command lines and in variables, and checks."""
+"""Topics that brokers create when they start: their form on command lines and in variables, and checks."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 PARTITIONS: Final = "partitions"
 REPLICATION_FACTOR: Final = "replication.factor"
 NUMBERS: Final = (PARTITIONS, REPLICATION_FACTOR)
-"""Settings of a topic that are numbers beside its configs."""
+"""Settings of a topic that are numbers and not configs."""
 
 _FORM: Final = "NAME[:PARTITIONS[:REPLICAS]][,KEY=VALUE...], as in orders:3,cleanup.policy=compact"
 _BY_POSITION: Final = (*NUMBERS, "cleanup.policy")
-"""Settings after the name; KAFKA_CREATE_TOPICS of older Kafka images has all of them."""
+"""Settings after the name, by position; KAFKA_CREATE_TOPICS of older Kafka images has all of them."""
 
 
 _OF_IMAGE: Final = "KCOMPAT_TOPICS"
@@ -44,7 +44,7 @@ def first_topic(name: str, settings: Mapping[str, str]) -> FirstTopic:
     """Return a topic with settings as texts: `partitions`, `replication.factor`, and keys of topics.
 
     Raises:
-        UsageError: the name or one of the numbers is not possible.
+        UsageError: the name or one of the numbers is not valid.
         ConfigError: a topic has no such key.
     """
     problem = name_problem(name)
@@ -103,7 +103,7 @@ def check_first_topics(topics: Sequence[FirstTopic], config: BrokerConfig, broke
     number.
 
     Raises:
-        UsageError: a topic is named twice, or wants more replicas than there are brokers.
+        UsageError: a topic is named twice, or requests more replicas than there are brokers.
         ConfigError: a topic's config has a value that is not allowed.
     """
     for name in _repeated(topic.name for topic in topics):

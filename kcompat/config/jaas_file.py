@@ -1,4 +1,6 @@
-"""JAAS files, which the Java option `java.security.auth.login.config` names: logins beside the settings."""
+"""JAAS files, which the Java option `java.security.auth.login.config` names. They hold logins that are not in
+the settings.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ def read_jaas_file(path: Path) -> dict[str, list[str]]:
     """Return the login lines of each section of a file, such as `KafkaServer`.
 
     Raises:
-        ConfigError: the file cannot be read or understood. The message repeats none of it, as it has secrets.
+        ConfigError: the file cannot be read or understood. The message quotes no part of the file, which
+            contains secrets.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -78,10 +81,10 @@ def _sections(tokens: list[str]) -> dict[str, list[str]]:
 
 
 def logins_of_listeners(sections: Mapping[str, list[str]], listeners: Iterable[str]) -> dict[str, str]:
-    """Return the settings that say the same as the sections for brokers: the login line of each mechanism of
+    """Return the settings that correspond to the sections for brokers: the login line of each mechanism of
     each listener.
 
-    A section for one listener, such as `internal.KafkaServer`, takes the place of `KafkaServer`.
+    A section for one listener, such as `internal.KafkaServer`, replaces `KafkaServer`.
     """
     settings = {}
     for listener in listeners:

@@ -67,7 +67,7 @@ def parse_integer(text: str, bits: int) -> int:
     """Return the signed number of `bits` bits that `text` has in decimal digits of any script.
 
     Raises:
-        ValueError: it is no such number, has space around it, or does not fit.
+        ValueError: the text is not such a number, has space around it, or does not fit into `bits` bits.
     """
     match = _INTEGER.fullmatch(text)
     if match is None or max(match[2]) > _LAST_CHAR:
@@ -86,7 +86,7 @@ def parse_double(text: str) -> float:
     """Return the number that `Double.parseDouble` reads from `text`; hexadecimal numbers are included.
 
     Raises:
-        ValueError: it is no such number, or has space around it.
+        ValueError: the text is not such a number, or has space around it.
     """
     if match := _DECIMAL.fullmatch(text):
         return float(match[1])

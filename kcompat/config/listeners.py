@@ -91,7 +91,7 @@ def parse_protocol_map(text: str) -> dict[str, str]:
     """Parse NAME:PROTOCOL pairs.
 
     Raises:
-        ConfigError: an element is no such pair, a name appears twice, or Kafka has no such protocol.
+        ConfigError: an element is not such a pair, a name appears twice, or Kafka has no such protocol.
     """
     try:
         pairs = split_pairs(text)
@@ -122,7 +122,7 @@ def parse_endpoints(
     """Return the endpoints of `listeners` or `advertised.listeners`.
 
     Raises:
-        ConfigError: an element is no endpoint, a name has no protocol, or a name or (if `unique_ports`) a
+        ConfigError: an element is not an endpoint, a name has no protocol, or a name or (if `unique_ports`) a
             port is used twice.
     """
     endpoints = tuple(_parse_endpoint(part, text, protocols) for part in split_list(text) if part)

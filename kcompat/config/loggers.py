@@ -45,7 +45,9 @@ def find_logger(name: str) -> logging.Logger | None:
 
 
 def set_root_level(number: int) -> None:
-    """Set the level of the package, and of each logger with one of Kafka's names that has none of its own."""
+    """Set the level of the package, and of each logger with one of Kafka's names that has no level of its
+    own.
+    """
     root = logging.getLogger(PACKAGE)
     for name in KAFKA_NAMES:
         logger = logging.getLogger(name)
@@ -84,7 +86,7 @@ def describe_loggers(names: Container[str] = EVERYTHING) -> list[DescribedConfig
 
 
 def change_loggers(alterations: Sequence[Alteration], *, validate_only: bool) -> ConfigChange:
-    """Set levels, or delete them so that the parent's apply. Levels last as long as the process."""
+    """Set levels, or delete them so that those of the parents apply. Levels last as long as the process."""
     refusal = check_form(alterations) or _check_levels(alterations)
     if refusal is not None:
         return refusal

@@ -24,7 +24,7 @@ def variables_of_rpk(words: Sequence[str], described: Path) -> dict[str, str]:
     use of the machine, or features that this broker lacks.
 
     Raises:
-        ConfigError: it is another command, or this broker cannot open its listeners.
+        ConfigError: the words are another command, or this broker cannot open its listeners.
     """
     if list(words[:2]) != ["redpanda", "start"]:
         raise ConfigError(

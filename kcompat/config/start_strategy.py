@@ -42,7 +42,7 @@ class StartStrategy(Struct, frozen=True):
 def duration_of(strategy: str) -> int | None:
     """Return how long ago a group begins, in whole ms; None for `latest` and `earliest`.
 
-    Raises ValueError for text that is no strategy.
+    Raises ValueError for a text that is not a strategy.
     """
     lowered = strategy.lower()
     if lowered in (LATEST, EARLIEST):

@@ -6,8 +6,8 @@ bounce) has failed and started: it has taken up no leadership yet, and may have 
 A broker whose process has ended stays registered until its session ends, but its port refuses connections.
 The failure detector reports it (`FailuresDetected`), and the controller treats it as failed at once. That is
 as safe as to wait for the end of the session: leaders and ISRs are conditional writes, so a leader that was
-replaced without knowing it cannot have its ISR acknowledge anything. A broker that answers again is taken
-back. The failure is forgotten when the registration is removed or renewed.
+replaced without knowing it cannot have its ISR acknowledge anything. A broker that answers again counts as
+live again. The failure is forgotten when the registration is removed or renewed.
 """
 
 from __future__ import annotations
@@ -104,12 +104,14 @@ class BrokersSeen(Struct, frozen=True):
 
 
 class FailuresDetected(Struct, frozen=True):
-    """Failed brokers among those watched, by id with their broker epochs; all others are alive."""
+    """Failed brokers among those watched, by id with their broker epochs; all other watched brokers are
+    alive.
+    """
 
     gone: Mapping[int, int]
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Treat these brokers as if their registrations had gone, and take back those that answer again."""
+        """Treat these brokers as if they were not registered, and brokers that answer again as live."""
         registered = {**state.brokers, **state.presumed_dead}
         presumed = {
             each: broker

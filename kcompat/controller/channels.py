@@ -86,8 +86,8 @@ class BrokerChannels:
         self._channels: dict[int, tuple[RegisteredBroker, BrokerChannel]] = {}
 
     def follow(self, brokers: Mapping[int, RegisteredBroker]) -> None:
-        """Keep queues for these brokers alone. A broker that has registered anew, or listens elsewhere, gets
-        a new queue: its new process knows nothing of earlier requests.
+        """Keep a queue for each of these brokers, and no others. A broker that has registered anew, or has
+        other addresses, gets a new queue: its new process knows nothing of earlier requests.
         """
         for broker_id, (known, channel) in list(self._channels.items()):
             if brokers.get(broker_id) != known:
@@ -149,8 +149,8 @@ def event_of_reply(broker_id: int, control: ControlRequest, reply: Reply) -> Eve
 
 
 def _is_of_deleted_topic(stopped: StoppedPartition) -> bool:
-    """Return whether this log is deleted with its whole topic. A replica moved by a reassignment is deleted
-    too, but with the leader epoch of its partition; that ends no deletion of a topic.
+    """Return whether a log is deleted because its whole topic is. A replica moved by a reassignment is
+    deleted too, but with the leader epoch of its partition; that ends no deletion of a topic.
     """
     return stopped.delete and stopped.leader_epoch == LEADER_EPOCH_DURING_DELETION
 

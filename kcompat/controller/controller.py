@@ -54,7 +54,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_UNANSWERED = 10_000
-"""Most submitted events that may wait for an answer; further ones are refused with REQUEST_TIMED_OUT."""
+"""Maximum number of submitted events that may wait for an answer; further ones are refused with
+REQUEST_TIMED_OUT.
+"""
 
 FIRST_BALANCE_MS = 5000
 """Time in ms from the start of a term to the first leader rebalance, as in Kafka: brokers that start together
@@ -212,7 +214,9 @@ class Controller:
         self.report(FailuresDetected(gone))
 
     def _again(self, what: Event[Any] | _ToLook) -> None:
-        """Queue again an item whose write the store refused, with the current configs and failures."""
+        """Queue an item again whose write the store refused; it is decided with the then current configs and
+        failures.
+        """
         match what:
             case _ToLook():
                 self._look(what.path, what.how)
@@ -225,7 +229,7 @@ class Controller:
                 self.report(what)
 
     def _look(self, path: str, how: Look) -> None:
-        """Queue one read of a changed path; it serves every change of the path until it runs."""
+        """Queue one read of a changed path; the read covers every change of the path until it runs."""
         if path not in self._looks:
             self._looks.add(path)
             self._put(_FOUND, _ToLook(path, how), None)
@@ -254,7 +258,7 @@ class Controller:
         self._queue.put_nowait(_Queued(urgency, next(self._numbers), what, call))
 
     async def _handle(self, what: Event[Any] | _ToLook, call: _Call[Any] | None) -> bool:
-        """Decide one event; return False if this broker is no longer the controller."""
+        """Process one item of the queue; return False if this broker is no longer the controller."""
         if call is not None and call.promise.done and not call.is_begun:
             return True  # refused while it waited
         try:
@@ -332,7 +336,7 @@ class Controller:
     # -- submitted events ---------------------------------------------------------------------------------
 
     def _settle(self, call: _Call[Any]) -> None:
-        """Count one event or reply of a call as done; the last one completes the call."""
+        """Count an event or a reply that belongs to a call as done; the last one completes the call."""
         call.outstanding -= 1
         if call.outstanding == 0:
             self._calls.pop(call, None)
@@ -345,7 +349,9 @@ class Controller:
             call.refuse(error)
 
     def _refuse(self, calls: list[_Call[Any]]) -> None:
-        """Answer calls that end here; REQUEST_TIMED_OUT if the decided event may have taken effect."""
+        """Answer calls that cannot be completed, with REQUEST_TIMED_OUT if the event may have taken
+        effect.
+        """
         for call in calls:
             decided = call.decision is not None
             self._fail(call, ErrorCode.REQUEST_TIMED_OUT if decided else ErrorCode.NOT_CONTROLLER)

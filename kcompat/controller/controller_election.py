@@ -163,7 +163,7 @@ class ControllerElection:
                     self._looked.set_result(None)
 
     async def _pause(self) -> None:
-        """Pause, and read the current controller again."""
+        """Wait `RETRY_MS`, and read the current controller again."""
         over = asyncio.Event()
         self._retry = self._clock.call_later(RETRY_MS, over.set)
         await over.wait()
@@ -198,7 +198,9 @@ class ControllerElection:
         self._gone = {}  # kept until here, so that a refused write is tried again at the next read
 
     async def _try(self, *, is_held: bool) -> None:
-        """Try to become the controller; `is_held` says that `/controller` is left of a past term."""
+        """Try to become the controller; with `is_held`, `/controller` still belongs to this session from an
+        earlier term.
+        """
         self._controller.resign()
         self.controller_id = None
         self._gone = {}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class CurrentController(Struct, frozen=True):
-    """The broker that is the controller, and whether this session made it so."""
+    """The broker that is the controller, and whether this session created `/controller`."""
 
     broker_id: int
     is_mine: bool
@@ -90,7 +90,7 @@ async def depose(store: MetadataStore, broker_id: int) -> None:
 
 
 async def step_down(store: MetadataStore) -> None:
-    """Remove this session's `/controller`; one of another session stays."""
+    """Remove `/controller` if it belongs to this session."""
     _, stat = await read(store, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
     found = await current_controller(store)
     if found is not None and found.is_mine:

@@ -33,10 +33,10 @@ MAX_TRANSACTION_BYTES: Final = 512 * 1024
 """Bytes of one transaction at most, well below ZooKeeper's default of `jute.maxbuffer`, 1 MiB."""
 
 _OVERHEAD: Final = 60
-"""Approximate bytes of an operation beside its path and data."""
+"""Approximate bytes of an operation in addition to its path and data."""
 
 ATTEMPTS: Final = 5
-"""Most attempts to decide one event while other writers keep changing its nodes."""
+"""Maximum number of attempts to decide one event while other writers keep changing its nodes."""
 
 
 class ControllerMovedError(StoreError):

@@ -58,7 +58,7 @@ class OtherController(Protocol):
         """Allocate a block of producer ids to this broker; None if that failed."""
 
     def move_leaderships_away(self) -> Promise[StillLed]:
-        """Have other brokers lead what this broker leads; fails with PeerError."""
+        """Move the leaderships of this broker to other brokers; fails with PeerError."""
 
 
 class Decisions:
@@ -104,12 +104,12 @@ class Decisions:
         return ensured.map(self._note_missing_brokers)
 
     def brokers_joined(self) -> None:
-        """Try again to create the internal topics for which too few brokers were up."""
+        """Try again to create the internal topics for which too few brokers were live."""
         if self._waiting_for_brokers:
             self.ensure_topics(sorted(self._waiting_for_brokers))
 
     def _note_missing_brokers(self, errors: dict[str, ErrorCode]) -> dict[str, ErrorCode]:
-        """Remember the internal topics for which too few brokers are up, and log each once; return their
+        """Remember the internal topics for which too few brokers are live, and log each once; return their
         errors.
         """
         for name in errors.keys() & FACTOR_KEYS.keys():
@@ -126,7 +126,7 @@ class Decisions:
         return errors
 
     def make_topics(self, specs: Sequence[TopicSpec]) -> Promise[list[TopicResult]]:
-        """Create topics with distinct names of the broker's own accord; one result each, in order."""
+        """Create topics with distinct names that this broker needs itself; one result each, in order."""
         other = self._elsewhere()
         return self.create_topics(specs) if other is None else other.make_topics(specs)
 
@@ -164,7 +164,7 @@ class Decisions:
         return self._submit(ControlledShutdown(broker_id, broker_epoch))
 
     def move_leaderships_away(self, broker_epoch: int) -> Promise[StillLed]:
-        """Have other brokers lead what this broker leads, which is about to stop."""
+        """Move the leaderships of this broker, which is about to stop, to other brokers."""
         other = self._elsewhere()
         if other is not None:
             return other.move_leaderships_away()

@@ -1,7 +1,7 @@
 """Events that the controller could not decide because the store refused the write, kept for another attempt.
 
-They are reports that come only once: logs are deleted, replicas failed, brokers came or went. If such an
-event were lost, a deletion would stay incomplete until the next term.
+They are reports that come only once, for example that logs are deleted or that a replica has failed. If such
+an event were lost, a deletion would stay incomplete until the next term.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Departure:
         config: BrokerConfig,
     ) -> None:
         """Prepare the shutdown. `ask` requests the move from the controller and promises the partitions that
-        are still led; it may fail with PeerError.
+        this broker still leads; it may fail with PeerError.
         """
         self._broker_id = broker_id
         self._ask = ask
@@ -109,7 +109,7 @@ class Departure:
 
     async def _attempt(self) -> tuple[str | None, Sequence[tuple[str, int]]]:
         """Send one request; return the reason that keeps this broker from stopping, or None, and the
-        partitions still led.
+        partitions that it still leads.
         """
         try:
             answer = await _arrival(self._ask())
@@ -122,7 +122,9 @@ class Departure:
 
 
 def _what_counts(image: ClusterImage, still_led: Sequence[tuple[str, int]]) -> tuple[object, ...]:
-    """Return what the controller's answer depends on: live brokers, the controller, states of partitions."""
+    """Return the state that the controller's answer depends on: live brokers, the controller, states of
+    partitions.
+    """
     return image.brokers.keys(), image.controller_id, [image.partition(*each) for each in still_led]
 
 

@@ -48,7 +48,7 @@ class Draft:
         self.writes: list[Op] = []
         """Writes that go before those of partition states."""
         self.last_writes: dict[str, Op] = {}
-        """Writes that go after all others, by path."""
+        """Writes that go after all other writes, by path."""
         self._partitions: dict[TopicPartition, ControlledPartition] = {}
         self._is_led_anew: set[TopicPartition] = set()
         self._assigned_anew: dict[str, None] = {}
@@ -91,8 +91,8 @@ class Draft:
     def lead_anew(
         self, topic: str, index: int, partition: ControlledPartition, brokers: Iterable[int] | None = None
     ) -> None:
-        """Raise the leader epoch of a changed partition, and send the role to `brokers`: its replicas, if
-        None.
+        """Raise the leader epoch of a changed partition, and send the role to `brokers`, by default to its
+        replicas.
         """
         key = (topic, index)
         if key not in self._is_led_anew:
@@ -131,7 +131,7 @@ class Draft:
                 self._roles.setdefault(broker_id, {})[topic, index] = None
 
     def is_new(self, topic: str, index: int) -> None:
-        """Mark a partition as new: its replicas may create their logs."""
+        """Mark a partition as new, so that its replicas may create their logs."""
         self._new.add((topic, index))
 
     def propagate(self, topic: str, index: int) -> None:

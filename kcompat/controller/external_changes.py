@@ -109,7 +109,9 @@ class IsrsChanged(Struct, frozen=True):
 
 
 def _take_up(draft: Draft, topic: ControlledTopic, first: int) -> None:
-    """Elect leaders of the partitions from `first` on, and send the roles of those that have a leader."""
+    """Elect leaders of the partitions from index `first` on, and send the roles of those that have a
+    leader.
+    """
     for index in range(first, len(topic.partitions)):
         partition = topic.partitions[index]
         if partition.partition_epoch != ABSENT:

@@ -134,8 +134,9 @@ class AlterPartition(Struct, frozen=True):
         )
 
     def _enlighten(self, draft: Draft, topic: str, index: int) -> None:
-        """Raise the leader epoch of a partition whose leader has missed a change, and send the role again.
-        Otherwise the leader would never learn the state in force, and its ISR could never change again.
+        """Send the current role again, in a higher leader epoch, to a leader that has missed a change.
+
+        Otherwise the leader would never learn the current state, and its ISR could never change again.
         """
         current = draft.partition(topic, index)
         if current.leader == self.broker_id:

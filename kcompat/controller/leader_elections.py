@@ -31,8 +31,8 @@ class ElectionResult(Struct, frozen=True, gc=False):
 
 
 def of_offline(partition: ControlledPartition, is_live: IsLive, *, unclean: bool) -> ElectionResult | None:
-    """Elect the first live replica of the ISR; the ISR keeps its live members. If it has none and `unclean`
-    is set, elect the first live replica: it becomes the whole ISR and is RECOVERING (KIP-704).
+    """Elect the first live replica of the ISR; the ISR keeps its live members. If the ISR has no live member
+    and `unclean` is set, elect the first live replica: it becomes the whole ISR and is RECOVERING (KIP-704).
     """
     live = [each for each in partition.replicas if is_live(each)]
     leader = next((each for each in live if each in partition.isr), None)

@@ -54,8 +54,8 @@ async def _missing(store: MetadataStore, paths: Sequence[str]) -> list[str]:
 
 
 async def cluster_id(store: MetadataStore, proposed: str, *, claims: bool) -> str:
-    """Return the id of the cluster: the stored one, else `proposed`, which is stored if it `claims` to be the
-    id. If another broker stores one first, that one counts.
+    """Return the id of the cluster: the stored one, else `proposed`, which is stored if `claims` is set. If
+    another broker stores an id first, that id is returned.
     """
     if claims:
         with suppress(NodeExistsError):
@@ -119,8 +119,8 @@ async def registered(store: MetadataStore, broker_ids: Iterable[int]) -> dict[in
 async def load_topics(
     store: MetadataStore, names: Iterable[str]
 ) -> tuple[dict[str, ControlledTopic], dict[TopicPartition, int]]:
-    """Return the existing ones of these topics, and the id of the transaction that last wrote each
-    partition's state. The parent nodes of missing states are created.
+    """Return those of these topics that exist, and the id of the transaction that last wrote each partition's
+    state. The parent nodes of missing states are created.
     """
     assignments = await _load_all(
         store, {name: znodes.topic_path(name) for name in names}, znodes.decode_topic
@@ -160,7 +160,7 @@ async def load_states(
 def partition_of(
     assignment: znodes.TopicAssignment, index: int, found: tuple[znodes.PartitionState, Stat] | None
 ) -> ControlledPartition:
-    """Return a partition made of its assignment and its state, if it has one."""
+    """Return a partition made of its assignment and, if there is one, its state."""
     adding, removing = assignment.adding.get(index, ()), assignment.removing.get(index, ())
     replicas = assignment.replicas[index]
     if found is None:

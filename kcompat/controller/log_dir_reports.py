@@ -56,7 +56,7 @@ class LogDirReports:
             await asyncio.wait([self._leaving])
 
     def abandon(self) -> None:
-        """Stop reporting at once; a notification that is being written is not waited for."""
+        """Stop reporting at once, without waiting for a notification that is being written."""
         if self._retry is not None:
             self._retry.cancel()
         if self._leaving is not None:

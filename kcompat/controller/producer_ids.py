@@ -1,7 +1,7 @@
 """Producer ids: the blocks that the controller allocates, and the ids that a broker takes from its block.
 
 Kafka's counterparts: `ZkProducerIdManager` and `RPCProducerIdManager`. The ids left in a block when the
-broker stops are lost: no id is given out twice.
+broker stops are lost: no id is assigned twice.
 """
 
 from __future__ import annotations
@@ -78,11 +78,13 @@ class ProducerIds:
 
     @property
     def rest(self) -> tuple[int, int]:
-        """First and last id of the current block that are left to give out; none if the first is larger."""
+        """First and last id of the current block that are not assigned yet; there are none if the first is
+        larger.
+        """
         return self._next, self._last
 
     def resume(self, rest: tuple[int, int]) -> None:
-        """Give out the `rest` of a block that was allocated to this broker, before another block."""
+        """Assign the `rest` of a block that was allocated to this broker before ids of another block."""
         self._next, self._last = rest
 
     def next(self) -> Promise[int | None]:

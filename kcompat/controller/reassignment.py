@@ -90,7 +90,7 @@ class ReassignByTool(Struct, frozen=True):
     wanted: Mapping[TopicPartition, tuple[int, ...]]
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Start the reassignments not started yet; those refused or complete leave the znode."""
+        """Start the reassignments not started yet; remove refused and complete ones from the znode."""
         draft = Draft(replace(state, wanted_by_tool=dict(self.wanted)))
         for (topic, index), replicas in self.wanted.items():
             if _is_wanted_already(state, topic, index, replicas):
@@ -127,8 +127,8 @@ class ReplicasCaughtUp(Struct, frozen=True):
 
 
 def resume_reassignments(draft: Draft, among: Iterable[TopicPartition] | None = None) -> None:
-    """Complete the reassignments that can be, `among` these partitions or among all. The others continue:
-    their replicas have their roles.
+    """Complete the reassignments whose target replicas are in sync, `among` these partitions or among all.
+    The others continue.
     """
     keys = [(topic, index) for topic, index, _ in draft.partitions()] if among is None else among
     for topic, index in keys:
@@ -214,7 +214,9 @@ def _is_complete(state: ControllerState, topic: str, index: int, partition: Cont
 
 
 def _reassign(draft: Draft, topic: str, index: int, planned: ControlledPartition) -> None:
-    """Give a partition its replicas of now: all of them, or the target alone once that is complete."""
+    """Set the replicas of a partition under reassignment: all of them, or only the target replicas once the
+    reassignment is complete.
+    """
     state, before = draft.state, draft.partition(topic, index)
     after = planned
     if _is_complete(state, topic, index, planned):
@@ -236,7 +238,7 @@ def _reassign(draft: Draft, topic: str, index: int, planned: ControlledPartition
 
 
 def _forget_wanted(draft: Draft, keys: Collection[TopicPartition]) -> None:
-    """Take partitions out of `/admin/reassign_partitions`, and remove it with the last one."""
+    """Remove partitions from `/admin/reassign_partitions`, and the node with its last partition."""
     before = draft.state.wanted_by_tool
     if before.keys().isdisjoint(keys):
         return

@@ -68,7 +68,7 @@ class RemoteDecisions:
         return self._controller.allocate_producer_ids()
 
     def move_leaderships_away(self) -> Promise[StillLed]:
-        """Have other brokers lead what this broker leads; fails with PeerError."""
+        """Move the leaderships of this broker to other brokers; fails with PeerError."""
         return self._controller.controlled_shutdown().map(
             lambda response: StillLed(
                 error_of(response.error_code),

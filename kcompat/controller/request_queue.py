@@ -1,4 +1,5 @@
-"""Queue of the requests for one broker, folded: superseded ones are dropped, related ones become one.
+"""Queue of the requests for one broker, in which requests are folded: superseded ones are dropped, and
+related ones merged.
 
 Without folding, a broker that is slow to answer would later get every intermediate step, and one that never
 answers would fill the memory. A request is folded into a waiting one of its kind, and may so overtake others.
@@ -80,7 +81,9 @@ class QueuedRequest(ABC):
 
     @abstractmethod
     def take(self, control: ControlRequest) -> bool:
-        """Fold a later request of the same kind in; return False if that would change the meaning."""
+        """Merge a later request of the same kind into this one; return False if that would change the
+        meaning.
+        """
 
     def lets_pass(self, control: ControlRequest) -> bool:
         """Return whether a later request may overtake this one."""
@@ -190,7 +193,7 @@ class _Stops(QueuedRequest):
 
 
 class _Alone(QueuedRequest):
-    """A request that is neither folded nor overtaken."""
+    """A request that is neither merged with another one nor overtaken."""
 
     def __init__(self, control: ControlRequest) -> None:
         super().__init__()

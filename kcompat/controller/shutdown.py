@@ -1,4 +1,4 @@
-"""Controlled shutdown: a broker that is about to stop hands its leaderships over. Pure."""
+"""Controlled shutdown: the leaderships of a broker that is about to stop move to other brokers. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ControlledShutdown(Struct, frozen=True):
     broker_epoch: int = UNKNOWN_BROKER_EPOCH
 
     def decide(self, state: ControllerState) -> Decision[StillLed]:
-        """Move leaderships away from the broker, and take it out of all ISRs."""
+        """Move leaderships away from the broker, and remove it from all ISRs."""
         broker = state.brokers.get(self.broker_id)
         if broker is None:
             return Decision(state, StillLed(ErrorCode.BROKER_NOT_AVAILABLE))

@@ -48,8 +48,8 @@ class RegisteredBroker(Struct, frozen=True, gc=False):
 
 
 class ControlledPartition(Struct, frozen=True, gc=False):
-    """The stored state of a partition. `partition_epoch` is the version of its znode, ABSENT while there is
-    none because no replica has been live yet.
+    """The stored state of a partition. `partition_epoch` is the version of its znode, ABSENT until a replica
+    has been live and the znode was created.
 
     During a reassignment `replicas` are the target ones, then those in `removing`; `adding` are the new ones
     of the target.
@@ -207,7 +207,7 @@ class Decision(Struct, Generic[T], frozen=True):
     revise: Callable[[ControllerState], T] | None = None
     """Function that makes the answer from the state after the brokers' replies, if it depends on them."""
     next: Event[None] | None = None
-    """Event to decide next, before those that wait."""
+    """Event to decide next, before the waiting events."""
     unclean: int = 0
     """Number of partitions that get a leader from outside their ISR."""
 

@@ -158,7 +158,7 @@ async def look_at_log_directories(store: MetadataStore, state: ControllerState) 
 
 
 async def drop_notifications(store: MetadataStore, state: ControllerState) -> None:
-    """Remove the notifications of the time before the term: everything is read anyway."""
+    """Remove the notifications from before this term: the controller reads everything at its start anyway."""
     for path in (znodes.ISR_CHANGES, znodes.LOG_DIR_EVENTS):
         await _remove(store, state, await _children(store, path))
 
@@ -204,7 +204,7 @@ LOOKS: dict[str, Look] = {
     znodes.ISR_CHANGES: look_at_isr_changes,
     znodes.LOG_DIR_EVENTS: look_at_log_directories,
 }
-"""Nodes watched in every term, each with the function that reads it."""
+"""Nodes watched in every term, each with the function that reads the node."""
 
 AT_THE_BEGINNING = (znodes.REASSIGN_PARTITIONS, znodes.PREFERRED_REPLICA_ELECTION)
 """Nodes where requests may have been left while there was no controller."""

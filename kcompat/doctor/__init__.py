@@ -1,4 +1,5 @@
 """`kcompat doctor`: connects to any Kafka broker as a client would, and names what is wrong and what to do.
 
-The checks use the blocking client of `kcompat.admin`, and sockets of their own for what keeps a client out.
+The checks use the blocking client of `kcompat.admin`, and connections of their own for faults that prevent a
+connection.
 """

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from kcompat.doctor.probe import Address
 
 LEAST_USABLE: Final = 0.05
-"""Share of a volume that should be usable."""
+"""Share of a volume that should be free: below it the doctor warns."""
 
 _ADVERTISED: Final = "Set advertised.listeners of the broker to an address that its clients reach"
 
 
 def look_at_addresses(admin: AdminClient, view: ClusterView, first: Address) -> dict[int, Finding]:
-    """Return what is wrong with the address that a broker advertises, by the broker's id."""
+    """Return the fault of the address that each broker advertises, by the broker's id."""
     found = {node.id: _look_at_address(admin, view, node, first) for node in view.nodes.values()}
     return {broker_id: finding for broker_id, finding in found.items() if finding is not None}
 
@@ -63,7 +63,7 @@ def _look_at_address(admin: AdminClient, view: ClusterView, node: Node, first: A
 
 
 def _look_at_view(admin: AdminClient, view: ClusterView, node: Node) -> Finding | None:
-    """Return the finding of an address that leads to another cluster, or to a broker that is cut off."""
+    """Return the finding about an address that leads to another cluster, or to a broker that is cut off."""
     try:
         seen = admin.ask(MetadataRequest([]), node.id, name="describeCluster")
     except JavaError as fault:
@@ -102,7 +102,7 @@ def look_at_controller(view: ClusterView) -> Iterator[Finding]:
 
 
 def look_at_disks(admin: AdminClient, broker_ids: list[int]) -> Iterator[Finding]:
-    """Yield what is wrong with the log directories of the brokers."""
+    """Yield the faults of the brokers' log directories."""
     requests = dict.fromkeys(broker_ids, DescribeLogDirsRequest([]))
     for broker_id, response in admin.ask_each(requests, name="describeLogDirs").items():
         if isinstance(response, JavaError) or response.error_code:
@@ -125,6 +125,6 @@ def look_at_disks(admin: AdminClient, broker_ids: list[int]) -> Iterator[Finding
 
 
 def not_allowed(what: str, fault: object) -> Finding:
-    """Return the remark that something could not be looked at."""
+    """Return the remark that a check was not allowed to read something."""
     reason = fault if isinstance(fault, JavaError) else "the broker refuses the request"
     return note("not-looked-at", f"{what} could not be looked at: {reason}", "Ask as a user who may see it.")

@@ -1,4 +1,4 @@
-"""All checks in order: each is made if the ones before have left a way to it."""
+"""All checks in order; each runs only if the earlier ones have left a connection to use."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from kcompat.topics import TopicPartition
 
 LOOK_AGAIN_S: Final = 2.0
-"""Seconds after which a group that rebalances is looked at again."""
+"""Seconds between the two checks of a group that rebalances."""
 MOST_GROUPS: Final = 200
-"""Groups whose offsets are looked at."""
+"""Maximum number of groups whose offsets are checked."""
 
 _REBALANCING: Final = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
 
@@ -30,7 +30,7 @@ _REBALANCING: Final = frozenset({"PreparingRebalance", "CompletingRebalance", "A
 def look_at_groups(
     admin: AdminClient, leaders: Mapping[TopicPartition, int], most_lag: int
 ) -> Iterator[Finding]:
-    """Yield what is wrong with groups. A group lags that is more than `most_lag` records behind."""
+    """Yield the faults of groups. A group lags if it is more than `most_lag` records behind."""
     try:
         listed = list_groups(admin)
         yield from _look_at_rebalances(admin, [each.group_id for each in listed if _rebalances(each.state)])
@@ -44,7 +44,7 @@ def _rebalances(state: str) -> bool:
 
 
 def _look_at_rebalances(admin: AdminClient, suspects: list[str]) -> Iterator[Finding]:
-    """Yield groups that still rebalance, or rebalance again, some seconds later."""
+    """Yield groups that are rebalancing at two checks some seconds apart."""
     if not suspects:
         return
     time.sleep(LOOK_AGAIN_S)

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Limit(Struct, frozen=True):
-    """A setting of clients that a broker refuses beyond one of its own."""
+    """A setting of clients, and the broker setting that limits it."""
 
     client: str
     broker: str
     is_least: bool
-    """Whether the broker's value is the least that it accepts, and not the most."""
+    """Whether the broker's value is a minimum; otherwise it is a maximum."""
     consequence: str
 
 
@@ -33,11 +33,11 @@ LIMITS: Final = (
         "transaction.timeout.ms", "transaction.max.timeout.ms", False, "producers cannot begin transactions"
     ),
 )
-"""Settings that a client may have in its file, with the limit of the brokers."""
+"""Settings of clients, each with the broker setting that limits it."""
 
 
 def look_at_limits(settings: Mapping[str, str], configs: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield the settings of a client with which a broker of these configs will refuse its requests."""
+    """Yield the settings of a client because of which brokers with these configs will refuse its requests."""
     for limit in LIMITS:
         mine, theirs = settings.get(limit.client), configs.get(limit.broker)
         if mine is None or theirs is None or not _is_number(mine) or not _is_number(theirs):

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from kcompat.doctor.finding import Finding
 
 INTERNAL: Final = {"__consumer_offsets": "offsets.topic", "__transaction_state": "transaction.state.log"}
-"""Internal topics, and the beginning of the keys by which brokers create them."""
+"""Internal topics, and the prefix of the keys that set how brokers create them."""
 
 TOPICS_AT_A_TIME: Final = 500
-"""Topics whose configs are asked for in one request."""
+"""Number of topics whose configs are read in one request."""
 
 
 def look_at_partitions(topics: Sequence[TopicDescription]) -> Iterator[Finding]:
@@ -56,7 +56,7 @@ def look_at_partitions(topics: Sequence[TopicDescription]) -> Iterator[Finding]:
 
 
 def look_at_required_replicas(admin: AdminClient, topics: Sequence[TopicDescription]) -> Iterator[Finding]:
-    """Yield partitions to which acks=all cannot be written: fewer replicas are in sync than
+    """Yield partitions that refuse writes with acks=all, since fewer replicas are in sync than
     `min.insync.replicas`.
     """
     try:
@@ -91,7 +91,7 @@ def _required_replicas(admin: AdminClient, names: Sequence[str]) -> dict[str, in
 def look_at_internal_topics(
     view: ClusterView, topics: Sequence[TopicDescription], configs: Mapping[str, str]
 ) -> Iterator[Finding]:
-    """Yield internal topics that cannot be created, since too few brokers are there."""
+    """Yield internal topics that cannot be created because too few brokers are live."""
     present = {topic.name for topic in topics}
     for name, prefix in INTERNAL.items():
         factor = int(configs.get(f"{prefix}.replication.factor") or 1)
@@ -107,14 +107,14 @@ def look_at_internal_topics(
 MAX_TIMESTAMP: Final = -3
 """Timestamp that stands for the record with the largest timestamp (KIP-734)."""
 MOST_AHEAD_MS: Final = 5 * 60 * 1000
-"""Milliseconds that a record may be ahead of the clock of this machine."""
+"""Milliseconds by which a record's timestamp may be later than the clock of this machine."""
 MOST_PARTITIONS: Final = 200
-"""Partitions whose newest record is looked at."""
+"""Maximum number of partitions whose newest record is checked."""
 
 
 def look_at_clocks(admin: AdminClient, topics: Sequence[TopicDescription]) -> Iterator[Finding]:
-    """Yield partitions with records of the future: the clock of a producer or a broker is ahead, or that of
-    this machine is behind.
+    """Yield partitions with records whose timestamps are in the future: the clock of a producer or a broker
+    is fast, or the clock of this machine is slow.
     """
     leaders = {
         (topic.name, each.index): each.leader

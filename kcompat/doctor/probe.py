@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 OTHERS_TIMEOUT_S: Final = 1.0
 """Seconds in which a port that has said nothing to Kafka's request answers one of another protocol."""
 MOST_BYTES: Final = 1 << 20
-"""Most bytes of an answer to a probe."""
+"""Maximum number of bytes of an answer that a probe reads."""
 _TLS_ALERT: Final = b"\x15\x03"
 _TLS_HANDSHAKE: Final = b"\x16\x03"
 _CORRELATION_ID: Final = 1
@@ -42,7 +42,7 @@ def timeout_of(settings: ClientSettings) -> float:
 
 
 class Speech(Enum):
-    """Protocols of a port."""
+    """Protocols that a port may speak."""
 
     KAFKA = "Kafka's protocol"
     TLS = "TLS"
@@ -54,7 +54,7 @@ class Speech(Enum):
 
 
 class Failure(Enum):
-    """Reasons why there is no connection."""
+    """Reasons why a connection cannot be made."""
 
     NAME = "the name does not resolve"
     REFUSED = "nothing listens there"
@@ -114,7 +114,7 @@ def look_at(address: Address, timeout_s: float) -> Port:
 
 
 class _NotKafkaError(OSError):
-    """Error of an answer that is none of Kafka's; its argument is the beginning of the answer."""
+    """Error of an answer that is not in Kafka's protocol; its argument is the beginning of the answer."""
 
 
 def _ask(sock: socket.socket, request: Message, version: int) -> Any:
@@ -136,7 +136,7 @@ def _ask(sock: socket.socket, request: Message, version: int) -> Any:
 
 
 def _receive(sock: socket.socket, size: int) -> bytes:
-    """Return as many bytes, or those before the end of the connection."""
+    """Receive `count` bytes; return fewer if the connection ends before."""
     data = b""
     while len(data) < size:
         piece = sock.recv(size - len(data))

@@ -1,4 +1,4 @@
-"""The way of a client to its first broker: the address, TLS and the login."""
+"""Checks of a client's connection to its first broker: the address, TLS and the login."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SHORT_S: Final = 1.0
 CONFIG_ADVICE: Final = "in the file of --command-config"
 
 _BEFORE_REASON: Final = "Authentication failed during authentication due to "
-"""Beginning of what brokers answer to a wrong password; the finding says it already."""
+"""Beginning of brokers' answers to a wrong password, which the finding leaves out."""
 
 _FAILURES: Final = {
     Failure.NAME: (
@@ -124,7 +124,7 @@ def _finding(texts: tuple[str, str, str], address: Address) -> Finding:
 
 
 def _wrong_security(settings: ClientSettings, port: Port, at: str) -> Finding | None:
-    """Return the finding of a port whose security protocol is another one than the client's."""
+    """Return the finding about a port whose security protocol differs from the client's."""
     if port.speech is Speech.TLS and not settings.has_tls:
         return error(
             "plain-on-tls-port",
@@ -172,7 +172,7 @@ def _wrong_login(settings: ClientSettings, address: Address, timeout_s: float) -
 
 
 def _wrong_apis(port: Port, at: str) -> Finding | None:
-    """Return the finding of a port that serves no clients."""
+    """Return the finding about a port that serves no clients."""
     if port.speech is Speech.KAFKA and ApiKey.METADATA not in port.versions:
         return error(
             "controller-port",
@@ -183,7 +183,7 @@ def _wrong_apis(port: Port, at: str) -> Finding | None:
 
 
 def log_in(admin: AdminClient, at: str) -> Finding | None:
-    """Make the first request as a client; return why it fails, if so."""
+    """Make the first request as the client would; return the reason why it fails, or None."""
     try:
         admin.topics([])
     except JavaError as fault:

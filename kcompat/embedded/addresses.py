@@ -1,4 +1,4 @@
-"""Where clients reach an embedded broker: the address of each of its listeners."""
+"""Addresses of an embedded broker's listeners, for clients."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Listener(Struct, frozen=True):
-    """A listener of a running broker, as clients of this machine reach it."""
+    """A listener of a running broker, with the address for clients on this machine."""
 
     name: str
     """Name in Kafka's `listeners`, such as `PLAINTEXT` or `INTERNAL`."""

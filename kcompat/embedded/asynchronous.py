@@ -38,7 +38,7 @@ class AsyncContext(ABC):
         await _in_thread(lambda: self._leave(error))
 
     def _leave(self, error: BaseException | None) -> None:  # noqa: ARG002 - for those who override it
-        """Shut down behind the block, which has ended by `error` unless that is None."""
+        """Stop the broker at the end of the block; `error` is the exception that ended the block, or None."""
         self.stop()
 
 

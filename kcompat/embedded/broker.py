@@ -41,27 +41,27 @@ class Broker(
     Without `data_dir` each start stores in a temporary directory, removed at the stop. `config` takes Kafka's
     own keys, such as `{"num.partitions": 4}`; `port` 0 stands for any free port.
 
-        with Broker() as broker:
+    with Broker() as broker:
             producer = KafkaProducer(bootstrap_servers=broker.bootstrap_servers)
 
-    `tls`, `users` and `acls` secure it, each for itself or together. `tls=True` stands for a certificate from
-    an authority of its own; `users` are passwords by user, for SASL; `acls` is a list of what `allow` and
-    `deny` return, and all else is denied then.
+    `tls`, `users` and `acls` secure the broker, alone or together. `tls=True` makes a certificate from a new
+    certificate authority; `users` are passwords by user, for SASL; `acls` is a list of what `allow` and
+    `deny` return, and every other access is denied.
 
-        with Broker(tls=True, users={"alice": "secret"}, acls=[allow("alice", "all", topic="*")]) as broker:
+    with Broker(tls=True, users={"alice": "secret"}, acls=[allow("alice", "all", topic="*")]) as broker:
             producer = Producer(broker.client_config("alice", library="confluent"))
 
     `topics` exist when it has started: a number of partitions by name, or settings.
 
-        with Broker(topics={"orders": 3, "users": {"partitions": 1, "cleanup.policy": "compact"}}) as broker:
+    with Broker(topics={"orders": 3, "users": {"partitions": 1, "cleanup.policy": "compact"}}) as broker:
             ...
 
-    With `record_requests` the last requests of clients can be looked at by `requests()`.
-    With `clock="manual"` the time passes as ever, and `advance` moves it ahead.
-    With `control_port` other programs control the broker over HTTP, at `control_url`.
+    With `record_requests` the broker records the last requests of clients, which `requests()` returns. With
+    `clock="manual"` time passes as usual, and `advance` moves it forward. With `control_port` other programs
+    control the broker over HTTP, at `control_url`.
 
-    Arguments that are not possible raise UsageError at once, values that are not allowed ConfigError. The
-    errors of `start` are documented there. All of these are in `kcompat.errors`.
+    Invalid arguments raise UsageError at once, invalid config values ConfigError. The errors of `start` are
+    documented there. All of these are in `kcompat.errors`.
     """
 
     def __init__(

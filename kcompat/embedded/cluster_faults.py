@@ -1,4 +1,4 @@
-"""Faults of the brokers of a cluster: leaders that are lost, and followers that fall behind."""
+"""Faults of the brokers of a cluster: lost leaders, and followers that fall behind."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LostLeader(Removable):
 
 
 class ClusterFaults(Coordinating):
-    """Base class of a cluster whose leaders and followers can be disturbed."""
+    """Base class of a cluster in which faults of leaders and followers can be started."""
 
     @abstractmethod
     def _running(self) -> tuple[LoopThread, ClusterNodes]:
@@ -50,8 +50,8 @@ class ClusterFaults(Coordinating):
 
     @property
     def faults(self) -> Faults:
-        """Errors, delays and lost answers on purpose, at all brokers, which count together. Raises UsageError
-        if the cluster is not started.
+        """Faults of the requests to all brokers, with common counts. Raises UsageError if the cluster is not
+        started.
         """
         from kcompat.embedded.faults import Faults
         from kcompat.instrumentation.faults.requests import Reach
@@ -65,8 +65,8 @@ class ClusterFaults(Coordinating):
         return Faults(reach)
 
     def lose_leader(self, topic: str, partition: int, *, isolate: bool = False) -> LostLeader:
-        """Kill the broker that leads a partition, or isolate it from the others, until the end of the fault:
-        then it starts again, or is reconnected.
+        """Kill the broker that leads a partition, or isolate it from the others, until the fault ends; then
+        the broker starts again, or is reconnected.
 
         Raises:
             UsageError: the partition has no leader.
@@ -79,13 +79,13 @@ class ClusterFaults(Coordinating):
         )
 
     def shrink_isr(self, topic: str, partition: int, to: int | Sequence[int] = 1) -> Fault:
-        """Hold followers of a partition back so that they leave its ISR, and wait until they have left. They
-        join it again after the end of the fault.
+        """Make followers of a partition fall behind, and wait until they have left its ISR. They join the ISR
+        again after the fault has ended.
 
         `to` are the ids of the brokers that remain, the leader among them, or their number.
 
         Raises:
-            UsageError: the partition has no leader, or `to` is not possible.
+            UsageError: the partition has no leader, or `to` is not valid.
             TimeoutError: the ISR does not change within a minute.
         """
         from kcompat.embedded.fault import Fault

@@ -1,4 +1,4 @@
-"""Methods of `Broker` and `Cluster` that look into topics and groups and add records, without a client."""
+"""Methods of `Broker` and `Cluster` that read topics and groups and add records, without a client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Contents(ABC):
-    """Base class of what has running brokers, to whose topics and groups its methods give access."""
+    """Base class of running brokers, with methods for their topics and groups."""
 
     @abstractmethod
     def _brokers(self) -> tuple[LoopThread, Brokers]:
@@ -41,14 +41,14 @@ class Contents(ABC):
         `value` and `key` are bytes, text that is written as UTF-8, a dict or list that is written as JSON, or
         None for null: a record without a value is a tombstone. `headers` is a dict, or pairs of name and
         value. The record goes to the `partition`, or to the one that a Java producer chooses by the key;
-        without a key, to the one that ends at the lowest offset. `timestamp` is a `datetime`, or
-        milliseconds since 1970 (not seconds as of `time.time()`), by default the present.
+        without a key, to the one that ends at the lowest offset. `timestamp` is a `datetime`, or milliseconds
+        since 1970 (not seconds as of `time.time()`), by default the current time.
 
-        The leader checks the record as one of a client, and wakes the clients that wait for it. A topic that
-        does not exist is created if `auto.create.topics.enable` is set. ACLs and quotas do not apply.
+        The leader checks the record as it checks a client's, and wakes the clients that wait for it. A topic
+        that does not exist is created if `auto.create.topics.enable` is set. ACLs and quotas do not apply.
 
         Raises:
-            UsageError: an argument is not possible, or the topic does not exist and is not created.
+            UsageError: an argument is not valid, or the topic does not exist and is not created.
             RequestError: a broker refuses the record, for instance as it is larger than `max.message.bytes`,
                 or is killed before it confirms it; or the partition has no leader, and none is elected.
             TimeoutError: the in-sync replicas do not have the record after 30 seconds.
@@ -62,8 +62,8 @@ class Contents(ABC):
     ) -> list[AddedRecord]:
         """Append records to a topic in as few batches as possible, and return their places in the same order.
 
-        Each record is a value, a tuple (key, value), or a `NewRecord`. If one is refused, those of the
-        batches before it stay. Raises the errors of `add`.
+        Each record is a value, a tuple (key, value), or a `NewRecord`. If a batch is refused, the batches
+        before it stay. Raises the errors of `add`.
         """
         from kcompat.instrumentation.adding import add_records
         from kcompat.instrumentation.new_records import all_prepared
@@ -84,11 +84,11 @@ class Contents(ABC):
 
         With the isolation `read_committed`, records of transactions that were aborted or are still open are
         left out. Control records are always left out. `start` is the lowest offset of each partition, and
-        `limit` the largest number of records: there must be one for a topic of more than 100,000.
+        `limit` the largest number of records: it is required for a topic with more than 100,000 records.
 
         Raises:
-            UsageError: there is no such topic or partition, an argument is not possible, or there are more
-                than 100,000 records and no `limit`.
+            UsageError: there is no such topic or partition, an argument is not valid, or there are more than
+                100,000 records and no `limit`.
             RequestError: a partition has no leader, or cannot be read.
         """
         from kcompat.instrumentation.reading import read_topic
@@ -106,11 +106,12 @@ class Contents(ABC):
     ) -> Topic:
         """Create a topic, and return its description once clients can use it.
 
-        `config` has Kafka's keys of topics, such as `{"cleanup.policy": "compact"}`. What is not given is as
-        in the configuration of the brokers: `num.partitions`, `default.replication.factor` and so on.
+        `config` has Kafka's keys of topics, such as `{"cleanup.policy": "compact"}`. Settings that are not
+        given have the values of the brokers' configuration: `num.partitions`, `default.replication.factor`
+        and so on.
 
         Raises:
-            UsageError: the name or a number is not possible, or the brokers are not started.
+            UsageError: the name or a number is not valid, or the brokers are not started.
             ConfigError: topics have no such key.
             RequestError: the brokers refuse it, for instance since the topic exists.
             TimeoutError: the partitions have no leaders after 30 seconds.
@@ -157,20 +158,20 @@ class Contents(ABC):
         where: Callable[[Record], bool] | None = None,
         isolation: Isolation = "read_uncommitted",
     ) -> Expecting:
-        """Return a context manager for a `with` or `async with` block in which so many records come into a
-        topic, which need not exist.
+        """Return a context manager for a `with` or `async with` block during which `count` records are
+        expected in a topic, which need not exist.
 
         The value of the block is a list, which has the records afterwards. The end of the block waits until
-        there are `count`, or `at_least` as many, for `timeout` seconds at most. If fewer have come by then,
-        or more than `count`, it raises AssertionError with a line for each record that did come. With `where`
-        only the records count for which the function returns true.
+        there are `count`, or `at_least` as many, for `timeout` seconds at most. If fewer records have arrived
+        by then, or more than `count`, it raises AssertionError with a line for each record that arrived. With
+        `where` only records for which the function returns true are counted.
 
-            with broker.expects("orders", 3) as got:
+        with broker.expects("orders", 3) as got:
                 place_orders()
             assert got[0].json() == {"id": 1}
 
         Raises:
-            UsageError: an argument is not possible, or the brokers are not started.
+            UsageError: an argument is not valid, or the brokers are not started.
         """
         from kcompat.embedded.expecting import Expecting
         from kcompat.instrumentation.expectations import Wanted

@@ -21,7 +21,7 @@ CLOSE_TIMEOUT_S = 10.0
 
 
 class Controlled(ABC, Generic[Nodes]):
-    """Base class of brokers that have a control port if they are asked for one."""
+    """Base class of brokers that may have a control port."""
 
     _control_port: int | None = None
     _control: ControlPort | None = None
@@ -32,12 +32,12 @@ class Controlled(ABC, Generic[Nodes]):
 
     @abstractmethod
     def _serve_control(self, port: ControlPort, nodes: Nodes) -> None:
-        """Let a control port serve these brokers, on their event loop."""
+        """Have a control port serve requests about these brokers, on their event loop."""
 
     @property
     def control_url(self) -> str:
-        """The beginning of the URLs of the control port, such as `http://127.0.0.1:8082`. Raises UsageError
-        if the brokers are not started, or have no control port.
+        """Base URL of the control port, such as `http://127.0.0.1:8082`. Raises UsageError if the brokers are
+        not started, or have no control port.
         """
         self._running()
         if self._control is None:
@@ -45,13 +45,15 @@ class Controlled(ABC, Generic[Nodes]):
         return self._control.url
 
     def _choose_control_port(self, port: int | None) -> None:
-        """Open a control port at each start, unless it is None. Raises UsageError for what is no port."""
+        """Open a control port at each start, unless it is None. Raises UsageError if the value is not a
+        port.
+        """
         if port is not None:
             check_port(port, name="control_port")
         self._control_port = port
 
     def _bind_control(self, undo: ExitStack) -> None:
-        """Bind the control port, if there is to be one; `undo` closes it. Raises UsageError, StartError."""
+        """Bind the control port, if one was requested; `undo` closes it. Raises UsageError, StartError."""
         if self._control_port is None:
             return
         from kcompat.instrumentation.control.port import ControlPort  # late: most brokers do without
@@ -60,7 +62,7 @@ class Controlled(ABC, Generic[Nodes]):
         undo.callback(self._control.close)
 
     def _start_control(self, thread: LoopThread, nodes: Nodes, undo: ExitStack) -> None:
-        """Let the control port serve, if there is one, until `undo` stops that."""
+        """Have the control port serve requests, if there is one, until `undo` stops it."""
         control = self._control
         if control is None:
             return

@@ -1,4 +1,4 @@
-"""`broker.disk`: full, failed and slow disks on purpose."""
+"""`broker.disk`: simulated full, failed and slow disks."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 class Disk:
     """The disks of the log directories of a running broker.
 
-    Each method puts a fault in force at once and returns it, for `with` or `remove`. `directory` is one of
-    `directories`; None means all of them. They raise UsageError for another one.
+    Each method starts a fault at once and returns it; `remove`, or the end of a `with` block, ends it.
+    `directory` is one of `directories`; None means all of them. The methods raise UsageError for any other
+    directory.
 
-        with broker.disk.fill():
+    with broker.disk.fill():
             ...  # appends fail with KAFKA_STORAGE_ERROR
     """
 
@@ -38,18 +39,21 @@ class Disk:
         return DiskFaults(self._running()[1]).directories
 
     def fill(self, directory: str | PathLike[str] | None = None) -> Fault:
-        """Let nothing more onto the disk until the fault ends. What is stored can be read."""
+        """Simulate a full disk until the fault ends: nothing can be written, but stored records can be
+        read.
+        """
         return self._add("fill", directory)
 
     def fail(self, directory: str | PathLike[str] | None = None) -> Fault:
-        """Fail all that is done with the disk. The directory is offline at once, and stays so until the
-        broker starts again, after the end of the fault.
+        """Fail every operation on the disk. The directory is offline at once, and stays so until the broker
+        starts again, after the end of the fault.
         """
         return self._add("fail", directory)
 
     def slow(self, ms: float, directory: str | PathLike[str] | None = None) -> Fault:
         """Let each write and each sync take `ms` milliseconds longer. The broker has one thread, so that all
-        clients and the methods of this object wait for it. The end of the fault, and a stop, do not.
+        clients and the methods of this object wait for it. The end of the fault, and a stop of the broker, do
+        not wait.
         """
         return self._add("slow", directory, ms=ms)
 
@@ -65,7 +69,7 @@ class Disk:
 
 @short_tracebacks
 class FaultOfDisk(Fault):
-    """A fault of a disk; it ends at once, even while the broker waits for a slow disk."""
+    """A fault of a disk. The fault ends at once, even while the broker waits for a slow disk."""
 
     def remove(self) -> None:
         """End the fault. Does nothing if it has ended."""

@@ -1,4 +1,4 @@
-"""Faults on purpose, as a broker inside this process offers them."""
+"""Simulated faults, as a broker inside this process offers them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 class Disturbed(ABC):
-    """Base class of a broker in which faults can be put in force; what they need is imported at first use."""
+    """Base class of a broker in which faults can be started; the modules for faults are imported at first
+    use.
+    """
 
     @abstractmethod
     def _running(self) -> tuple[LoopThread, BrokerNode]:
@@ -25,7 +27,9 @@ class Disturbed(ABC):
 
     @property
     def faults(self) -> Faults:
-        """Errors, delays and lost answers on purpose. Raises UsageError if the broker is not running."""
+        """Faults of requests: errors, delays and lost answers. Raises UsageError if the broker is not
+        running.
+        """
         from kcompat.embedded.faults import Faults
         from kcompat.instrumentation.faults.requests import Reach
 
@@ -39,12 +43,12 @@ class Disturbed(ABC):
 
     @property
     def _cluster_nodes(self) -> ClusterNodes | None:
-        """The cluster that the broker is part of, if it is."""
+        """The cluster that the broker is part of, or None."""
         return None
 
     @property
     def disk(self) -> Disk:
-        """Full, failed and slow disks on purpose. Raises UsageError if the broker is not running."""
+        """Simulated full, failed and slow disks. Raises UsageError if the broker is not running."""
         from kcompat.embedded.disk import Disk
 
         self._running()
@@ -52,7 +56,7 @@ class Disturbed(ABC):
 
 
 class Coordinating(ABC):
-    """Base class of brokers whose groups and transactions can be disturbed."""
+    """Base class of brokers in which faults of groups and transactions can be started."""
 
     @abstractmethod
     def _running(self) -> tuple[LoopThread, object]:
@@ -63,8 +67,9 @@ class Coordinating(ABC):
         """Return the running brokers."""
 
     def condition(self, since: float = 0.0) -> Condition:
-        """Return what explains the brokers' answers since a time in seconds since the epoch: faults, also
-        those that are over, and settings. Raises UsageError if they are not started.
+        """Return what explains unexpected answers of the brokers since a time, in seconds since the epoch:
+        faults, including those that have ended, and settings. Raises UsageError if the brokers are not
+        started.
         """
         from kcompat.instrumentation.faults.reports import condition_of
 

@@ -25,7 +25,9 @@ __unittest = True
 
 @short_tracebacks
 class Expecting:
-    """Context manager of a block in which records are expected; its value is the list of those that came."""
+    """Context manager of a block in which records are expected; its value is the list of the records that
+    arrived.
+    """
 
     def __init__(self, thread: LoopThread, brokers: Brokers, wanted: Wanted) -> None:
         self._thread = thread
@@ -58,7 +60,7 @@ class Expecting:
             raise AssertionError(complaint)
 
     def _settle(self) -> str | None:
-        """Wait for the records, put them into the list of the block, and return the complaint, or None."""
+        """Wait for the records, add them to the list of the block, and return the error text, or None."""
         complaint = self._thread.call(self._expectation.complaint())
         self._got += self._expectation.found
         return complaint

@@ -1,4 +1,4 @@
-"""One fault that a test has put in force."""
+"""A fault that a test has started."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ class AnyFault(Protocol):
 
     @property
     def is_in_force(self) -> bool:
-        """Whether the fault is in force."""
+        """Whether the fault is still active."""
 
     @property
     def struck(self) -> int:
-        """Number of requests or operations struck."""
+        """Number of requests or operations that the fault has affected."""
 
     def end(self) -> None:
         """End the fault."""
 
 
 class Removable(ABC):
-    """Base class of a disturbance that ends by `remove`, or at the end of a `with` block."""
+    """Base class of a fault or setting that ends by `remove`, or at the end of a `with` block."""
 
     @abstractmethod
     def remove(self) -> None:
-        """End the disturbance."""
+        """End the fault or setting."""
 
     def __enter__(self) -> Self:
         return self
@@ -46,7 +46,7 @@ class Removable(ABC):
 
 @short_tracebacks
 class Fault(Removable):
-    """A fault in force from the call that returned it until `remove`, or the end of a `with` block."""
+    """A fault that is active from the call that returned it until `remove`, or the end of a `with` block."""
 
     def __init__(self, thread: LoopThread, fault: AnyFault) -> None:
         self._thread = thread
@@ -54,7 +54,7 @@ class Fault(Removable):
 
     @property
     def struck(self) -> int:
-        """Number of requests that the fault has struck, or of operations on files, or of partitions with a
+        """Number of requests that the fault has affected, or of operations on files, or of partitions with a
         hanging transaction.
         """
         return self._fault.struck  # not on the loop, which may wait for a slow disk

@@ -1,4 +1,4 @@
-"""`broker.faults`: errors, delays and lost answers on purpose."""
+"""`broker.faults`: errors, delays and lost answers for chosen requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Struck(TypedDict, total=False):
-    """The requests that a fault strikes, by keyword. All of them unless these say less."""
+    """The requests that a fault affects, by keyword. Without keywords, a fault affects all requests."""
 
     topic: str | None
     """Name of a topic that the request is about."""
@@ -27,47 +27,47 @@ class Struck(TypedDict, total=False):
     client_id: str | None
     """Client id of the request."""
     times: int | None
-    """Number of requests after which the fault strikes no more."""
+    """Number of affected requests after which the fault has no further effect."""
     rate: float
-    """Probability that a request is struck, above 0 and up to 1."""
+    """Probability that a request is affected, above 0 and up to 1."""
     seed: int | None
-    """Seed that makes the rate repeatable, in place of the one for all faults."""
+    """Seed that makes `rate` repeatable, instead of the one that `Faults.seed` sets."""
 
 
 @short_tracebacks
 class Faults:
-    """The faults of the requests of a running broker, or of all brokers of a cluster. A broker of a cluster
-    that starts, or starts again, within a fault is struck as well.
+    """The faults of the requests of a running broker, or of all brokers of a cluster. A fault also affects
+    brokers of a cluster that start, or start again, while it is active.
 
-    Each method puts a fault in force at once and returns it, for `with` or `remove`.
+    Each method starts a fault at once and returns it; `remove`, or the end of a `with` block, ends it.
 
-        with broker.faults.fail("Produce", "NOT_LEADER_OR_FOLLOWER", topic="orders", times=3) as fault:
+    with broker.faults.fail("Produce", "NOT_LEADER_OR_FOLLOWER", topic="orders", times=3) as fault:
             producer.send("orders", b"order").get()
         assert fault.struck == 3
 
     `api` and `error` are Kafka's names; an API of None means requests of every API. The keyword arguments of
-    all methods are those of `Struck`. They raise UsageError for what is not possible.
+    all methods are those of `Struck`. The methods raise UsageError for invalid arguments.
     """
 
     def __init__(self, reach: Callable[[], tuple[LoopThread, Reach]]) -> None:
         self._reach = reach
 
     def fail(self, api: str, error: str, *, served: bool = False, **struck: Unpack[Struck]) -> Fault:
-        """Answer requests with an error. With `topic`, the rest of a request is served. With `served` a
-        request is served in full, and answered with the error all the same.
+        """Answer requests with an error. With `topic`, other topics in the request are served. With `served`
+        the whole request is served, but answered with the error.
         """
         return self._add("fail", api, error=error, served=served, **struck)
 
     def delay(self, api: str | None = None, *, ms: float, **struck: Unpack[Struck]) -> Fault:
-        """Serve requests `ms` milliseconds late, and those behind them on the same connection after them."""
+        """Serve requests `ms` milliseconds late; later requests on the same connection wait for them."""
         return self._add("delay", api, ms=ms, **struck)
 
     def drop(self, api: str | None = None, *, served: bool = True, **struck: Unpack[Struck]) -> Fault:
-        """Never answer requests, though they are served unless `served` is False."""
+        """Never answer requests, which are served nevertheless unless `served` is False."""
         return self._add("drop", api, served=served, **struck)
 
     def disconnect(self, api: str | None = None, *, served: bool = False, **struck: Unpack[Struck]) -> Fault:
-        """Close the connection in place of an answer, before the request is served or, with `served`, after
+        """Close the connection instead of answering, before the request is served or, with `served`, after
         it.
         """
         return self._add("disconnect", api, served=served, **struck)
@@ -79,7 +79,7 @@ class Faults:
         return self._add("throttle", api, ms=ms, **struck)
 
     def seed(self, seed: int) -> None:
-        """Make the rates of the faults that follow repeatable."""
+        """Make the rates of later faults repeatable."""
         thread, reach = self._brokers()
 
         def act() -> None:
@@ -89,7 +89,7 @@ class Faults:
         thread.do(act)
 
     def clear(self) -> None:
-        """Remove all faults of requests."""
+        """End all faults of requests."""
         thread, reach = self._brokers()
         thread.do(reach.clear)
 

@@ -23,8 +23,8 @@ def read_topics(topics: Topics | None, config: BrokerConfig, brokers: int) -> li
     """Return the topics that the argument specifies for a number of brokers.
 
     Raises:
-        UsageError: the argument, a name or a number is not possible.
-        ConfigError: a topic has no such key, or not such a value.
+        UsageError: the argument, a name or a number is not valid.
+        ConfigError: a topic has no such key, or refuses the value.
     """
     if topics is None:
         return []

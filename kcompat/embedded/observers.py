@@ -6,16 +6,18 @@ from typing import Final, Protocol
 
 
 class Observer(Protocol):
-    """A tool that is told of each `Broker` and `Cluster` of this process. They record their requests then."""
+    """A tool that is told of each `Broker` and `Cluster` that starts in this process. While there is one,
+    brokers record their requests.
+    """
 
     def starting(self, brokers: object) -> None:
-        """Take note of a broker or a cluster that starts next."""
+        """Handle a broker or a cluster that is about to start."""
 
     def failing(self, brokers: object) -> None:
-        """Take note of a running broker or cluster that stops next because of an exception in its `with`
+        """Handle a running broker or cluster that is about to stop because of an exception in its `with`
         block.
         """
 
 
 observers: Final[list[Observer]] = []
-"""The observers in force."""
+"""The observers of this process."""

@@ -23,7 +23,7 @@ _TYPES: Final = {
 
 
 class AclScope(TypedDict, total=False):
-    """The resources that an ACL is about, by keyword: a single type of them with a name."""
+    """The resources that an ACL is about, by keyword: one type of resource, with a name."""
 
     topic: str
     group: str
@@ -31,7 +31,7 @@ class AclScope(TypedDict, total=False):
     cluster: bool
     """Whether the ACL is about the cluster, which has no name."""
     prefix: bool
-    """Whether the name is the beginning of many names."""
+    """Whether the ACL holds for all resources whose names begin with the given name."""
     host: str
     """Address that the user connects from; any by default."""
 
@@ -43,20 +43,20 @@ def allow(user: str, *operations: str, **scope: Unpack[AclScope]) -> tuple[Acl, 
     `user` and the name of the resource may be `*`, which stands for all. `operations` are Kafka's, such as
     `read`, `describe_configs` or `all`.
 
-        allow("alice", "read", topic="orders")
+    allow("alice", "read", topic="orders")
         allow("alice", "read", group="billing-", prefix=True)
         allow("*", "create", cluster=True, host="10.0.0.7")
 
     Raises:
-        UsageError: an argument is not possible, or the type of resource has no such operation.
+        UsageError: an argument is not valid, or the type of resource has no such operation.
     """
     return _acls(PermissionType.ALLOW, user, operations, scope)
 
 
 @short_traceback
 def deny(user: str, *operations: str, **scope: Unpack[AclScope]) -> tuple[Acl, ...]:
-    """Return ACLs that deny operations to a user; the arguments are those of `allow`. What is denied cannot
-    be allowed by another ACL.
+    """Return ACLs that deny operations to a user; the arguments are those of `allow`. Another ACL cannot
+    allow an operation that is denied.
 
     Raises:
         UsageError: as for `allow`.

@@ -1,4 +1,4 @@
-"""The record of what clients asked an embedded broker or cluster, as a part of its face."""
+"""Methods of embedded brokers and clusters that return the recorded requests of clients."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RecordsRequests:
         since: float | datetime | None = None,
         errors_only: bool = False,
     ) -> list[RecordedRequest]:
-        """Return the last requests of clients, the oldest first, with what came of them.
+        """Return the last requests of clients, the oldest first, with their outcomes.
 
         `api` is a name such as `"Produce"`; `since` is a time, as of `time.time()` or a datetime. After the
         stop the requests until then are returned.
@@ -63,8 +63,8 @@ class RecordsRequests:
         return thread.do(recorder.snapshot)
 
     def _instrumented(self, environment: Environment) -> Environment:
-        """Return an environment whose brokers have the usual instruments, and record requests if they are
-        to, or are observed.
+        """Return an environment whose brokers have the usual instruments, and record requests if
+        `record_requests` is set or an observer exists.
         """
         from kcompat.instrumentation.recording.instruments import instruments
 

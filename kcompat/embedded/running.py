@@ -1,4 +1,4 @@
-"""The base of brokers and clusters inside this process: a thread, a directory, a start and a stop."""
+"""The base class of brokers and clusters inside this process: a thread, a directory, a start and a stop."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Embedded(AsyncContext, Timed, Controlled[Nodes]):
 
         Raises:
             UsageError: the brokers are started already.
-            ConfigError: the configuration is not possible, which the constructor could not detect.
+            ConfigError: the configuration has an error that the constructor could not detect.
             StartError: the port or the directory cannot be used, or the metadata store cannot be reached;
                 StartTimeoutError if the start takes longer than `timeout_s`.
         """
@@ -138,7 +138,7 @@ class Embedded(AsyncContext, Timed, Controlled[Nodes]):
             self._undo.close()
 
     def _hasten(self) -> None:
-        """End slow disks, for which a stop would wait."""
+        """End the faults of slow disks, for which a stop would wait."""
         from kcompat.instrumentation.disturbable_files import DisturbableFiles
 
         for node in self._running_nodes():
@@ -176,11 +176,11 @@ class Embedded(AsyncContext, Timed, Controlled[Nodes]):
         """Return the settings with which a client of a library connects, and logs in as a user.
 
         `library` is `confluent`, `kafka-python`, `aiokafka`, `java` or `spark`; `mechanism` is `PLAIN`,
-        `SCRAM-SHA-256` or `SCRAM-SHA-512`. Where the brokers have TLS but no users, a client shows a
-        certificate of the user. `listener` is the name of one, in place of the first.
+        `SCRAM-SHA-256` or `SCRAM-SHA-512`. If the brokers have TLS but no users, the client authenticates by
+        a certificate of the user. `listener` is the name of a listener, by default the first.
 
         Raises:
-            UsageError: the brokers are not started, or one of the arguments is not possible.
+            UsageError: the brokers are not started, or an argument is not valid.
         """
         from kcompat.security.client_settings import SETTINGS
 

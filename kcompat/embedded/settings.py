@@ -46,9 +46,9 @@ def read_settings(
     """Return the configured texts that the arguments specify, by Kafka's keys.
 
     Raises:
-        UsageError: an argument is not possible, or two arguments contradict each other.
-        ConfigError: `config` has a key that no Kafka has, a value that cannot be written as text, or a
-            variable whose provider is not available.
+        UsageError: an argument is not valid, or two arguments contradict each other.
+        ConfigError: `config` has a key that exists in no version of Kafka, a value that cannot be written as
+            text, or a variable whose provider is not available.
     """
     if not isinstance(host, str) or (host and not is_host(host)):
         raise UsageError(f"host={host!r} is neither a name nor an address: use 127.0.0.1, for instance")
@@ -84,7 +84,7 @@ def read_development(
     """Return the security that the arguments specify for a broker, or for several that are peers.
 
     Raises:
-        UsageError: an argument is not possible, or `tls` needs libraries that are not installed.
+        UsageError: an argument is not valid, or `tls` needs libraries that are not installed.
     """
     if not isinstance(tls, bool):
         raise UsageError(f"tls={tls!r} is neither True nor False: for other certificates set Kafka's keys")

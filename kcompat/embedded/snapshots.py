@@ -1,4 +1,6 @@
-"""The methods of a `Broker` that give each test a clean one: `reset`, `snapshot` and `restore`."""
+"""The methods of a `Broker` that return it to an earlier state, for example for each test: `reset`,
+`snapshot` and `restore`.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ class Rewindable(ABC):
         """Shut the broker down."""
 
     def _remember(self, node: BrokerNode) -> None:
-        """Take a broker that has just started, on its event loop; its state now is that of `reset`."""
+        """Keep the state of a broker that has just started, for `reset`. Runs on the broker's event loop."""
         from kcompat.instrumentation.snapshots import Snapshots  # late: what a start needs is imported then
 
         self._snapshots = Snapshots(node)
@@ -45,8 +47,8 @@ class Rewindable(ABC):
         """Go back to the state right after the start: topics given at the start exist and are empty.
 
         Clients that are connected see a restart of the broker: their connections are closed, and groups do
-        not know their members any more. Port, cluster id and certificates stay. Ctrl-C is raised when that
-        is done; a second one stops the broker.
+        not know their members any more. Port, cluster id and certificates stay. Ctrl-C raises
+        KeyboardInterrupt when the reset is complete; a second one stops the broker.
 
         Raises:
             UsageError: the broker is not started, or had records when it was started, or its disk fails.
@@ -72,7 +74,7 @@ class Rewindable(ABC):
         `reset` describes.
 
         Raises:
-            UsageError: the broker is not started, or `mark` is not of this run of it.
+            UsageError: the broker is not started, or `mark` was not taken since its last start.
             SnapshotError: as for `reset`.
         """
         self._go_back(self._of_this_run().restore(mark))
@@ -106,7 +108,9 @@ class Rewindable(ABC):
             raise
 
     def _waits_for_others(self, thread: LoopThread) -> bool:
-        """Return whether a way back that was cancelled had not begun, so that the broker runs as before."""
+        """Return whether a reset or restore that was cancelled had not begun, so that the broker runs as
+        before.
+        """
         from kcompat.embedded.thread import patience  # imports asyncio
 
         try:
@@ -117,18 +121,18 @@ class Rewindable(ABC):
 
 
 class NotRewindable:
-    """Base class of a cluster, which cannot go back, and says so."""
+    """Base class of a cluster, which cannot return to an earlier state."""
 
     def reset(self) -> NoReturn:
-        """Raise UsageError: only a `Broker` goes back."""
+        """Raise UsageError: only a `Broker` can return to an earlier state."""
         raise _only_one_broker()
 
     def snapshot(self) -> NoReturn:
-        """Raise UsageError: only a `Broker` goes back."""
+        """Raise UsageError: only a `Broker` can return to an earlier state."""
         raise _only_one_broker()
 
     def restore(self, mark: object) -> NoReturn:  # noqa: ARG002 - as for a `Broker`
-        """Raise UsageError: only a `Broker` goes back."""
+        """Raise UsageError: only a `Broker` can return to an earlier state."""
         raise _only_one_broker()
 
 

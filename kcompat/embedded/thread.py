@@ -46,8 +46,8 @@ class LoopThread:
         *,
         tidy_timeout_s: float = TIDY_TIMEOUT_S,
     ) -> None:
-        """Start the thread; `loop_factory` makes the event loop, if it is not asyncio's own. `close` waits
-        `tidy_timeout_s` at most for running calls.
+        """Start the thread; `loop_factory` makes the event loop, if it is not asyncio's own. `close` waits at
+        most `tidy_timeout_s` for running calls.
         """
         self._tidy_timeout_s = tidy_timeout_s
         self._started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
@@ -72,8 +72,9 @@ class LoopThread:
         self, work: Coroutine[object, object, T], timeout_s: float | None = None, *, finishes: bool = False
     ) -> T:
         """Run the coroutine `work` on the loop, and return its result or raise its exception. After
-        `timeout_s` the coroutine is cancelled, and TimeoutError raised. Ctrl-C cancels it too; if it
-        `finishes`, only the second Ctrl-C does, and the first one is raised when it is done.
+        `timeout_s` the coroutine is cancelled, and TimeoutError raised. Ctrl-C cancels it too. With
+        `finishes`, only a second Ctrl-C cancels the coroutine; the first one is raised when the coroutine is
+        done.
 
         Raises:
             UsageError: the thread ends or has ended, or this process is a forked child, which has no such
@@ -135,7 +136,9 @@ class LoopThread:
             await asyncio.wait(self._calls.values(), timeout=self._tidy_timeout_s)
 
     def _begin(self, work: Coroutine[object, object, T], future: Future[T]) -> None:
-        """Begin a call, unless its caller has given it up. It cannot be cancelled by `future` any more."""
+        """Begin a call, unless its caller no longer waits for it. From then on `future` cannot be
+        cancelled.
+        """
         if future.set_running_or_notify_cancel():
             self._calls[future] = self._loop.create_task(self._settle(work, future))
         else:

@@ -1,4 +1,4 @@
-"""The time of embedded brokers: that of the machine, or one that the program moves ahead."""
+"""The clock of embedded brokers: the clock of the machine, or one that the program moves forward."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST = timedelta(days=36525)
 
 
 class Timing:
-    """The choice of a clock, and what follows from it for a loop and an environment."""
+    """The choice of a clock, and the event loop and environment that the choice requires."""
 
     clock: Clock
     """The clock of the environment that was made last."""
@@ -58,11 +58,11 @@ class Timing:
 
     @property
     def manual_time(self) -> ManualTime | None:
-        """The time that can be moved; None if the clock is the real one."""
+        """The time that `advance` moves; None if the clock is the real one."""
         return self._manual
 
     def insist_on_manual(self) -> ManualTime:
-        """Return the time that can be moved. Raises UsageError if the clock is the real one."""
+        """Return the time that `advance` moves. Raises UsageError if the clock is the real one."""
         if self._manual is None:
             raise UsageError(
                 "the time is that of the machine: make it with clock='manual' to move the time ahead"
@@ -71,7 +71,7 @@ class Timing:
 
 
 class Timed(ABC):
-    """Base class of what has running brokers and a `Timing`."""
+    """Base class of running brokers with a `Timing`."""
 
     _timing: Timing
 
@@ -102,10 +102,10 @@ class Timed(ABC):
         seconds: float = 0,
         ms: float = 0,
     ) -> None:
-        """Move the brokers' time ahead, by a `timedelta` or by numbers; needs `clock="manual"`.
+        """Move the brokers' time forward, by a `timedelta` or by numbers; needs `clock="manual"`.
 
-        What expires by then expires in its order, at its time: sessions of group members, transactions, ids
-        of producers, offsets, segments, tokens. Returns when all of that is done.
+        Everything that is due by then expires in order, at its due time: sessions of group members,
+        transactions, ids of producers, offsets, segments, tokens. Returns when all of that is done.
 
         Raises:
             UsageError: the clock is the real one, the brokers are not started, or the time is negative or
@@ -119,10 +119,10 @@ class Timed(ABC):
         thread.call(manual.advance(by / timedelta(milliseconds=1), self._running_nodes))
 
     def expire(self, topic: str | None = None) -> None:
-        """Remove now what has expired, as the brokers' periodic checks would, and wait until that is done.
+        """Run the brokers' periodic checks for expired data now, and wait until they are done.
 
-        Transactions that have timed out, transactional ids, offsets of groups, idempotent producers, segments
-        of logs and delegation tokens are looked at; with `topic` only its producers and segments.
+        They check transactions, transactional ids, offsets of groups, idempotent producers, segments of logs
+        and delegation tokens; with `topic` only the producers and segments of that topic.
 
         Raises:
             UsageError: the brokers are not started, or there is no such topic.
@@ -142,7 +142,7 @@ class Timed(ABC):
 
 
 def _duration(delta: timedelta | None, **numbers: float) -> timedelta:
-    """Return the sum. Raises UsageError."""
+    """Return the sum of a duration and numbers of time units. Raises UsageError."""
     if delta is not None and not isinstance(delta, timedelta):
         raise UsageError(
             f"{delta!r} is not a time: use advance(days=8), for instance, or a datetime.timedelta"

@@ -16,7 +16,9 @@ R = TypeVar("R")
 C = TypeVar("C", bound=type)
 
 FOR_USERS: Final = (KcompatError, TimeoutError)
-"""Errors whose sentence says it all. Other exceptions are faults of the broker, and keep their frames."""
+"""Errors that a sentence explains completely. Other exceptions are faults of the broker, and keep their
+frames.
+"""
 
 __unittest = True  # unittest leaves the frames of this module out of failures
 

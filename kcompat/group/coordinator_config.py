@@ -29,7 +29,7 @@ class GroupCoordinatorConfig(Struct, frozen=True):
     share: ShareGroupConfig
     streams: StreamsGroupConfig
     rebalance_protocols: frozenset[str]
-    """Kinds of groups that the broker serves."""
+    """Protocol types of groups that the broker serves (`group.coordinator.rebalance.protocols`)."""
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> GroupCoordinatorConfig:

@@ -17,15 +17,15 @@ _MODERN = _RECORD | {ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAI
 
 
 def commit_error(error: ErrorCode) -> ErrorCode:
-    """Return the error for an offset commit whose append failed with `error`; `error` itself if there is no
-    special one.
+    """Return the error for an offset commit whose append failed with `error`; `error` itself if Kafka does
+    not translate it.
     """
     return _COMMIT.get(error, error)
 
 
 def group_error(error: ErrorCode) -> ErrorCode:
-    """Return the error for a request whose group record failed with `error`; `error` itself if there is no
-    special one.
+    """Return the error for a request whose group record failed with `error`; `error` itself if Kafka does not
+    translate it.
     """
     return _GROUP.get(error, error)
 

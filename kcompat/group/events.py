@@ -1,8 +1,9 @@
-"""The log of what happens to the groups of one broker, in the words of Kafka's group coordinator.
+"""The log of rebalances and removed members of one broker's groups, in the words of Kafka's group
+coordinator.
 
 A group that grows or shrinks rebalances once for each member, and with a cooperative assignor once more,
-which is no trouble. In a group with a trouble members come and go in turn, or update what they ask for
-several times running: that is what is counted.
+which is normal. In an unstable group, members join and leave in turn, or change their requests several times
+in a row: those changes are counted.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(GROUP_COORDINATOR)
 
 MOST_GROUPS: Final = 1000
-"""Most groups whose last change is remembered."""
+"""Maximum number of groups whose last change is remembered."""
 
 
 SOONER: Final = ", shortened to two fifths when its connection ended"
@@ -35,18 +36,18 @@ class Change(Enum):
     JOIN = "join"
     DEPARTURE = "departure"
     UPDATE = "update"
-    """A member stays and asks for something else, or the coordinator lost the generation."""
+    """A member stays and changes its request, or the coordinator lost the generation."""
 
 
 class Why(NamedTuple):
-    """The reason of a rebalance: the kind of change, and a sentence part that names the member."""
+    """The reason of a rebalance: the kind of change, and a part of a sentence that names the member."""
 
     change: Change
     reason: str
 
 
 class Departing(Protocol):
-    """The part of a member of any kind that its end is logged with."""
+    """Fields of a removed member, of any kind of group, for the log."""
 
     @property
     def member_id(self) -> str:
@@ -69,10 +70,10 @@ class GroupEvents:
         self._sooner = ""
         """End of the reasons of the members that the operation under way removes."""
         self._last: dict[str, tuple[Change, bool]] = {}
-        """The last change of the members of each group, and whether an update has come since."""
+        """The last change of the members of each group, and whether an update has followed."""
 
     def rebalances(self, group_id: str, why: Why) -> None:
-        """Note that a group begins a rebalance, and warn if that happens again and again."""
+        """Note that a group begins a rebalance, and warn if it rebalances repeatedly."""
         members, was_update = self._last.pop(group_id, (why.change, False))
         is_update = why.change is Change.UPDATE
         if len(self._last) >= MOST_GROUPS:
@@ -105,5 +106,5 @@ class GroupEvents:
 
 
 def client_reason(given: str | None) -> str:
-    """Return the end of a reason, with what the client has said (KIP-800)."""
+    """Return the end of a log line, with the reason that the client gave (KIP-800)."""
     return f"; client reason: {given or 'not provided'}"

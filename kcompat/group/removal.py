@@ -21,7 +21,7 @@ limit.
 
 
 class Doomed(NamedTuple):
-    """Offset of a deleted topic's partition, with the offset of its record."""
+    """Offset to delete, of a deleted topic's partition, with the offset of its record."""
 
     group_id: str
     partition: TopicPartition

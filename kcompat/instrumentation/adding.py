@@ -36,15 +36,15 @@ _PRODUCE_VERSION: Final = 12  # the last one that names topics
 _METADATA_VERSION: Final = 12
 _LARGEST_BATCH: Final = 1024 * 1024
 _RECORDS_AT_ONCE: Final = 256
-"""Number of records that are encoded before the broker serves its clients: about a millisecond."""
+"""Number of records that are encoded in one iteration of the event loop: about a millisecond of work."""
 
 
 async def add_records(brokers: Brokers, topic: str, records: Sequence[PreparedRecord]) -> list[AddedRecord]:
     """Append records to a topic, which is created if `auto.create.topics.enable` is set, and return their
     places in the same order, once all in-sync replicas have them.
 
-    The records of a partition are appended in batches of up to `max.message.bytes`. If one is refused, those
-    before it stay.
+    The records of a partition are appended in batches of up to `max.message.bytes`. If a batch is refused,
+    the batches before it stay.
 
     Raises:
         UsageError: the topic does not exist and is not created, or has no such partition.
@@ -91,8 +91,8 @@ async def _ensure_topic(brokers: Brokers, topic: str) -> None:
 def _choose(brokers: Brokers, topic: str, records: Sequence[PreparedRecord]) -> dict[int, list[int]]:
     """Return the places of the records for each partition.
 
-    Without a partition and a key, a record goes to the partition that ends at the lowest offset: so records
-    that are added one after another go to the partitions in turn.
+    Without a partition and a key, a record goes to the partition that ends at the lowest offset: so that
+    single records go to the partitions in turn.
     """
     known = brokers.topic(topic).partitions
     homes = {index: brokers.home_of(topic, index) for index in known}

@@ -1,6 +1,6 @@
 """Requests to a broker from inside its process: its handlers are called without a connection.
 
-The caller may do everything, whatever the authorizer says, and has no quota.
+The caller needs no authorization, and has no quota.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _promise_in(response: Promise[Any] | Interruptible[Any] | Busy[Any]) -> Prom
 
 
 async def kept(promise: Promise[T]) -> T:
-    """Return the value of a promise once it is there, or raise the exception that it failed with."""
+    """Return the value of a promise when it is completed, or raise the exception that it failed with."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
     def settle(value: T) -> None:
@@ -81,7 +81,7 @@ async def kept(promise: Promise[T]) -> T:
 
 
 class _NoConnection:
-    """The place of a connection, for a caller inside the process of the broker."""
+    """The `context.connection` of a request that is sent from inside the process of the broker."""
 
     peer_host = "127.0.0.1"
     peer_port = 0

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ELECTION_TIMEOUT_S: Final = 30.0
 """Longest time in seconds to wait for the election of a leader."""
 _MOST_LISTED: Final = 10
-"""Number of topics that an error names."""
+"""Maximum number of topics that an error message names."""
 
 
 class Brokers:
@@ -45,8 +45,8 @@ class Brokers:
 
     @asynccontextmanager
     async def steady(self) -> AsyncIterator[None]:
-        """Wait for a reset or restore under way, and hold off others within the block, which must not be
-        nested.
+        """Wait for a reset or restore that is running, and delay others during the `with` block, which must
+        not be nested.
         """
         async with AsyncExitStack() as undo:
             for node in self._nodes():
@@ -80,7 +80,7 @@ class Brokers:
     def home_of(self, topic: str, index: int) -> tuple[Parts, Partition] | None:
         """Return the broker that leads a partition, and the partition there; None if no running broker does.
 
-        If an isolated broker still takes itself for the leader, the leader of the newest epoch is meant.
+        If an isolated broker still counts itself as the leader, the broker with the newest epoch is returned.
         """
         found = [(parts, parts.storage.replicas.get(topic, index)) for parts in self.parts]
         leaders = [(parts, replica) for parts, replica in found if replica is not None and replica.is_leader]
@@ -101,11 +101,12 @@ class Brokers:
         return found
 
     async def elected(self, topic: str, index: int) -> tuple[Parts, Partition]:
-        """Return what `leader_of` returns, after an election that is under way: none of the running brokers
-        leads the partition yet, and one of them can be elected.
+        """Return the broker that leads a partition, and the partition there, after waiting for an election if
+        none leads it yet.
 
         Raises:
-            RequestError: there is no leader, and no broker that could be elected, or none is for 30 seconds.
+            RequestError: there is no leader, and no broker can be elected, or none is elected within 30
+                seconds.
         """
 
         def is_settled() -> bool:

@@ -1,4 +1,4 @@
-"""A file port that can be disturbed while a broker uses it, at no cost as long as it is not."""
+"""A file port whose operations a fault can change while a broker uses it, at no cost without a fault."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ OPERATIONS: Final = (
     "remove_empty_directory",
     "remove_tree",
 )
-"""Names of the operations of `Files` that a disturbance may meet."""
+"""Names of the operations of `Files` that a disturbance may change."""
 MOST_REMEMBERED: Final = 100
-"""Most disturbances that a file port remembers."""
+"""Maximum number of disturbances that a file port remembers."""
 
 
 class Disturbance(Protocol):
     """A reason for which operations on files fail or take time."""
 
     def meet(self, operation: str, place: str | int) -> None:
-        """Let an operation on a path or a file descriptor go on, or raise OSError. May be called on any
-        thread.
+        """Handle an operation on a path or a file descriptor before it runs: return so that it continues, or
+        raise OSError. May be called on any thread.
         """
 
     def hasten(self) -> None:
@@ -55,20 +55,19 @@ class Disturbance(Protocol):
 
 
 class DisturbableFiles(Files):
-    """File port of one broker whose operations meet disturbances.
+    """File port of one broker, whose operations are passed to disturbances first.
 
-    The operations are replaced on this object while there are disturbances: before and after, they are those
-    of the class.
+    The operations of this object are replaced only while there are disturbances.
     """
 
     def __init__(self) -> None:
         self._disturbances: tuple[Disturbance, ...] = ()
         self._change = threading.Lock()
         self.history: deque[Disturbance] = deque(maxlen=MOST_REMEMBERED)
-        """The last disturbances that were added, also those that are over."""
+        """The last disturbances that were added, including those that have ended."""
 
     def disturb(self, disturbance: Disturbance) -> None:
-        """Let operations meet a disturbance from now on. May be called on any thread."""
+        """Pass operations to a disturbance from now on. May be called on any thread."""
         with self._change:
             if not self._disturbances:
                 for name in OPERATIONS:
@@ -77,8 +76,8 @@ class DisturbableFiles(Files):
             self.history.append(disturbance)
 
     def calm(self, disturbance: Disturbance) -> None:
-        """Let operations meet a disturbance no longer; do nothing if it is not one of them. May be called on
-        any thread.
+        """Stop passing operations to a disturbance; do nothing if it is unknown. May be called on any
+        thread.
         """
         with self._change:
             self._disturbances = tuple(each for each in self._disturbances if each is not disturbance)
@@ -93,7 +92,7 @@ class DisturbableFiles(Files):
 
     @property
     def disturbances(self) -> tuple[Disturbance, ...]:
-        """The disturbances that operations meet, in the order in which they were added."""
+        """The disturbances that operations are passed to, in the order in which they were added."""
         return self._disturbances
 
     def _operate(self, name: str, operate: Callable[..., Any], place: Any, *rest: Any, **named: Any) -> Any:
@@ -105,5 +104,5 @@ class DisturbableFiles(Files):
 
 
 def with_disturbable_files(environment: Environment) -> Environment:
-    """Return an environment whose file port can be disturbed."""
+    """Return an environment whose file port accepts disturbances."""
     return structs.replace(environment, files=DisturbableFiles())

@@ -32,12 +32,12 @@ _PREFIX: Final = 4
 
 
 class ReceivedRequest:
-    """The frame of a request whose API and version exist; its body is decoded when that is asked for."""
+    """The frame of a request whose API and version exist; its body is decoded when needed."""
 
     __slots__ = ("_head", "_message", "client_id", "correlation_id", "frame", "key", "version")
 
     def __init__(self, key: ApiKey, head: RequestHead, frame: memoryview) -> None:
-        """Take a frame whose header is `head`; `key` is the key in it, which exists."""
+        """Read a frame whose header is `head`; `key` is the API key in the header."""
         self.key = key
         self.version = head.version
         self.client_id = head.client_id
@@ -48,7 +48,7 @@ class ReceivedRequest:
 
     @classmethod
     def read(cls, frame: memoryview) -> ReceivedRequest | None:
-        """Return the request in a frame, valid as long as the frame; None for one that cannot be read."""
+        """Return the request in a frame, valid as long as the frame is; None if the frame cannot be read."""
         head = read_head(frame)
         return None if head.key is None or not head.body_at else cls(head.key, head, frame)
 
@@ -100,7 +100,7 @@ class ReceivedRequest:
 
 
 def when_settled(answer: Answer, change: Callable[[Settled], Answer]) -> Answer:
-    """Return what `change` makes of an answer, as soon as that is there; it waits as long as the answer does.
+    """Return the result of `change(answer)`, as a later answer if the given answer comes later.
 
     If `change` raises for an answer that comes later, the error is logged and the connection closed.
     """
@@ -117,7 +117,9 @@ def when_settled(answer: Answer, change: Callable[[Settled], Answer]) -> Answer:
 
 
 def _bytes_of(piece: Piece) -> Readable:
-    """Return the bytes of a piece of an answer: its own, those of its file, or those made while sending."""
+    """Return the bytes of a piece of an answer: a buffer, a range of a file, or bytes that are made while
+    sending.
+    """
     if isinstance(piece, (bytes, bytearray, memoryview)):
         return piece
     if is_lazy(piece):

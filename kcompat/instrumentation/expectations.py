@@ -1,4 +1,4 @@
-"""The records that a test expects clients to write to a topic, and the complaint if others come."""
+"""Records that a test expects clients to write to a topic, and the error text if other records arrive."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Wanted(Struct, frozen=True):
     at_least: int | None
     timeout_s: float
     where: Callable[[Record], bool] | None
-    """Function that returns whether a record counts; None if all do."""
+    """Function that returns whether a record counts; None if every record does."""
     isolation: Isolation
 
     def check(self) -> None:
-        """Raise UsageError if an argument is not possible."""
+        """Raise UsageError if an argument is not valid."""
         if self.count is None and self.at_least is None:
             raise UsageError("the number of records is missing: give count or at_least")
         if self.count is not None and self.at_least is not None:
@@ -61,32 +61,34 @@ class Wanted(Struct, frozen=True):
 
 
 async def begin(brokers: Brokers, wanted: Wanted) -> Expectation:
-    """Return an expectation of records that come from now on."""
+    """Return an expectation of records that are written from now on."""
     async with brokers.steady():
         return Expectation(brokers, wanted)
 
 
 class Expectation:
-    """The records that come into a topic from a moment on. All methods belong to the loop of the brokers."""
+    """The records that are written to a topic after a point in time. All methods belong to the loop of the
+    brokers.
+    """
 
     def __init__(self, brokers: Brokers, wanted: Wanted) -> None:
-        """Begin at the present ends of the logs."""
+        """Begin at the current ends of the logs."""
         self._brokers = brokers
         self._wanted = wanted
         self._began_at = _ends(brokers)
         self._cursors: dict[tuple[bytes, int], Cursor] = {}
         self._found: list[Record] = []
         self._others: list[Record] = []
-        """Records that came and do not count."""
+        """Records that arrived and do not count."""
 
     @property
     def found(self) -> list[Record]:
-        """The records that came and count, by partition and offset."""
+        """The records that arrived and count, by partition and offset."""
         return sorted(self._found, key=_place)
 
     async def complaint(self) -> str | None:
-        """Wait until there are as many records as wanted, and return None; or return the complaint if there
-        are more, or too few after the timeout.
+        """Wait until as many records as wanted have arrived, and return None; or return the error text if
+        there are more, or too few at the timeout.
         """
         wanted = self._wanted
         with suppress(TimeoutError):
@@ -112,13 +114,13 @@ class Expectation:
         return any(map(self._is_readable, self._all_cursors()))
 
     def _is_readable(self, cursor: Cursor) -> bool:
-        """Return whether a partition has a leader and more records."""
+        """Return whether a partition has a leader and unread records."""
         has_leader = self._brokers.home_of(cursor.topic, cursor.index) is not None
         return has_leader and cursor.position < cursor.end(self._brokers)
 
     def _all_cursors(self) -> list[Cursor]:
         """Return a cursor for each partition that the topic has now. A topic that was deleted and created
-        again is another one, which began empty.
+        again counts as a new, empty one.
         """
         topic = self._brokers.image.topics.get(self._wanted.topic)
         if topic is None:
@@ -149,7 +151,7 @@ class Expectation:
             yield f"{pending} offsets wait for the end of a transaction"
 
     def _elsewhere(self) -> Counter[str]:
-        """Return the number of offsets that each other topic has grown by; Kafka's own are left out."""
+        """Return the number of new offsets in each other topic; Kafka's internal topics are left out."""
         grown: Counter[str] = Counter()
         for (name, topic_id, index), end in _ends(self._brokers).items():
             grown[name] += max(0, end - self._began_at.get((name, topic_id, index), 0))

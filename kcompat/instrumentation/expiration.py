@@ -1,4 +1,4 @@
-"""Expiration on request: what a broker's periodic checks would find expired now."""
+"""Expiration on request: runs the checks for expired data that a broker makes periodically."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MARKERS_S: Final = 10.0
-"""Longest wait in seconds for the markers of aborted transactions; those of a partition without a leader come
-later.
+"""Longest wait in seconds for the markers of aborted transactions; markers of a partition without a leader
+are written later.
 """
 MARKERS_PAUSE_S: Final = 0.002
 
@@ -26,9 +26,9 @@ MARKERS_PAUSE_S: Final = 0.002
 async def expire(nodes: Sequence[BrokerNode], topic: str | None = None) -> None:
     """Remove what has expired on these brokers, as their next checks would, and wait until that is done.
 
-    Transactions that have timed out are aborted first, since their ends decide about the rest. Then go
-    transactional ids, the offsets of groups, idempotent producers, segments past their retention, and
-    delegation tokens. With `topic`, only its producers and segments are looked at.
+    Transactions that have timed out are aborted first, since other data expires only after its transaction.
+    Then transactional ids, offsets of groups, idempotent producers, segments past their retention, and
+    delegation tokens are removed. With `topic`, only its producers and segments are checked.
     """
     for node in nodes:
         if topic is None:
@@ -55,7 +55,7 @@ async def _until_marked(transactions: TransactionCoordinator) -> None:
 
 
 async def done(promise: Promise[T]) -> T:
-    """Return the value of a promise when it is there, or raise what it failed with."""
+    """Return the value of a promise when it is completed, or raise the exception that it failed with."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
     def succeeded(value: T) -> None:

@@ -1,4 +1,4 @@
-"""Describing the groups of running brokers, by the requests that admin clients send."""
+"""Descriptions of the groups of running brokers, read by the requests that admin clients send."""
 
 from __future__ import annotations
 
@@ -123,7 +123,9 @@ def _end(brokers: Brokers, topic: str, index: int) -> int:
 
 
 def _classic_members(row: Any, _image: ClusterImage) -> list[GroupMember]:
-    """Return the members of a classic group; what they agreed on is known if they are consumers."""
+    """Return the members of a classic group. Subscriptions and assignments are known if the members are
+    consumers.
+    """
     members = []
     for each in row.members:
         is_consumer = row.protocol_type == "consumer"

@@ -1,4 +1,4 @@
-"""Groups of every kind as tests see them: members, assignments, committed offsets and lag."""
+"""Groups of every kind as values for tests: members, assignments, committed offsets and lag."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Partitions: TypeAlias = dict[str, list[int]]
 """Indexes of partitions by topic, both in order."""
 
 UNKNOWN: Final = -1
-"""An epoch, lag or end offset that there is not, or that no running broker knows."""
+"""Value of an epoch, lag or end offset that does not exist, or that no running broker knows."""
 
 
 class GroupMember(Struct, frozen=True):
@@ -29,9 +29,9 @@ class GroupMember(Struct, frozen=True):
     pattern: str | None = None
     """Regular expression of topics that the member subscribes to."""
     assignment: Partitions = {}
-    """Partitions that the member has; in a streams group those of its active tasks."""
+    """Partitions that the member owns; in a streams group the partitions that its active tasks read."""
     target: Partitions = {}
-    """Partitions that the member is to have, in a consumer group."""
+    """Target assignment of a member of a consumer group."""
     tasks: dict[str, list[str]] = {}
     """Tasks of a member of a streams group, such as `0_1`, by `active`, `standby` and `warmup`."""
 

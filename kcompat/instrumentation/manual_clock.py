@@ -1,11 +1,11 @@
-"""A clock that runs as the real one does, and can be moved ahead.
+"""A clock that runs like the real one, and can be moved forward.
 
 `ManualClock.advance` moves the time ahead to each timer's due time in turn, and lets all work that the timer
 causes finish before the next. The timers that a broker sets again and again, some of them every second, would
-ring a million times in a week. So an advance goes in strides: the timers that are set during a stride ring
-after it, once, late by at most a sixteenth of the time that has passed since the advance began. Timers that
-were set before a stride ring at their times exactly. A stride of an advance by minutes is shorter than the
-intervals of most periodic work; one by weeks has some hundred strides.
+fire a million times in a week. So an advance goes in strides: timers that are set during a stride fire once
+after it, late by at most a sixteenth of the time that has passed since the advance began. Timers that were
+set before a stride fire exactly at their due times. A stride of an advance by minutes is shorter than the
+intervals of most periodic work; an advance by weeks has some hundred strides.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 STRIDES_PER_ELAPSED: Final = 16
 """A stride is as long as this fraction of the time since the advance began."""
 BUSY_ITERATIONS: Final = 50
-"""Iterations of the event loop after which a step goes on although clients keep the loop busy."""
+"""Iterations of the event loop after which a step continues although clients keep the loop busy."""
 NUDGE_S: Final = 1e-6
-"""Seconds by which a timer rings after its due time, so that rounding does not make it ring before."""
+"""Seconds by which a timer fires after its due time, so that rounding does not make it fire before."""
 
 
 class _ShiftedLoop:
@@ -52,7 +52,7 @@ class _ShiftedLoop:
 
 
 class ManualClock(LoopClock):
-    """A `kcompat.clock.Clock` of a `QuietLoop`; `work` is what is under way outside of the loop."""
+    """A `kcompat.clock.Clock` of a `QuietLoop`; `work` counts what runs outside of the loop."""
 
     __slots__ = ("_advancing", "_is_ahead", "_quiet", "_shifted", "_work")
 
@@ -65,7 +65,7 @@ class ManualClock(LoopClock):
         super().__init__(self._shifted, iteration)
 
     def now_ms(self) -> int:
-        """Return milliseconds since the epoch: those of the wall clock, and all advances."""
+        """Return milliseconds since the epoch: the time of the wall clock, plus all advances."""
         return int(time.time() * 1000 + self._shifted.offset_s * 1000)
 
     def call_later(self, delay_ms: float, callback: Callable[[], object]) -> LoopTimer:
@@ -79,7 +79,7 @@ class ManualClock(LoopClock):
         return timer
 
     async def advance(self, ms: float) -> None:
-        """Move the time ahead, and run the timers that become due, each when its time has come.
+        """Move the time forward, and run the timers that become due, each at its due time.
 
         Returns when their work is done, in threads and child processes too. A second caller waits for the
         first.
@@ -147,7 +147,7 @@ class ManualClock(LoopClock):
         return timers[0][0] if timers else inf
 
     def _move_to(self, when: float) -> None:
-        """Move the time ahead to `when`, unless it is later already."""
+        """Move the time forward to `when`, unless it is later already."""
         self._shifted.offset_s += max(0.0, when - self._shifted.time())
 
     def _hold(self) -> None:

@@ -1,4 +1,4 @@
-"""Brokers whose time a program moves ahead."""
+"""The time of brokers whose clock a program moves."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class ManualTime:
         return self._clock.now_ms()
 
     async def advance(self, ms: float, nodes: Callable[[], Sequence[BrokerNode]]) -> None:
-        """Move the time ahead by `ms` milliseconds, and wait until all that is due then is done.
+        """Move the time forward by `ms` milliseconds, and wait until everything that is due by then is done.
 
-        Timers ring at their times. At the end all that has expired goes, also where a broker would find that
-        only at its next check, minutes later. `nodes` returns the running brokers.
+        Timers fire at their due times. At the end expired data is removed at once, although a broker would
+        find some of it only at its next periodic check. `nodes` returns the running brokers.
         """
         await self._clock.advance(ms)
         for node in nodes():

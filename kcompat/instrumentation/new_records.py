@@ -29,8 +29,9 @@ class NewRecord(msgspec.Struct, frozen=True):
     """Partition to append to. By default it depends on the key; without a key it is the partition with the
     fewest records."""
     timestamp: int | datetime | None = None
-    """Time in milliseconds since 1970, or a `datetime`, which without a time zone is local time; the present
-    by default."""
+    """Time in milliseconds since 1970, or a `datetime`, which without a time zone is local time; by default
+    the current time.
+    """
 
 
 class AddedRecord(msgspec.Struct, frozen=True):
@@ -44,7 +45,7 @@ class AddedRecord(msgspec.Struct, frozen=True):
 
 
 class PreparedRecord(msgspec.Struct, frozen=True):
-    """A record in the form of the log; `partition` and `timestamp` are None if they are not decided yet."""
+    """A record in the form of the log; `partition` and `timestamp` are None until they are chosen."""
 
     key: bytes | None
     value: bytes | None
@@ -107,8 +108,8 @@ def _content(what: str, given: object) -> bytes | None:
 
 
 def as_json(what: str, given: object) -> bytes:
-    """Return JSON without spaces. Raises UsageError for what JSON does not have, such as sets, times and NaN;
-    `what` names the part of the record.
+    """Return JSON without spaces. Raises UsageError for values that JSON cannot express, such as sets, times
+    and NaN; `what` names the part of the record.
     """
     try:
         return json.dumps(given, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,5 +1,5 @@
-"""The work of a broker that is under way outside of its event loop: in threads, and in child processes that
-compact logs.
+"""The work of a broker that runs outside of its event loop: in threads, and in child processes that compact
+logs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class OutsideWork:
-    """The count of what is under way. Belongs to one event loop."""
+    """The count of running work. Belongs to one event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -31,7 +31,7 @@ class OutsideWork:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether anything is under way."""
+        """Whether any work is running."""
         return self._count > 0
 
     def begun(self) -> None:
@@ -45,12 +45,14 @@ class OutsideWork:
             self._done.set()
 
     def ended_in_thread(self) -> None:
-        """Count one less, from another thread, behind what that thread has handed to the loop before."""
+        """Count one less, called from another thread, after everything that the thread has handed to the loop
+        before.
+        """
         with suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(self.ended)
 
     async def until_done(self) -> None:
-        """Wait until nothing is under way."""
+        """Wait until no work is running."""
         while self._count:
             self._done.clear()
             await self._done.wait()
@@ -87,7 +89,7 @@ class _CountedWorker:
 
 
 class _CountedRunner:
-    """A cleaning that is counted from its start to its last report."""
+    """A cleaning of a log that counts as work from its start to its last report."""
 
     def __init__(self, runner: Runner, work: OutsideWork) -> None:
         self._runner = runner

@@ -1,8 +1,8 @@
-"""An event loop that tells when it has nothing to do.
+"""An event loop that reports when it has nothing to do.
 
 The loop asks its selector to wait only where no callback is ready and no timer is due. So a selector that
-finds no event then knows that all work on this loop is done, as far as it does not wait for something outside
-of it: a thread, another process, or the passage of time. Bytes between sockets of the same machine have
+finds no event then knows that all work on this loop is done, except work that waits for something outside of
+the loop: a thread, another process, or the passage of time. Bytes between sockets of the same machine have
 arrived by then.
 """
 
@@ -30,7 +30,7 @@ class QuietSelector(selectors.DefaultSelector):
         self._called, self._iterations_left = callback, iterations
 
     def forget(self) -> None:
-        """Call nothing any more."""
+        """Cancel the pending call of `when_quiet`."""
         self._called = None
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
@@ -53,7 +53,7 @@ class QuietLoop(asyncio.SelectorEventLoop):
         super().__init__(self._quiet_selector)
 
     async def until_quiet(self, iterations: int) -> None:
-        """Wait until nothing else is to be done, or for this number of iterations where clients keep the loop
+        """Wait until the loop has nothing else to do, or for this number of iterations if clients keep it
         busy. One caller at a time.
         """
         quiet: asyncio.Future[None] = self.create_future()

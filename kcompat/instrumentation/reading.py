@@ -30,8 +30,8 @@ Isolation = Literal["read_uncommitted", "read_committed"]
 MOST_RECORDS: Final = 100_000
 """Number of records that are read unless the caller names a limit."""
 READ_BYTES: Final = 128 * 1024
-"""Bytes of a log that are read and decoded at once: about a millisecond, in which the broker does nothing
-else. A larger batch is read as a whole.
+"""Bytes of a log that are read and decoded at once: about a millisecond of work, during which the broker
+serves no clients. A larger batch is read as a whole.
 """
 _ISOLATION_LEVELS: Final = {"read_uncommitted": READ_UNCOMMITTED, "read_committed": READ_COMMITTED}
 
@@ -46,14 +46,14 @@ async def read_topic(
     limit: int | None = None,
     max_bytes: float = inf,
 ) -> list[Record]:
-    """Return the records that the topic has now, by partition and offset; those of all partitions, or of one.
+    """Return the current records of all partitions of a topic, or of one, by partition and offset.
 
     Records below the offset `start` of each partition are left out, and so are control records, and with
     the isolation `read_committed` the records of transactions that were aborted or are still open. `limit` is
     the largest number of records, and no more are read after `max_bytes` bytes of keys and values.
 
     Raises:
-        UsageError: the topic or the partition does not exist, an argument is not possible, or there is no
+        UsageError: the topic or the partition does not exist, an argument is not valid, or there is no
             `limit` and more than `MOST_RECORDS` records.
         RequestError: a partition has no leader, or cannot be read.
     """
@@ -72,7 +72,7 @@ async def read_topic(
 async def _read(
     brokers: Brokers, cursors: Iterable[Cursor], limit: int | None, max_bytes: float
 ) -> list[Record]:
-    """Return the records from the positions of the cursors up to the present ends."""
+    """Return the records from the positions of the cursors up to the current ends."""
     found: list[Record] = []
     size = 0
     for cursor, end in [(cursor, cursor.end(brokers)) for cursor in cursors]:
@@ -101,7 +101,7 @@ def check_isolation(isolation: str) -> None:
 
 
 def check_whole_number(name: str, value: int) -> None:
-    """Raise UsageError unless an argument is an integer from 0 on."""
+    """Raise UsageError unless an argument is an integer of at least 0."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise UsageError(f"{name}={value!r} is not possible: use a whole number from 0 on")
 
@@ -119,7 +119,7 @@ def partitions_of(brokers: Brokers, topic: str, partition: int | None) -> list[i
 
 
 class Cursor:
-    """A position in a partition, from which records are read as far as consumers can read them."""
+    """A position in a partition, from which records are read up to where consumers can read."""
 
     __slots__ = ("_reader", "index", "position", "topic")
 
@@ -173,8 +173,8 @@ def decode(
     aborted: Iterable[tuple[int, int]] = (),
     max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
 ) -> tuple[list[Record], int | None]:
-    """Return the records that a consumer sees in data of a log, and the offset behind the last whole batch;
-    None without a whole batch.
+    """Return the records that a consumer sees in data of a log, and the offset after the last whole batch,
+    None if there is no whole batch.
 
     `aborted` are the aborted transactions in the data, as (producer id, first offset). Raises RecordsDamaged.
     """

@@ -1,4 +1,4 @@
-"""The record of a topic as tests see it."""
+"""The record of a topic as a value for tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kcompat.errors import UsageError
 from kcompat.records.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 
 _SHOWN: Final = 60
-"""Bytes of a key or value in the `repr` of a record."""
+"""Number of bytes of a key or value that the `repr` of a record shows."""
 
 
 class Record(Struct, frozen=True):
@@ -29,16 +29,16 @@ class Record(Struct, frozen=True):
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...] = ()
     producer_id: int = NO_PRODUCER_ID
-    """Id of an idempotent or transactional producer; -1 for another one."""
+    """Id of an idempotent or transactional producer; -1 for any other producer."""
     producer_epoch: int = NO_PRODUCER_EPOCH
     sequence: int = NO_SEQUENCE
-    """Sequence number that the idempotent producer gave to the record; -1 without one."""
+    """Sequence number that an idempotent producer gave to the record; -1 if there is none."""
     is_transactional: bool = False
     """Whether the record was written in a transaction."""
 
     @property
     def text(self) -> str | None:
-        """The value as UTF-8 text. Raises UsageError if it is none."""
+        """The value as UTF-8 text. Raises UsageError if it is not UTF-8."""
         try:
             return None if self.value is None else self.value.decode()
         except UnicodeDecodeError as error:

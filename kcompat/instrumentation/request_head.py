@@ -14,12 +14,12 @@ class RequestHead(NamedTuple):
     """The header of a request."""
 
     key: ApiKey | None
-    """The API; None if the bytes are no request, or were not kept because they may be secret."""
+    """The API; None if the bytes are not a request, or were not recorded because they may be secret."""
     version: int
     correlation_id: int
     client_id: str | None
     body_at: int
-    """Position of the body; 0 if there is none."""
+    """Position of the body; 0 if the request has none."""
 
 
 UNKNOWN = RequestHead(None, -1, -1, None, 0)

@@ -17,11 +17,11 @@ LONGEST: Final = 200
 MOST_LINES: Final = 20
 """Largest number of records that are shown."""
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-"""Characters that text does not have: data with one of them is binary."""
+"""Control characters that text does not contain: data with one of them is shown as binary."""
 
 
 def lines_of(records: Sequence[Record]) -> list[str]:
-    """Return a line for each record; for the last ones of many, one line with their number."""
+    """Return a line for each record; if there are too many, the last line has the number of the others."""
     shown = [line_of(each) for each in records[:MOST_LINES]]
     more = len(records) - MOST_LINES
     return [*shown, f"... and {more} more"] if more > 0 else shown
@@ -44,7 +44,7 @@ def line_of(record: Record) -> str:
 
 def shown(data: bytes | None) -> str:
     """Return a key or a value in one line: a JSON object or array, text in quotation marks, or hexadecimal
-    digits; of a long one only the beginning and the length.
+    digits; a long value is cut, and its length is added.
     """
     if data is None:
         return "null"

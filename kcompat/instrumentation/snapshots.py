@@ -1,8 +1,8 @@
-"""Snapshots of a running broker, and a way back to them in milliseconds.
+"""Snapshots of a running broker, which can be restored in milliseconds.
 
-A broker goes back by a restart in place: it ends as by kill -9, its metadata and its logs are put back, and
-it starts again on the same port. So nothing of the time since the snapshot can be left in its memory, and its
-clients see a broker that was restarted.
+A restore is a restart in place: the broker ends as by kill -9, its metadata and its logs are restored, and it
+starts again on the same port. So nothing since the snapshot can be left in its memory, and its clients see a
+restarted broker.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kcompat.store.tree import StoredNode
 
 DIRECTORY: Final = ".kcompat-snapshots"
-"""Name of the directory with the files of snapshots, in each log directory; Kafka would not read it."""
+"""Name of the directory with the files of snapshots, in each log directory; Kafka ignores it."""
 
 
 class Snapshot(Struct, frozen=True, eq=False):
@@ -53,8 +53,8 @@ class Snapshot(Struct, frozen=True, eq=False):
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Collect no garbage within the block. The parts of a broker are many objects that all survive, so that
-    the collections that they trigger would take as long as the block, and find nothing.
+    """Suspend the garbage collector in the `with` block. Starting a broker makes many objects that all
+    survive, so collections would take as long as the start, and free nothing.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -69,7 +69,7 @@ class Snapshots:
     """The snapshots of one broker, for as long as it runs. All calls belong to its event loop."""
 
     def __init__(self, node: BrokerNode) -> None:
-        """Take a running broker."""
+        """Create snapshots of a running broker."""
         self._node = node
         self._turns = turns(node)
         self._is_running = True
@@ -104,10 +104,10 @@ class Snapshots:
                 raise SnapshotError(f"the snapshot cannot be stored: {error.strerror}") from error
 
     async def reset(self) -> None:
-        """Go back to the state in which this object was made: all topics there were are empty.
+        """Return the broker to the state at the creation of this object, in which all topics were empty.
 
         Raises:
-            UsageError: there were records then already.
+            UsageError: the broker had records at that time.
             SnapshotError: the broker could not start again, and is stopped.
         """
         if isinstance(self._initial, str):
@@ -115,7 +115,7 @@ class Snapshots:
         await self.restore(self._initial)
 
     async def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a snapshot, as if the broker had been killed after it and started again.
+        """Return the broker to a snapshot, as if it had been killed after the snapshot and started again.
 
         Raises:
             UsageError: the snapshot is not of this broker, or its files are gone; nothing has changed.
@@ -142,7 +142,7 @@ class Snapshots:
 
     @property
     def is_running(self) -> bool:
-        """Whether the broker runs: it does not while it goes back, nor after a failure of that."""
+        """Whether the broker runs: it does not during a reset or restore, nor after a failed one."""
         return self._is_running
 
     def _insist_on_disks(self) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcompat.instrumentation.brokers import Brokers
 
 UNKNOWN: Final = -1
-"""An offset or size of a partition that no running broker leads."""
+"""Value of an offset or size of a partition that no running broker leads."""
 
 
 class PartitionState(Struct, frozen=True):
@@ -29,7 +29,7 @@ class PartitionState(Struct, frozen=True):
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     start_offset: int = UNKNOWN
-    """Offset of the first record that was not deleted."""
+    """Offset of the first record that is not deleted."""
     end_offset: int = UNKNOWN
     """Offset that the next record gets."""
     high_watermark: int = UNKNOWN
@@ -45,14 +45,14 @@ class Topic(Struct, frozen=True):
 
     name: str
     id: str
-    """Topic id, as Kafka's tools show it."""
+    """Topic id in text form, as Kafka's tools print it."""
     is_internal: bool
     """Whether Kafka keeps its own state in the topic."""
     partitions: tuple[PartitionState, ...]
     overrides: dict[str, str]
     """Configs that are set for the topic itself."""
     configs: dict[str, str | None]
-    """Every config of the topic with the value in force: the override, or the broker's."""
+    """Every config of the topic with its effective value: the override, or the broker's value."""
 
     def __repr__(self) -> str:
         overrides = f" {self.overrides}" if self.overrides else ""
@@ -65,7 +65,9 @@ class Topic(Struct, frozen=True):
 
 
 async def describe_topics(brokers: Brokers, *, internal: bool = False) -> dict[str, Topic]:
-    """Return the topics by name, in the order of their names; with `internal` also Kafka's own."""
+    """Return the topics by name, in the order of their names; with `internal` also Kafka's internal
+    topics.
+    """
     async with brokers.steady():
         return {
             topic.name: describe_topic(brokers, topic)

@@ -1,4 +1,6 @@
-"""The order of calls on one broker: many at a time look into it or change it, but none while it goes back."""
+"""The order of calls on one broker: many may read or change it at a time, but none during a reset or
+restore.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Turns:
-    """A lock that calls share, and that a call which puts the broker back has alone.
+    """A lock that calls on a broker share, and that a reset or restore holds exclusively.
 
-    Calls get it in the order in which they ask, so that later calls do not delay a way back.
+    It is granted in the order of requests, so that later calls do not delay a reset.
     """
 
     def __init__(self) -> None:
@@ -27,7 +29,7 @@ class Turns:
 
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[None]:
-        """Keep the broker from going back within the block. Blocks must not be nested."""
+        """Prevent a reset or restore during the block. Blocks must not be nested."""
         async with self._entrance:
             self._calls += 1
             self._idle.clear()
@@ -40,7 +42,7 @@ class Turns:
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
-        """Wait for the end of all calls, and keep others waiting within the block."""
+        """Wait for the end of all calls, and delay others during the block."""
         async with self._entrance:
             await self._idle.wait()
             yield

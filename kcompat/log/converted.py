@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 _READ = 128 * 1024
 _PIECE_BYTES = 32 * 1024
-"""Least bytes of messages in a piece; fewer are joined with the next ones, as joining larger ones costs a
-copy."""
+"""Minimum number of bytes of messages in a piece; smaller pieces are joined, while joining larger ones would
+cost a copy.
+"""
 
 
 class ConvertedRange:

@@ -108,7 +108,7 @@ class Durability:
         self.due_at = end_offset + self._config.flush_messages
 
     def cut(self, offset: int) -> None:
-        """Stop waiting for offsets from `offset` on, where the log was truncated."""
+        """Stop waiting for a sync of offsets from `offset` on, which were truncated."""
         self.flushes.cut(offset)
         self._awaited_end = min(self._awaited_end, offset)
         self.due_at = self.flushes.recovery_point + self._config.flush_messages

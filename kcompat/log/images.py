@@ -1,4 +1,4 @@
-"""Images of logs: a log as it was at one time, to be had again later.
+"""Images of logs: the content of a log at one time, which can be restored later.
 
 An image of a log with records has copies of its files. A log that has not changed since its image was made
 is used as it is, and one that has changed is loaded from the copies.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class LogImage:
-    """One log as it was at one time. Its copies are removed with the last reference to it."""
+    """One log as it was at one time. Its file copies are removed with the last reference to the image."""
 
     __slots__ = (
         "__weakref__",
@@ -41,8 +41,8 @@ class LogImage:
     )
 
     def __init__(self, log: Log, files_at: str) -> None:
-        """Remember a log; if it has records, or had some, copy its files to the new directory `files_at`.
-        Raises OSError.
+        """Make an image of a log. If the log has or had records, its files are copied to the new directory
+        `files_at`. Raises OSError.
         """
         self.directory = log.context.path
         """Path of the log directory that has the log."""
@@ -66,12 +66,12 @@ class LogImage:
         return self._files_at is not None and not self._files.is_directory(self._files_at)
 
     def shows(self, log: Log) -> bool:
-        """Return whether a log is sound, and has not changed since the image was made or last loaded."""
+        """Return whether a log is usable, and unchanged since the image was made or last loaded."""
         is_at_rest = log.durability.unsynced_from == NONE_WAITS
         return is_at_rest and not log.is_failed and self._state == _state_of(log)
 
     def load(self, key: tuple[str, int], directory: LogDirectory, defaults: LogConfig, now_ms: int) -> Log:
-        """Put the files back and return the log, which must not be there. Raises OSError."""
+        """Restore the files and return the log; the log's directory must not exist. Raises OSError."""
         assert self._files_at is not None, "an empty log is made anew"
         files, path = directory.files, f"{directory.path}/{partition_directory(*key)}"
         files.make_directory(path)
@@ -115,7 +115,7 @@ def _state_of(log: Log) -> tuple[object, ...]:
 
 
 def _copy_files(log: Log, target: str) -> None:
-    """Store what a clean stop of the log would leave, without one."""
+    """Copy the files that a clean stop of the log would leave, without stopping it."""
     files = log.context.files
     files.make_directories(target)
     log.local.segments.active.flush_indexes()

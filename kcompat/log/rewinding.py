@@ -1,4 +1,4 @@
-"""Putting all logs of a broker back to what they were at one time.
+"""Restoring all logs of a broker to their state at one time.
 
 No part of the broker may use the logs meanwhile or keep one: each log is another object afterwards.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class MarkedLog(Struct, frozen=True):
-    """The image of one log, and what its log directory knew of it."""
+    """The image of one log, and what its log directory had recorded about it."""
 
     image: LogImage
     high_watermark: int
@@ -32,8 +32,8 @@ class MarkedLog(Struct, frozen=True):
 def rewind(
     logs: LogManager, marked: Mapping[tuple[str, int], MarkedLog], defaults: LogConfig, now_ms: int
 ) -> None:
-    """Make these all the logs of a broker. `defaults` is their configuration until that of their topics is
-    known.
+    """Make these logs the only logs of a broker. `defaults` is their configuration until that of their topics
+    is known.
 
     A log directory that has gone offline is tried again. Raises StorageError, OSError; some logs are then
     missing.

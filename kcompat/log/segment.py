@@ -108,7 +108,7 @@ class Segment:
         return file
 
     def create(self) -> None:
-        """Create the log file now: only its name tells where an empty log continues."""
+        """Create the log file now, since only its name stores the start offset of an empty log."""
         self._open()
 
     def adopt(self) -> None:

@@ -59,7 +59,7 @@ SYSTEM = "/zookeeper"
 """ZooKeeper's own nodes, present in every ensemble, and in kcompat's store once it was served on a port."""
 
 PARTITIONS_NAMED = 5
-"""Most partitions that a warning names."""
+"""Maximum number of partitions that a warning names."""
 
 
 class HandOverRefusedError(StoreError):

@@ -123,7 +123,7 @@ class Connection(Hashable, Protocol):
     """The topics that the peer is known to be allowed to use; None at first."""
 
     def serve_with(self, handler: FrameHandler) -> None:
-        """Hand the frames behind the present one to `handler`."""
+        """Pass frames after the current one to `handler`."""
 
     def place_next(self, data: memoryview, position: int) -> None:
         """Choose where the next frame is received, assuming that it carries data as the last one carried

@@ -34,8 +34,9 @@ READABLE: Final = select.EPOLLIN
 WRITABLE: Final = select.EPOLLOUT
 
 POLLS_AN_ITERATION: Final = 4
-"""Most polls in a row while sockets are ready: an iteration of the loop costs as much as two requests. With
-more polls, the loop's other callbacks would wait too long."""
+"""Maximum number of polls in a row while sockets are ready: an iteration of the loop costs as much as two
+requests. With more polls, the loop's other callbacks would wait too long.
+"""
 
 
 class EpollPoller:

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from kcompat.notices.cause import Cause
 
 STEP: Final = 64 * KIB
-"""Most bytes that are allocated at a time for a frame of which little has arrived."""
+"""Maximum number of bytes that are allocated at a time for a frame of which little has arrived."""
 READ_AHEAD: Final = 64 * KIB
-"""Most bytes that are received behind a whole frame that must wait."""
+"""Maximum number of bytes that are received behind a whole frame that must wait."""
 
 _TLS_HANDSHAKE: Final = 0x1603
 """First two bytes of a TLS client: a handshake record of version 3.x."""
@@ -38,7 +38,9 @@ def whole_size(data: bytearray | memoryview, start: int, end: int, max_frame: in
 
 
 def cause_of_length(length: int) -> Cause:
-    """Return the reason why a peer announced a frame of a length that is not allowed: what it speaks."""
+    """Return the reason why a peer announced a frame length that is not allowed, such as TLS or HTTP on a
+    plain port.
+    """
     if length >> 16 == _TLS_HANDSHAKE:
         return TLS_ON_PLAIN_PORT
     if length > 0 and length.to_bytes(4, "big") in _HTTP_METHODS:

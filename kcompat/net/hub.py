@@ -38,7 +38,8 @@ SHORT_READ: Final = 4 * KIB
 """Bytes received at a time while all receive memory is taken or a conversation waits for some, since received
 bytes must be kept."""
 WOKEN_PER_RELEASE: Final = 16
-"""Most conversations that try again to get memory when some was released: most would find none."""
+"""Maximum number of conversations that try again to get memory when some was released: most would find none.
+"""
 
 
 class HubMember(Hashable, Protocol):
@@ -54,7 +55,7 @@ class HubMember(Hashable, Protocol):
     max_frame: int
 
     def clear(self, bit: int) -> None:
-        """Clear a bit of the gate: one reason less for which frames are not handed on."""
+        """Clear a bit of the gate: one of the reasons for which frames are held back no longer applies."""
 
     def overdue(self, now: float) -> str | None:
         """Return the reason to close the connection if one of its deadlines has passed at `now`, or None."""
@@ -243,7 +244,7 @@ class Hub:
             await self._emptied
 
     def complain(self, host: str, cause: Cause, **details: object) -> None:
-        """Log why the connection of a peer is closed or its login refused; tell the observers."""
+        """Log why the connection of a peer is closed or its login was refused, and notify the observers."""
         for observer in self.observers:
             observer.complained(host, cause.reason(details))
         self.notices.tell(cause, host, **details)
@@ -251,8 +252,8 @@ class Hub:
     # Receive memory
 
     def hold(self, received: memoryview, connection: HubMember) -> FrameBuffer:
-        """Return a buffer with received bytes that cannot be handed on now. Ignores the limits, since the
-        bytes are received already.
+        """Return a buffer with received bytes that cannot be handed on now. The limits do not apply, since
+        the bytes were received already.
         """
         size, max_frame = len(received), connection.max_frame
         wanted = GRAIN + max(size, whole_size(received, 0, size, max_frame))
@@ -265,8 +266,8 @@ class Hub:
     def enlarge(self, held: FrameBuffer, connection: HubMember) -> bool:
         """Give the full buffer `held` more room.
 
-        Returns False if there is no memory for it now; once there may be some, STARVED of the connection is
-        cleared.
+        Returns False if no memory is available; the gate's bit STARVED of the connection is cleared when
+        memory is released.
         """
         wanted = held.wanted()
         data = self.buffers.take(wanted) if wanted > STEP else None
@@ -286,8 +287,8 @@ class Hub:
         self._freed(len(held.data), connection)
 
     def keep(self, waiting: Waiting, connection: HubMember) -> None:
-        """Count the bytes that a later answer keeps of its frame as receive memory, until that answer is
-        there, even if the connection ends before.
+        """Count the bytes of a frame that a later answer needs as receive memory until that answer is
+        complete, even if the connection ends before.
         """
         self._count(waiting.holds, connection)
         waiting.promise.then(lambda _: self._freed(waiting.holds, connection))

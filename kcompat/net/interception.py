@@ -1,9 +1,9 @@
 """Ports to observe the connections of a broker, and to observe or change the answers to their frames, at no
-cost where they are not used.
+cost if they are not used.
 
-An `Interception` passes frames from connections to their handlers. With interceptors, each frame goes
-through all of them, the first added outermost. An interceptor sees the frame and its answer, and may give
-another one.
+An `Interception` passes frames from connections to their handlers. With interceptors, each frame goes through
+all of them, the first added outermost. An interceptor sees the frame and its answer, and may replace the
+answer.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ if TYPE_CHECKING:
 
 
 class Interceptor(Protocol):
-    """An observer of frames, or one that answers them otherwise."""
+    """An observer of frames, or a function that answers them instead of the handler."""
 
     def intercept(self, serve: Serve, connection: Connection, frame: memoryview) -> Answer:
-        """Return the answer to a frame. `serve` answers it as if this interceptor were not there."""
+        """Return the answer to a frame. `serve` passes the frame on, and returns the answer."""
 
 
 class Interception:
-    """The interceptors of one broker, in force for all its connections at once, those that exist included."""
+    """The interceptors of one broker, which apply to all its connections, including open ones."""
 
     def __init__(self) -> None:
         self._interceptors: list[Interceptor] = []
         self._intercepted: WeakSet[_Intercepted] = WeakSet()
 
     def around(self, handler: FrameHandler) -> FrameHandler:
-        """Return a handler that serves as `handler` does, through the interceptors there are at the time."""
+        """Return a handler that passes frames through the current interceptors to `handler`."""
         intercepted = _Intercepted(handler)
         intercepted.pass_through(self._interceptors)
         self._intercepted.add(intercepted)
         return intercepted
 
     def add(self, interceptor: Interceptor) -> None:
-        """Let frames go through one more interceptor, inside of those there are; do nothing if it is one of
-        them.
+        """Pass frames through one more interceptor, closest to the handler; do nothing if it was added
+        before.
         """
         if not any(each is interceptor for each in self._interceptors):
             self._replace([*self._interceptors, interceptor])
 
     def remove(self, interceptor: Interceptor) -> None:
-        """Let frames go through an interceptor no longer; do nothing if it is not one of them."""
+        """Remove an interceptor; do nothing if it was not added."""
         self._replace([each for each in self._interceptors if each is not interceptor])
 
     def _replace(self, interceptors: list[Interceptor]) -> None:
@@ -61,7 +61,7 @@ class Interception:
 
 
 class _Intercepted:
-    """A frame handler whose `on_frame` is its handler's own as long as there is no interceptor."""
+    """A frame handler whose `on_frame` is that of the wrapped handler as long as there is no interceptor."""
 
     __slots__ = ("__weakref__", "_handler", "ends_wait", "max_frame", "on_frame")
 
@@ -93,10 +93,10 @@ class ConnectionObserver(Protocol):
     """An observer of the connections of one broker, in `Hub.observers`. Its methods must not raise."""
 
     def opened(self, connection: ObservedConnection) -> None:
-        """Note an accepted connection."""
+        """Handle an accepted connection."""
 
     def closed(self, connection: ObservedConnection, reason: str) -> None:
-        """Note the end of a connection; `reason` is one of the counters `Hub.closed`."""
+        """Handle the end of a connection; `reason` is one of the counters `Hub.closed`."""
 
     def complained(self, host: str, message: str) -> None:
-        """Note a message about a peer, such as the reason why its connection is closed next."""
+        """Handle a message about a peer, such as the reason why its connection is about to be closed."""

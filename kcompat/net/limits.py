@@ -89,8 +89,8 @@ class Limits:
         """Return the reason to end a connection at `now`, or None.
 
         `unsent_since` is the time at which the peer last took a byte of the answers that wait for it, None if
-        none waits; `deadline` that of the frame which has begun, 0 if none has; `idle_since` that of the last
-        received byte.
+        none waits; `deadline` is the time by which the frame that has begun must be complete, 0 if there is
+        none; `idle_since` is the time of the last received byte.
         """
         if unsent_since is not None:
             return "slow reader" if now - unsent_since > self.write_deadline_s else None

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from kcompat.net.loop_iteration import LoopIteration
 
 FEW_CALLED_OFF: Final = 100
-"""Most cancelled timers that are kept in the heap; beyond that, they are removed once they are half of all.
+"""Number of cancelled timers that the heap may always hold; above it, they are removed once they are half of
+all timers.
 """
 
 
@@ -53,7 +54,7 @@ class LoopClock:
         """
         self._loop = loop
         self.call_soon: Callable[[Callable[[], object]], object] = (iteration or loop).call_soon
-        """Call a function in this loop iteration, behind the work that is under way (`Clock.call_soon`)."""
+        """Call a function in this loop iteration, after the current work (`Clock.call_soon`)."""
         self._timers: list[tuple[float, int, LoopTimer]] = []  # a heap, by the loop's time in seconds
         self._numbers = count()  # numbers order timers of equal time
         self._called_off = 0  # number of cancelled timers in the heap

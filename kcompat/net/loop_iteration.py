@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROUNDS: Final = 3
-"""Most rounds of calls at the end of an iteration; each round runs the calls that the round before added.
+"""Maximum number of rounds of calls at the end of an iteration; each round runs the calls that the round
+before added.
 
 Calls of later rounds wait for the next iteration, so that calls that add calls do not delay ready sockets.
 """

@@ -22,7 +22,7 @@ LOCALHOST: Final = "localhost"
 IPV4: Final = "127.0.0.1"
 IPV6: Final = "::1"
 ATTEMPTS: Final = 10
-"""Most ports of the system's choice that are tried until one is free at both addresses."""
+"""Maximum number of ports of the system's choice that are tried until one is free at both addresses."""
 
 
 class JoinedListener:

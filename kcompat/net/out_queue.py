@@ -24,7 +24,7 @@ SENDFILE_MIN: Final = 16 * KIB
 """Bytes of the shortest file range that is sent from its file; shorter ones are read and joined with their
 neighbours."""
 MAX_PIECES: Final = 64
-"""Most pieces sent at a time."""
+"""Maximum number of pieces sent at a time."""
 
 LAZY_COST: Final = 8
 """Bytes of a connection's send budget that one byte of a `LazyPiece` costs: making one takes longer than
@@ -49,7 +49,7 @@ class Sink(Protocol):
         """Take the beginning of a buffer; return the number of bytes taken."""
 
     def send_buffers(self, buffers: list[Buffer], *, more: bool) -> int:
-        """Take the beginning of some buffers, at least one; `more` announces further bytes behind them."""
+        """Take the beginning of some buffers, at least one; `more` means that further bytes follow."""
 
     def send_file(self, file: int, position: int, count: int) -> int:
         """Take up to `count` bytes of an open file from `position` on; return 0 if the file has ended."""

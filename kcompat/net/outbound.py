@@ -38,15 +38,13 @@ class Receiver(Protocol):
     """
 
     def connected(self) -> None:
-        """Take note that the peer has accepted the connection."""
+        """Handle the peer's acceptance of the connection."""
 
     def received(self, frame: memoryview) -> None:
-        """Take one whole frame, without its length prefix; the receiver may keep and change it."""
+        """Process one whole frame, without its length prefix; the receiver may keep and change it."""
 
     def ended(self, ending: Ending) -> None:
-        """Take note that the connection has ended. Called once and last, and not at all after
-        `Outbound.close`.
-        """
+        """Handle the end of the connection. Called once and last, and not at all after `Outbound.close`."""
 
 
 class Outbound(Protocol):

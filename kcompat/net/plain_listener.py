@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(ACCEPTOR)
 
 ACCEPT_BATCH: Final = 64
-"""Most connections accepted per event, so that a burst of them does not delay existing connections."""
+"""Maximum number of connections accepted per event, so that a burst of them does not delay existing
+connections.
+"""
 RETRY_S: Final = 0.5
 """Seconds without accepting after descriptors or `max.connections` were used up."""
 

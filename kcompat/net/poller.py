@@ -22,8 +22,9 @@ class Watched(Protocol):
 
 
 Reader: TypeAlias = "Watched | Callable[[], object]"
-"""A connection, whose `on_readable` is called and whose frames a poller may also receive itself; or the
-function to call where the received bytes are not the frames."""
+"""A connection, whose `on_readable` is called and whose frames a poller may also receive itself; or a
+function to call if the received bytes are not frames, as with TLS.
+"""
 
 
 class Poller(Protocol):

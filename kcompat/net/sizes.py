@@ -16,7 +16,8 @@ JOIN_LIMIT: Final = 64 * KIB
 """
 
 SENDS_AT_ONCE: Final = 16
-"""Most connections whose answers are sent together, so that a peer with many connections wakes once. With
-more, the peer would idle meanwhile."""
+"""Maximum number of connections whose answers are sent together, so that a peer with many connections wakes
+once. With more, the peer would idle meanwhile.
+"""
 EVENTS_A_POLL: Final = 256
-"""Most ready sockets that one poll returns."""
+"""Maximum number of ready sockets that one poll returns."""

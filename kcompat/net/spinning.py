@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 SPIN_S: Final = 30e-6
 """Seconds to poll again before a sleep. Twice as long gains nothing."""
 SHORT_S: Final = 100e-6
-"""Longest sleep, in seconds, that polling might have avoided: the event may have come within `SPIN_S`, and
-the rest is the time to wake up."""
+"""Longest sleep, in seconds, that polling might have avoided: `SPIN_S` until the event, and the time to wake
+up.
+"""
 MOST_PASSED_OVER: Final = 1023
-"""Most short sleeps in a row before the loop polls once more."""
+"""Maximum number of short sleeps in a row before the loop polls once more."""
 
 
 class Spin:
@@ -46,16 +47,16 @@ class Spin:
         return self._may_be_soon and not self._left
 
     def found(self) -> None:
-        """Note that polling found something."""
+        """Record that polling found something."""
         self._to_pass_over //= 2
 
     def found_nothing(self) -> None:
-        """Note that polling found nothing."""
+        """Record that polling found nothing."""
         self._to_pass_over = min(2 * self._to_pass_over + 1, MOST_PASSED_OVER)
         self._left = self._to_pass_over + 1  # one more, since the sleep after this poll counts too
 
     def slept(self, seconds: float) -> None:
-        """Note the length of a sleep without polling before."""
+        """Record the length of a sleep without polling before."""
         self._may_be_soon = seconds <= SHORT_S
         if self._may_be_soon and self._left:
             self._left -= 1

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kcompat.security.tls_server import TlsServer
 
 RECORD: Final = 16 * KIB
-"""Most bytes that one TLS record carries."""
+"""Maximum number of bytes that one TLS record carries."""
 RECEIVED: Final = 32 * KIB
 """Encrypted bytes received at a time."""
 CHUNK: Final = 4 * RECORD
@@ -41,7 +41,7 @@ LONGEST_READ_S: Final = 0.01
 records cost OpenSSL."""
 
 _NOT_TLS: Final = frozenset({"HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "WRONG_VERSION_NUMBER"})
-"""OpenSSL's reasons to refuse first bytes that are no TLS at all."""
+"""OpenSSL's reasons to refuse first bytes that are not TLS."""
 _NOT_TLS_ALERT: Final = b"\x15\x03\x03\x00\x02\x02\x50"
 """Unencrypted fatal alert `internal_error`: Kafka's answer to a client that does not speak TLS."""
 
@@ -51,12 +51,12 @@ class Scratch:
 
     def __init__(self, hub: Hub) -> None:  # noqa: ARG002 - as `Hub.share` calls it
         self.received = memoryview(bytearray(RECEIVED))
-        """For encrypted bytes from a socket."""
+        """Buffer for encrypted bytes from a socket."""
         self.chunk = memoryview(bytearray(CHUNK))
-        """For bytes of a file that are to be encrypted."""
+        """Buffer for bytes of a file that are to be encrypted."""
 
     def close(self) -> None:
-        """Do nothing: the memory goes with the buffers."""
+        """Do nothing: the garbage collector frees the buffers."""
 
 
 class TlsConnection(SocketStream):
@@ -105,7 +105,7 @@ class TlsConnection(SocketStream):
     # The handshake
 
     def _shake_hands(self) -> None:
-        """Continue the handshake with the bytes that are there."""
+        """Continue the handshake with the received bytes."""
         self._fetch()
         if self._ending:
             self.close(self._ending)
@@ -131,7 +131,9 @@ class TlsConnection(SocketStream):
             self.close("failed request")
 
     def _flush_handshake(self) -> None:
-        """Send the messages of the handshake. What the socket does not take goes before the first answer."""
+        """Send the messages of the handshake. Bytes that the socket does not take are sent before the first
+        answer.
+        """
         if self._outgoing.pending:
             self._encrypted.append(self._outgoing.read())
         try:
@@ -188,8 +190,8 @@ class TlsConnection(SocketStream):
     def _receive(self, room: memoryview) -> int:
         """Decrypt received bytes to `room` and return their number; the end of the stream sets `_ending`.
 
-        What follows the end that the peer has announced is not looked at. Many records without data end the
-        stream: they cost OpenSSL time, or make it keep alerts for the peer, as long as the peer likes.
+        Bytes after the end that the peer has announced are ignored. Many records without data count as the
+        end of the stream, because they take OpenSSL's time, or fill its memory with alerts, without limit.
         """
         size, count, has_more, now = len(room), 0, not self._ending, self._hub.loop.time
         ends, fetched = now() + LONGEST_READ_S, 0
@@ -241,9 +243,9 @@ class TlsConnection(SocketStream):
         return count
 
     def _read_rest_soon(self) -> None:
-        """Read again in the next iteration what there was no room for, which the socket does not show.
+        """Read remaining decrypted bytes in the next iteration, because the socket does not report them.
 
-        Not at once: answers may wait for the end of this event (`transmit_soon`).
+        They are not read at once, because answers may wait for the end of this event (`transmit_soon`).
         """
         if not self._reads_soon and (self._ending or self._incoming.pending or self._tls.pending()):
             self._reads_soon = True
@@ -284,7 +286,7 @@ class TlsConnection(SocketStream):
         self._encrypted_from = len(chunk)
 
     def _send_encrypted(self) -> int:
-        """Send all encrypted bytes; return the number of those that they were made of.
+        """Send all encrypted bytes; return the number of unencrypted bytes that they were made of.
 
         Raises BlockingIOError when the socket takes no more, another OSError when the peer is gone.
         """
@@ -330,7 +332,7 @@ class TlsConnection(SocketStream):
 
 
 def _explained(error: ssl.SSLError) -> str:
-    """Return OpenSSL's reason in words; for a refused certificate, what is wrong with it."""
+    """Return OpenSSL's reason in words; for a refused certificate, the fault of the certificate."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the client's certificate is refused: {error.verify_message}"
     return (error.reason or "no reason given").replace("_", " ").lower()

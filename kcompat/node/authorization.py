@@ -21,7 +21,7 @@ WITHOUT_ACLS: Final = "allow.everyone.if.no.acl.found"
 
 
 def authorizer_of(config: BrokerConfig) -> Authorizer:
-    """Return the authorizer that `authorizer.class.name` names; one that allows everything if it is empty.
+    """Return the authorizer that `authorizer.class.name` names; if it is empty, one that allows everything.
 
     Raises:
         ConfigError: a super user is not of the form `User:name`.

@@ -34,7 +34,7 @@ def token_validator(
     login.
 
     Raises:
-        ConfigError: the configuration asks for what there is not, or lacks a setting.
+        ConfigError: the configuration names something unsupported, or lacks a setting.
     """
     get: Callable[[str], Any] = partial(config.get_of, listener, "OAUTHBEARER")
     if get(_HANDLER) in SIGNED_VALIDATORS:
@@ -109,7 +109,7 @@ def own_tokens(
     `options` are those of the listener's JAAS login.
 
     Raises:
-        ConfigError: the configuration asks for what there is not, or lacks a setting.
+        ConfigError: the configuration names something unsupported, or lacks a setting.
     """
     get: Callable[[str], Any] = partial(config.get_of, listener, "OAUTHBEARER")
     if get("sasl.login.callback.handler.class") in FETCHED_LOGINS:

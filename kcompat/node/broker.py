@@ -50,8 +50,8 @@ class BrokerNode:
     def __init__(
         self, config: BrokerConfig, environment: Environment, authorizer: Authorizer | None = None
     ) -> None:
-        """Prepare a broker. `authorizer` decides what clients may do, in place of the configured one. Raises
-        ConfigError, LogDirectoryError.
+        """Prepare a broker. `authorizer`, if given, replaces the configured one. Raises ConfigError,
+        LogDirectoryError.
         """
         self._logins = check(config, environment.files)
         self._environment = environment
@@ -93,8 +93,8 @@ class BrokerNode:
         self._lifetime.abandon()
 
     async def restart(self, prepare: Callable[[], Awaitable[MetadataStore]]) -> None:
-        """End as by kill -9 and start again, except that the store, the logs and the listeners stay open: the
-        port is not given up, and what was loaded need not be loaded again.
+        """End as by kill -9 and start again, except that the store, the logs and the listeners stay open:
+        clients find the same port, and logs need not be loaded again.
 
         `prepare` is called in between. It may change the store and the logs, and returns the session for the
         new parts. After a failure the broker is stopped. Raises what `prepare` and `start` raise.

@@ -50,7 +50,7 @@ class ClusterNodes:
         self._changed = asyncio.Event()
         self.running: dict[int, BrokerNode] = {}
         self.arrivals: list[Callable[[Hooks], object]] = []
-        """Functions that take the hooks of each broker that starts, before it serves clients."""
+        """Functions that are called with the hooks of each broker that starts, before it serves clients."""
 
     @property
     def broker_ids(self) -> list[int]:

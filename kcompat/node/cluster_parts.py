@@ -52,8 +52,8 @@ class ClusterParts:
         logins: Logins,
         keeps_metadata: bool,
     ) -> None:
-        """Build the parts. `session` is the broker's own with the metadata store; `keeps_metadata` tells that
-        the store is the broker's own too. `logins` are those that the listeners offer.
+        """Build the parts. `session` is the broker's session with the metadata store; with `keeps_metadata`
+        the store belongs to this broker alone. `logins` are the logins that the listeners offer.
         """
         self._logins = logins
         environment = storage.environment
@@ -192,7 +192,9 @@ class ClusterParts:
         self._offline_directories.start()
 
     async def hand_leaderships_over(self) -> None:
-        """Have the controller move the leaderships of this broker away, if `controlled.shutdown.enable`."""
+        """Have the controller move the leaderships of this broker to others, if `controlled.shutdown.enable`
+        is set.
+        """
         config = self._config.current
         if config.boolean("controlled.shutdown.enable"):
             departure = Departure(

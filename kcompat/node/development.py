@@ -1,4 +1,4 @@
-"""Certificates, users and ACLs for brokers that tests use, and what their clients need."""
+"""Certificates, users and ACLs for brokers that tests use, and the settings and files for their clients."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ CA_FILE: Final = "development-ca.pem"
 
 
 class Development:
-    """The security that a test asks for in a few words: put into a configuration, and told to clients."""
+    """The security that a test asks for in a few arguments: added to the configuration of brokers, and to
+    that of clients.
+    """
 
     def __init__(
         self,
@@ -44,7 +46,7 @@ class Development:
         brokers.
 
         Raises:
-            UsageError: a user cannot be, or the extra `security` is missing.
+            UsageError: a user name is not valid, or the extra `security` is missing.
         """
         for user, password in (users or {}).items():
             _check_user(user, password)
@@ -65,7 +67,7 @@ class Development:
         )
 
     def scram_users(self) -> list[AddedUser]:
-        """Return the credentials of the users for SCRAM, which belong into the metadata store."""
+        """Return the credentials of the users for SCRAM, to be stored in the metadata store."""
         if not self.users:
             return []
         from kcompat.security.scram_keys import credential_of_password  # loads OpenSSL
@@ -120,10 +122,10 @@ class Development:
     def access(
         self, config: BrokerConfig, addresses: str, user: str | None, mechanism: str, listener: int = 0
     ) -> ClientAccess:
-        """Return what a client needs that logs in as a user, at brokers with this configuration. These are
-        the addresses of the listener whose index is `listener`.
+        """Return the addresses and credentials that a client needs to log in as a user at brokers with this
+        configuration. `listener` is the index of the listener.
 
-        Without SASL, a user is one that shows a certificate, which is written into the data directory.
+        Without SASL, the user authenticates by a certificate, which is written into the data directory.
 
         Raises:
             UsageError: there is no such user or mechanism, or a user is missing.
@@ -160,7 +162,7 @@ def client_file(directory: str, user: str | None, suffix: str) -> Path:
 
 
 def write_secret(path: Path, text: str) -> None:
-    """Write a file that its owner alone can read.
+    """Write a file that only its owner can read.
 
     Raises:
         StartError: the file cannot be written.

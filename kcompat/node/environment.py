@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 class Administration(Protocol):
-    """The port by which commands of the same machine reach a broker."""
+    """The port by which commands on the same machine reach a broker."""
 
     async def open(self) -> None:
         """Start to serve commands."""
@@ -123,8 +123,8 @@ def _open_store(config: BrokerConfig, clock: Clock) -> Sessions:
 
 
 def with_store_in_memory(environment: Environment) -> Environment:
-    """Return an environment whose own metadata store ends with the process. It is for brokers whose directory
-    does so too: their metadata need not wait for the disk.
+    """Return an environment whose own metadata store ends with the process. It is for brokers with a
+    temporary directory: their metadata need not wait for the disk.
     """
 
     def open_store(config: BrokerConfig, clock: Clock) -> Sessions:

@@ -1,4 +1,4 @@
-"""Creation of the topics that brokers have from their start."""
+"""Creation of the topics that a broker is told to have from its start."""
 
 from __future__ import annotations
 

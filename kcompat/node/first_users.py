@@ -1,4 +1,4 @@
-"""SCRAM users that a new cluster begins with, as those of `kafka-storage format --add-scram`."""
+"""Creation of the SCRAM users of a new cluster, as `kafka-storage format --add-scram` does."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _log = logging.getLogger(__name__)
 
 
 def with_first_users(environment: Environment, users: Sequence[AddedUser]) -> Environment:
-    """Return the environment whose store gets these users before its first broker, if it is new.
+    """Return the environment whose store gets these users before its first broker, if the cluster is new.
 
-    A store that has a cluster already gets those users alone that replace others: the rest may have been
-    changed or deleted there.
+    An existing cluster only gets users that replace others, since the other ones may have been changed or
+    deleted there.
     """
     if not users:
         return environment
@@ -33,8 +33,8 @@ def with_first_users(environment: Environment, users: Sequence[AddedUser]) -> En
 
 
 async def _add(session: MetadataStore, users: Sequence[AddedUser]) -> None:
-    """Create the users, unless the store has the id of a cluster; those that replace others are put there in
-    any case.
+    """Create the users if the store has no cluster id yet; users that replace others are stored in any
+    case.
     """
     for parent in (znodes.CONFIG, f"{znodes.CONFIG}/{USERS}"):
         with suppress(NodeExistsError):
@@ -66,7 +66,7 @@ def _configs(users: Iterable[AddedUser]) -> dict[str, dict[str, str]]:
 
 
 async def _put(session: MetadataStore, path: str, configs: Mapping[str, str]) -> None:
-    """Set configs of a user, who may have others. No broker of this cluster reads them yet."""
+    """Set configs of a user, whose other configs are kept. No broker of this cluster is running yet."""
     try:
         data, _ = await session.get(path)
     except NoNodeError:

@@ -1,4 +1,4 @@
-"""The places of one broker at which instruments attach, such as recorders."""
+"""The points of one broker at which instruments attach, such as recorders."""
 
 from __future__ import annotations
 
@@ -15,23 +15,25 @@ if TYPE_CHECKING:
     from kcompat.net.server import Server
 
     WhenStopped = Callable[[Callable[[], object], Callable[[], object] | None], None]
-    """A function that notes how an instrument is stopped and abandoned, see `Lifetime.began`."""
+    """A function that registers how an instrument is stopped and abandoned, see `Lifetime.began`."""
 
 
 class Hooks:
-    """The places of one broker at which instruments attach. They stay when the broker restarts in place."""
+    """The points of one broker at which instruments attach. They are kept when the broker restarts in
+    place.
+    """
 
     broker_id: int
     metadata: ImageHolder
-    """Holder of the metadata image of the broker as it is now."""
+    """Holder of the current metadata image of the broker."""
     parts: object
-    """The `kcompat.node.parts.Parts` of the broker as it is now, which need the environment, which needs this
-    module.
+    """The current `kcompat.node.parts.Parts` of the broker. The type is `Any`, since that module imports the
+    environment, which imports this module.
     """
     server: Server
 
     def __init__(self, when_stopped: WhenStopped, commands: dict[str, Command]) -> None:
-        """Begin without instruments. `commands` are those that every broker has."""
+        """Begin without instruments. `commands` are the commands that every broker has."""
         self.when_stopped = when_stopped
         self.interception = Interception()
         self.observers: list[ConnectionObserver] = []
@@ -43,7 +45,7 @@ class Hooks:
         self._is_attached = False
 
     def renew(self, broker_id: int, metadata: ImageHolder, instrument: Callable[[Hooks], object]) -> None:
-        """Take the metadata of a broker that is about to serve clients; call `instrument` the first time."""
+        """Set the parts of a broker that is about to serve clients; call `instrument` the first time."""
         self.broker_id, self.metadata = broker_id, metadata
         if not self._is_attached:
             self._is_attached = True

@@ -31,7 +31,7 @@ async def find_identity(
     """Return the configuration with the broker's final id, and the id of the cluster.
 
     `stored` is the identity in the log directories. A store that has none of Kafka's nodes yet gets them.
-    `is_alone` says that the store is the broker's own.
+    With `is_alone` the store belongs to this broker alone.
 
     Raises:
         ConfigError: there is no broker id, or the ids do not fit together.
@@ -47,8 +47,7 @@ async def find_identity(
 async def with_broker_id(
     config: BrokerConfig, identity: Identity, session: MetadataStore, *, is_alone: bool
 ) -> BrokerConfig:
-    """Return the configuration with the broker's final id. `is_alone` says that no other broker can have that
-    id.
+    """Return the configuration with the broker's final id. With `is_alone` no other broker can have that id.
 
     Raises:
         ConfigError: there is no id, or it is in the range of automatically generated ids.

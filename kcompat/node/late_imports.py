@@ -37,9 +37,9 @@ _OF_TOKENS: Final = frozenset(
 
 
 def without_refused(served: Iterable[Served], services: Services) -> Iterator[Served]:
-    """Yield the APIs apart from those of ACLs or tokens that this broker has none of.
+    """Yield the APIs without those for ACLs or tokens if this broker has no ACLs or tokens.
 
-    Their requests are refused in any case, so what their handlers import need not stay in memory.
+    Such requests are refused in any case, so the modules of their handlers need not be in memory.
     """
     for api in served:
         if api.key in _OF_ACLS and services.server.acls is None:

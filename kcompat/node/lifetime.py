@@ -15,10 +15,10 @@ class LifetimePart(Protocol):
     """A part that runs between two calls."""
 
     def start(self) -> object:
-        """Begin to run."""
+        """Start to run."""
 
     def stop(self) -> object:
-        """Run no longer."""
+        """End the running of the part."""
 
 
 class Lifetime:
@@ -28,7 +28,7 @@ class Lifetime:
         self._parts: list[tuple[Callable[[], object], Callable[[], object] | None]] = []
 
     def began(self, stop: Callable[[], object], abandon: Callable[[], object] | None = None) -> None:
-        """Note that a part was started. `stop`, which may be a coroutine function, ends it cleanly.
+        """Register a part that was started. `stop`, which may be a coroutine function, ends it cleanly.
 
         `abandon` ends it as kill -9 would: it writes nothing more and notifies no peer. A part needs no
         `abandon` if it ends together with a part that has one.
@@ -36,7 +36,7 @@ class Lifetime:
         self._parts.append((stop, abandon))
 
     def start(self, part: LifetimePart) -> None:
-        """Start a part whose `stop` ends it in either way."""
+        """Start a part; its `stop` serves both as its clean end and when it is abandoned."""
         self.began(part.stop, part.stop)
         part.start()
 

@@ -1,4 +1,4 @@
-"""The connections among the brokers of one process, which can be cut as a broken network cuts them.
+"""The connections between the brokers of one process, which can be cut as a network failure cuts them.
 
 A cut is silent: sent data waits, and new connections time out. After `heal` the waiting data arrives, as with
 TCP, if both ends still exist.
@@ -33,7 +33,7 @@ class Links:
         self._open: dict[_Link, None] = {}
 
     def listens(self, broker_id: int, port: int) -> None:
-        """Note that a broker of this process listens at this port."""
+        """Register that a broker of this process listens at this port."""
         self._ports[port] = broker_id
 
     def of(self, broker_id: int) -> Connect:
@@ -87,7 +87,9 @@ class Links:
 
 
 class _Link:
-    """One connection: an `Outbound` for the broker that made it, and the `Receiver` of the real one."""
+    """One connection: the `Outbound` of the broker that made it, and the `Receiver` of the real
+    connection.
+    """
 
     def __init__(self, links: Links, ends: tuple[int, int], receiver: Receiver) -> None:
         self.ends = ends
@@ -103,7 +105,7 @@ class _Link:
         self._timer = self._links.clock.call_later(timeout_ms, lambda: self._ended(Ending.TIMED_OUT))
 
     def heal(self) -> None:
-        """Carry out the calls that were held back."""
+        """Carry out the calls that were delayed while the connection was cut."""
         held, self._held = self._held, []
         for act in held:
             act()

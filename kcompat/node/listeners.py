@@ -32,7 +32,7 @@ _RATE: Final = "max.connection.creation.rate"
 
 
 class ServedListener(Struct, frozen=True):
-    """A listener that accepts clients: its bound address, and the address that its clients are told."""
+    """A listener that accepts clients: its bound address, and the address that Metadata tells its clients."""
 
     name: str
     host: str

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     Logins: TypeAlias = Mapping[str, Mapping[str, Make]]
     """By name of a SASL listener, and by name of a mechanism that it offers, the function that makes the
-    mechanism. They hold what the configuration says, for all lives of the broker's parts."""
+    mechanism. Logins depend only on the configuration, and are kept when the broker restarts in place.
+    """
 
 UNLIMITED: Final = -1
 """Value of `sasl.server.max.receive.size` with which a login has no limit of its own."""
@@ -31,7 +32,7 @@ def prepare_logins(config: BrokerConfig) -> Logins:
     """Return the logins that the SASL listeners offer.
 
     Raises:
-        ConfigError: a mechanism of a listener is unknown, none is enabled, or one misses a setting.
+        ConfigError: a mechanism of a listener is unknown, none is enabled, or a setting of one is missing.
     """
     return {
         endpoint.name: _prepared(config, endpoint.name) for endpoint in config.listeners if endpoint.uses_sasl
@@ -78,7 +79,7 @@ def login_gates(
 def _largest_frame(config: BrokerConfig, listener: str) -> int:
     """Return the bytes of the largest frame that a listener takes before the login is complete.
 
-    -1 is Kafka's `NetworkReceive.UNLIMITED`; no frame is within another negative size.
+    -1 is Kafka's `NetworkReceive.UNLIMITED`; any other negative size refuses every frame.
     """
     size = config.integer_at(listener, "sasl.server.max.receive.size")
     return config.integer("socket.request.max.bytes") if size == UNLIMITED else max(0, size)

@@ -1,7 +1,7 @@
 """The parts of a broker, built floor by floor: storage, cluster, coordinators, and the dispatcher above them.
 
 Each part declares small protocols for what it needs of others; the floors decide which part implements which
-of them. A part is noted in the broker's `Lifetime` where it is built.
+of them. A part is registered with the broker's `Lifetime` where it is built.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 
 class Parts:
-    """The parts of one broker, for one life from start to stop."""
+    """The parts of one broker, from one start to its stop."""
 
     def __init__(
         self,
@@ -52,9 +52,9 @@ class Parts:
         logins: Logins,
         keeps_metadata: bool,
     ) -> None:
-        """Build the parts. `session` is the broker's own with the metadata store; `keeps_metadata` tells that
-        the store is the broker's own as well, so that no other broker can join. All frames pass through
-        `interception`. `logins` are those that the listeners offer.
+        """Build the parts. `session` is the broker's session with the metadata store; with `keeps_metadata`
+        the store belongs to this broker alone, so that no other broker can join. All frames pass through
+        `interception`. `logins` are the logins that the listeners offer.
         """
         config, environment = storage.config, storage.environment
         self.config = config
@@ -72,7 +72,7 @@ class Parts:
         helpers = Helpers(environment.clock, environment.start_worker)
         lifetime.began(helpers.close, helpers.close)
         self.acls: AclStore | None = None
-        """The stored ACLs; None if the authorizer decides by none."""
+        """The stored ACLs; None if the authorizer does not use them."""
         if not authorizer.allows_everything:
             self.acls = self._stored_acls(authorizer, lifetime, escapes=keeps_metadata)
         self.services = Services(
@@ -110,7 +110,7 @@ class Parts:
             await self.acls.start()
 
     def _configs_changed(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
-        """Put changed quotas, and configs of this broker, of all brokers, or of topics, into effect."""
+        """Apply changed quotas and changed configs of this broker, of all brokers, or of topics."""
         put_in_force(self.quotas, changed)
         mine = ("brokers", str(self.cluster.broker_id))
         everyone = ("brokers", DEFAULT_ENTITY)

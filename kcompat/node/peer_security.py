@@ -1,5 +1,5 @@
-"""The security of this broker's connections to other brokers: its own login, key and trust, made of the
-configuration.
+"""The security of this broker's connections to other brokers: its login, key and trusted certificates, read
+from the configuration.
 
 The listener among brokers decides: its protocol, and the settings with its prefix. The credential of the
 broker stands in the same JAAS line as the users of the listener.
@@ -30,10 +30,11 @@ class PeerCredentials:
     """Login, key and trust of this broker for connections to other brokers."""
 
     def __init__(self, config: Callable[[], BrokerConfig], now_ms: Callable[[], int]) -> None:
-        """Read what the present configuration says; `config` returns it.
+        """Read the current configuration, which `config` returns.
 
         Raises:
-            ConfigError: this broker cannot log in to others, or a store cannot be read, with what to set.
+            ConfigError: this broker cannot log in to others, or a store cannot be read; the message names the
+                setting.
         """
         present = config()
         among_brokers = present.inter_broker_listener
@@ -48,8 +49,8 @@ class PeerCredentials:
         self._read_stores()
 
     def current(self) -> PeerSecurity:
-        """Return the security of the next connection. Stores that have changed are read again; if they cannot
-        be used, that is logged, and the last ones stay.
+        """Return the security of the next connection. Stores that have changed are read again; if one cannot
+        be used, the fault is logged, and the last content stays in use.
         """
         try:
             self._read_stores()
@@ -80,7 +81,7 @@ def peer_security(
 ) -> Callable[[], PeerSecurity]:
     """Return the function that returns the security of the next connection to another broker.
 
-    A broker that is alone may lack what it needs to connect to others; the others have been checked by
+    A broker that is alone may lack the settings for connections; brokers of a cluster have been checked by
     `insist_on_peer_security`.
     """
     try:
@@ -90,10 +91,10 @@ def peer_security(
 
 
 def insist_on_peer_security(config: BrokerConfig) -> None:
-    """Check that this broker has what it needs to connect to the others of its cluster.
+    """Check that this broker has the settings for connections to the other brokers of its cluster.
 
     Raises:
-        ConfigError: it lacks something, with what to set.
+        ConfigError: a setting is missing; the message names it.
     """
     PeerCredentials(lambda: config, lambda: 0)  # makes no token
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def with_prepared_store(environment: Environment, prepare: Prepare) -> Environment:
-    """Return the environment whose store calls `prepare` with its first session, before a broker has it."""
+    """Return the environment whose store calls `prepare` with its first session, before a broker gets the
+    session.
+    """
 
     def open_store(config: BrokerConfig, clock: Clock) -> _PreparedStore:
         return _PreparedStore(environment.open_store(config, clock), prepare)

@@ -1,5 +1,5 @@
-"""A warning for clients on other machines that are told to go on at the loopback address, which is their own
-machine: the most frequent mistake with `advertised.listeners`.
+"""A warning for clients on other machines that are told a loopback address, which means their own machine:
+the most frequent mistake with `advertised.listeners`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ _ROUTES = Path("/proc/net/route")
 
 
 class LoopbackWarning:
-    """A `ConnectionObserver` that warns of clients which are told an address that they do not reach."""
+    """A `ConnectionObserver` that warns of clients that are told an address they cannot reach."""
 
     def __init__(self, told: dict[str, str], notices: Notices) -> None:
-        """`told` has the loopback address that the clients of a listener are told, by its name."""
+        """Prepare the warning; `told` has the loopback address that the clients of a listener are told, by
+        the listener's name.
+        """
         self._told = told
         self._notices = notices
 

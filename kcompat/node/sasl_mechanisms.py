@@ -1,5 +1,5 @@
-"""The SASL mechanisms of a broker, both sides: by which clients log in at its listeners, and by which it logs
-in to other brokers.
+"""The SASL mechanisms of a broker on both sides: for clients that log in at its listeners, and for its own
+logins at other brokers.
 
 `MECHANISMS` is the table: adding one is one line here and one file in `security.sasl`.
 """
@@ -28,20 +28,21 @@ if TYPE_CHECKING:
     from kcompat.security.sasl.mechanism import ClientMechanism, Mechanism
 
     Make: TypeAlias = Callable[[Services, Lifetime], Mechanism]
-    """A function that makes a mechanism once the parts of the broker exist. What it starts ends with the
-    lifetime."""
+    """A function that makes a mechanism once the parts of the broker exist. Anything that the mechanism
+    starts ends with the `Lifetime`.
+    """
 
 _log = logging.getLogger(__name__)
 
 
 class Prepare(Protocol):
-    """A function that reads what the configuration says about a mechanism of a listener."""
+    """A function that reads the configuration of a mechanism of a listener."""
 
     def __call__(self, config: BrokerConfig, listener: str, /) -> Make:
         """Return the function that makes the mechanism.
 
         Raises:
-            ConfigError: the configuration does not say what the mechanism needs, with the setting to add.
+            ConfigError: the configuration lacks a setting of the mechanism, which the message names.
         """
 
 
@@ -144,11 +145,11 @@ MECHANISMS: Final[Mapping[str, SaslMechanism]] = MappingProxyType(
 
 
 def _jaas_login(config: BrokerConfig, listener: str, mechanism: str, options: str = "") -> JaasLogin:
-    """Return the login of the JAAS line of a mechanism of a listener, which needs a certain login module.
+    """Return the login in the JAAS line of a listener's mechanism; the line must name this login module.
 
     Raises:
         ConfigError: there is no such line, or it is malformed or names another module. The message has the
-            setting to add, with `options` as an example of those it may have.
+            setting to add, with `options` as an example.
     """
     from kcompat.security.sasl.jaas import parse_jaas  # late: most brokers have no such line
 
@@ -169,7 +170,7 @@ def _jaas_login(config: BrokerConfig, listener: str, mechanism: str, options: st
 
 
 def _password_of(config: BrokerConfig, listener: str, mechanism: str) -> tuple[str, str]:
-    """Return the name and the password of this broker."""
+    """Return this broker's own name and password in a JAAS login."""
     options = _jaas_login(config, listener, mechanism).options
     name, password = options.get("username"), options.get("password")
     if not name or not password:

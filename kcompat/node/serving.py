@@ -38,7 +38,7 @@ async def start_parts(
 ) -> tuple[Parts, Server]:
     """Build the parts and start them, last of all the server, and create `topics`; return the two.
 
-    Without `authorizer` the configured one decides what clients may do. Raises as `BrokerNode.start` does.
+    `authorizer`, if given, replaces the configured one. Raises as `BrokerNode.start` does.
     """
     feed = ConfigFeed(foundation.config)
     storage = StorageParts(feed, environment, foundation.cluster_id, foundation.logs)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LOOK_EVERY_MS: Final = 1000
-"""Time in ms between two looks at the files of the stores."""
+"""Time in ms between two checks of the files of the stores."""
 
 
 def _servers(config: BrokerConfig) -> dict[str, TlsServer]:
@@ -50,7 +50,9 @@ def settings_of(config: BrokerConfig, endpoint: Endpoint) -> TlsSettings:
 
 
 class TlsListeners:
-    """The listeners of a broker that have TLS. Their stores follow the configuration and the files."""
+    """The listeners of a broker that have TLS. Their stores are renewed when the configuration or the files
+    change.
+    """
 
     def __init__(self, config: BrokerConfig) -> None:
         """Read the stores of all listeners. Raises ConfigError."""
@@ -58,7 +60,7 @@ class TlsListeners:
         self._refused: dict[str, Version] = {}  # the last version that could not be used, by listener
 
     def check(self, config: BrokerConfig, altered: Collection[str]) -> None:
-        """Raise ConfigError if a listener cannot take its stores of a new configuration, in which these keys
+        """Raise ConfigError if a listener cannot use its stores by a new configuration, in which these keys
         were set again.
         """
         for endpoint, server in self._having_tls(config):
@@ -69,8 +71,8 @@ class TlsListeners:
                     server.check(settings)
 
     def renew(self, config: BrokerConfig) -> None:
-        """Read the stores that have changed. One that cannot be used is logged once, and the present one
-        stays.
+        """Read the stores that have changed. A store that cannot be used is logged once, and its last content
+        stays in use.
         """
         from kcompat.security.tls_server import version_of
 
@@ -89,12 +91,12 @@ class TlsListeners:
                 logger.info("Listener %s has new key and trust stores", endpoint.name)
 
     def follow(self, feed: ConfigFeed) -> None:
-        """Check each new configuration before it is taken, and renew the stores after."""
+        """Check each new configuration before it becomes current, and renew the stores after that."""
         feed.guard(self.check)
         feed.subscribe(self.renew)
 
     def chores(self, feed: ConfigFeed) -> list[Chore]:
-        """Return the work to do from time to time: looking whether a file has changed."""
+        """Return the periodic work: checking whether a file has changed."""
         look = Chore("key and trust stores", LOOK_EVERY_MS, lambda: self.renew(feed.current))
         return [look] if self.servers else []
 
@@ -108,7 +110,7 @@ class TlsListeners:
 
 @contextmanager
 def _named(endpoint: Endpoint) -> Iterator[None]:
-    """Name the listener in a ConfigError."""
+    """Add the name of the listener to a ConfigError."""
     try:
         yield
     except ConfigError as error:

@@ -1,1 +1,1 @@
-"""The lines of the log that say why a client fails: each cause has one, and repetitions are counted."""
+"""Log lines that say why a client fails: one for each cause, with repetitions counted."""

@@ -1,4 +1,4 @@
-"""A way in which clients fail."""
+"""A reason why clients fail."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from msgspec import Struct
 from kcompat.wording import printable
 
 WINDOW_MS: Final = 10_000
-"""Time in ms after a line in which others of the same cause and client are counted instead of logged."""
+"""Time in ms after a log line during which the same cause and client is counted instead of logged."""
 LONGEST: Final = 300
-"""Characters that a line has of each name or detail: clients choose names of up to 32,767 bytes."""
+"""Maximum number of characters of each name or detail in a line: clients choose names of up to 32,767 bytes.
+"""
 
 
 class Cause(Struct, frozen=True):
-    """A way in which clients fail, and the line that says so at WARNING."""
+    """A reason why clients fail, and the text that is logged for it at WARNING."""
 
     logger: str
     """Name of the logger."""
     text: str
     """The line after the name of the client or group, with the names of details in braces."""
     after: int = 1
-    """Number of occurrences within the window with which it is worth a line."""
+    """Number of occurrences within `window_ms` from which on the cause is logged."""
     window_ms: int = WINDOW_MS
 
     def line(self, about: str, details: dict[str, Any]) -> str:

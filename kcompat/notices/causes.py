@@ -1,6 +1,7 @@
-"""The ways in which clients fail, each with its line. `docs/how-to/troubleshoot.md` says what to do for each.
+"""The reasons why clients fail, each with its log line. `docs/how-to/troubleshoot.md` says what to do for
+each.
 
-A line begins with the client, or with the group for those about groups.
+A line begins with the client, or with the group for reasons about groups.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The log of the failures of a broker's clients, with one line a cause and client in each window of time."""
+"""The log of the failures of a broker's clients, with one line for each cause and client in each window of
+time.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,9 @@ if TYPE_CHECKING:
     from kcompat.notices.cause import Cause
 
 MOST_WINDOWS: Final = 200
-"""Most pairs of a cause and a client that have a line of their own at a time. The clients beyond it share a
-line for each cause, so that no number of clients fills the log."""
+"""Maximum number of pairs of a cause and a client with lines of their own at a time. Further clients share
+one line for each cause, so that many clients cannot fill the log.
+"""
 OTHERS: Final = "other clients"
 
 
@@ -28,7 +31,9 @@ class _Window(Struct):
     """Occurrences since the window began."""
     suppressed: int = 0
     last: str = ""
-    """The line of the last suppressed occurrence; its details might keep a request in memory."""
+    """The line of the last suppressed occurrence, kept as text because its details might keep a request in
+    memory.
+    """
 
 
 class Notices:
@@ -39,7 +44,9 @@ class Notices:
         self._windows: dict[tuple[Cause, str], _Window] = {}
 
     def tell(self, cause: Cause, about: str, **details: object) -> None:
-        """Log that a client or group, `about`, fails for a reason; count it if a line has just said so."""
+        """Log the reason why a client or group, `about`, fails; count it if it was logged within the
+        window.
+        """
         about = shortened(about)
         key = (cause, about)
         window = self._windows.get(key)
@@ -69,7 +76,7 @@ class Notices:
         return self._call_later(key[0].window_ms, partial(self._end, key))
 
     def _end(self, key: tuple[Cause, str]) -> None:
-        """Log what a window has counted, and begin the next one; forget a window that has counted nothing."""
+        """Log the count of a window, and begin the next one; forget a window without occurrences."""
         window = self._windows[key]
         if window.suppressed:
             _log_suppressed(key[0], window)

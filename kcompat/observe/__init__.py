@@ -1,4 +1,4 @@
 """Metrics and health of a broker, for people and their tools.
 
-All of it is attached to the `Hooks` of a broker from outside, and costs nothing where it is not attached.
+It is attached to the `Hooks` of a broker, and costs nothing for a broker without it.
 """

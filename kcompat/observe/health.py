@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kcompat.node.parts import Parts
 
 MOST_NAMED: Final = 5
-"""Most partitions that a sentence names."""
+"""Maximum number of partitions that a sentence names."""
 
 
 def not_ready(broker: Hooks) -> list[str]:

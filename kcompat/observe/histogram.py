@@ -1,8 +1,8 @@
 """Durations in buckets, and their quantiles over the last minutes.
 
 A histogram is a list of counts that only grow. A bucket is a quarter of a power of two, in nanoseconds, so a
-quantile is at most an eighth off. To count a duration costs one addition; all else is done when quantiles are
-asked for.
+quantile is at most an eighth off. Counting a duration costs one addition; quantiles are computed when they
+are read.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BUCKETS: Final = 4 * 48
-"""Number of buckets: durations of up to 2^47 ns, about 39 hours. Longer ones are counted as these."""
+"""Number of buckets: durations of up to 2^47 ns, about 39 hours. Longer durations are counted in the last
+bucket.
+"""
 
 SHORTEST_NS: Final = 8
 
@@ -30,7 +32,7 @@ def new_histogram() -> list[int]:
 
 
 def bucket_of(ns: int) -> int:
-    """Return the bucket of a duration in ns. Shorter ones than `SHORTEST_NS` are counted as that."""
+    """Return the bucket of a duration in ns. Durations below `SHORTEST_NS` are in the first bucket."""
     if ns < SHORTEST_NS:
         ns = SHORTEST_NS
     bits = ns.bit_length()
@@ -59,13 +61,15 @@ def quantiles_of(counts: Sequence[int], wanted: Sequence[float]) -> list[float]:
 
 
 class Window:
-    """The earlier states of some histograms, to tell what they have counted lately."""
+    """The earlier states of some histograms, by which their recent counts are computed."""
 
     def __init__(self) -> None:
         self._states: deque[tuple[float, dict[object, list[int]]]] = deque()
 
     def note(self, now: float, histograms: dict[object, list[int]]) -> None:
-        """Remember the state of the histograms at `now`, in seconds, unless one was remembered lately."""
+        """Remember the state of the histograms at `now`, in seconds, unless one was remembered a short time
+        ago.
+        """
         if self._states and now < self._states[-1][0] + STEP_S:
             return
         self._states.append((now, {key: list(counts) for key, counts in histograms.items()}))

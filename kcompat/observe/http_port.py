@@ -40,5 +40,5 @@ def listening(what: str, host: str, port: int) -> socket.socket:
 
 
 def url_of(host: str, sock: socket.socket) -> str:
-    """Return the beginning of the URLs of a port that is bound to `host`, for programs of this machine."""
+    """Return the base URL of a port that is bound to `host`, for programs on this machine."""
     return f"http://{as_address(reachable_host(host), sock.getsockname()[1])}"

@@ -22,7 +22,7 @@ MAX_CONNECTIONS: Final = 100
 HEADERS_TIMEOUT_S: Final = 10
 """Seconds that a client has for the headers of a request."""
 READ_TIMEOUT_S: Final = 10
-"""Seconds that a client has to read on while much of a response waits for it."""
+"""Seconds that a client has to read on while much of a response is unsent."""
 STOP_TIMEOUT_S: Final = 2
 """Seconds that requests have to end when the server stops."""
 
@@ -37,8 +37,8 @@ class _Server(uvicorn.Server):
 class _Protocol(H11Protocol):
     """Uvicorn's HTTP, without a warning for each client that offers HTTP/2, as Java's does.
 
-    Connections that wait for a request or for a client that does not read keep no others out: they end after
-    a time, and make room for new ones.
+    Connections that are idle, or whose client does not read, end after a time, so that they do not keep new
+    ones out.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -85,7 +85,9 @@ class _Protocol(H11Protocol):
         super().connection_lost(exc)
 
     def _await_headers(self) -> None:
-        """Give the client some time for the headers of a request, from the first time that it has none."""
+        """Give the client some time for the headers of a request, from the moment at which the connection is
+        idle.
+        """
         self._heard_at = self.loop.time()
         if not self.is_idle:
             self._forget_deadline()

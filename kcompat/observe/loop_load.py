@@ -1,4 +1,4 @@
-"""How busy the event loop of a broker is: the share of time in which it is idle, and the delay of its calls.
+"""Load of a broker's event loop: the share of time in which it is idle, and the delay of its calls.
 
 One thread does the work of Kafka's network and request handler threads. A timer measures how late it is
 called: a request that arrives at that moment waits as long, in the socket, where no broker can measure it.
@@ -22,11 +22,11 @@ IDLE_WINDOW_NS: Final = 60 * 10**9
 """Time in ns over which the idle share is taken, as in Kafka's one-minute rates."""
 
 BETWEEN_READINGS_NS: Final = 10**9
-"""Least time in ns between two readings that are kept, however often the page is asked for."""
+"""Minimum time in ns between two readings that are kept, however often the page is requested."""
 
 
 class LoopLoad:
-    """The load of the event loop that runs `start`, measured until `stop`."""
+    """The load of the event loop that calls `start`, measured until `stop`."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class LoopLoad:
         self._set(asyncio.get_running_loop())
 
     def stop(self) -> None:
-        """Measure no more."""
+        """Stop measuring the load."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -59,7 +59,7 @@ class LoopLoad:
 
     @property
     def readings(self) -> int:
-        """Number of readings of the last minute that are kept."""
+        """Number of stored readings of the last minute."""
         return len(self._readings)
 
     def idle_share(self) -> float:

@@ -29,14 +29,14 @@ class MetricsPorts:
     """The metrics ports of some brokers, one for each of them."""
 
     def __init__(self, port: int, host: str = LOOPBACK, *, is_in_a_row: bool = False) -> None:
-        """Choose the address. With `is_in_a_row` it is that of broker 0, and the ports of the brokers 1, 2
-        and so on follow. Port 0 stands for free ones.
+        """Choose the address. With `is_in_a_row` it is the address of broker 0, and the ports of brokers 1, 2
+        and so on follow. Port 0 stands for free ports.
         """
         self._host = host
         self._port = port
         self._is_in_a_row = is_in_a_row
         self.urls: dict[int, str] = {}
-        """The beginning of the URLs of each broker, by the broker's id."""
+        """Base URL of each broker's metrics port, by the broker's id."""
 
     def attach(self, broker: Hooks) -> None:
         """Open the port of a broker, on the event loop that runs it, until the broker stops.
@@ -50,7 +50,7 @@ class MetricsPorts:
 
 
 def _open(broker: Hooks, host: str, port: int) -> str:
-    """Open a port for a broker; return the beginning of its URLs."""
+    """Open a port for a broker; return its base URL."""
     sock = listening("metrics port", host, port)
     from kcompat.observe.http_server import HttpServer
     from kcompat.observe.request_counts import RequestObserver

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 
 _OWN: Final = Path("/proc/self")
 _START_FIELD, _VIRTUAL_FIELD, _RESIDENT_FIELD = 19, 20, 21
-"""Places in /proc/PID/stat, behind the name of the program."""
+"""Indices of fields in /proc/PID/stat after the name of the program."""
 
 
 def _stat() -> list[str]:
-    """Return the fields of /proc/self/stat behind the name of the program; empty where there are none."""
+    """Return the fields of /proc/self/stat after the name of the program; empty on systems without the
+    file.
+    """
     try:
         return (_OWN / "stat").read_text().rpartition(")")[2].split()
     except OSError:

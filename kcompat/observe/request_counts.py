@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from kcompat.net.interception import ObservedConnection, Serve
 
 MOST_SOFTWARES: Final = 100
-"""Names and versions of client software that are told apart; more are counted as `OTHER`."""
+"""Maximum number of names and versions of client software that are counted apart; further ones are counted as
+`OTHER`.
+"""
 
 FETCH_CONSUMER: Final = "FetchConsumer"
 FETCH_FOLLOWER: Final = "FetchFollower"
@@ -77,7 +79,8 @@ class RequestCounts:
         names_software = key is ApiKey.API_VERSIONS and version >= FIRST_WITH_SOFTWARE
         self.is_special = self.is_deprecated or names_software or key is ApiKey.FETCH
         self.at_once = new_histogram()
-        """Requests that were answered at once: their local time, which is their total time."""
+        """Histogram of requests that were answered at once: of their local time, which is their total time.
+        """
         self.local = new_histogram()
         self.remote = new_histogram()
         self.total = new_histogram()
@@ -94,9 +97,9 @@ class RequestObserver:
         self._now_ns = now_ns
         self._counts: dict[tuple[int, int], RequestCounts] = {}
         self._of_followers: dict[int, RequestCounts] = {}
-        """Counts of the fetches of followers, by version."""
+        """Counts of followers' fetches, by version."""
         self._followers: dict[object, bool] = {}
-        """Whether a connection that has fetched belongs to a broker."""
+        """For each connection that has sent a Fetch, whether it belongs to a broker."""
         self._softwares: dict[object, Software] = {}
         self._known: set[Software] = set()
         self.deprecated: dict[tuple[str, int, Software], int] = {}
@@ -159,7 +162,7 @@ class RequestObserver:
         return counts
 
     def _look_at(self, counts: RequestCounts, connection: Connection, frame: memoryview) -> RequestCounts:
-        """Note what a request tells of its client; return the counts that the request belongs to."""
+        """Record the client software of a request; return the counts that the request belongs to."""
         if counts.key is ApiKey.FETCH:
             is_follower = self._followers.get(connection)
             if is_follower is None:
@@ -200,7 +203,7 @@ class RequestObserver:
     # As an observer of connections
 
     def opened(self, connection: ObservedConnection) -> None:
-        """Do nothing: a connection is looked at when it requests something."""
+        """Do nothing: a connection is examined when it sends a request."""
 
     def closed(self, connection: ObservedConnection, _reason: str) -> None:
         """Forget a connection."""
@@ -212,8 +215,8 @@ class RequestObserver:
 
 
 _MOST_VALUES: Final = 100
-"""Most array elements and fields of an ApiVersions request."""
+"""Maximum number of array elements and fields of an ApiVersions request."""
 
 
 def _ignore(_error: Exception) -> None:
-    """Count no request whose answer has failed: the dispatcher logs it."""
+    """Do not count a request whose answer has failed: the dispatcher logs it."""

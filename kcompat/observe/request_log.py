@@ -25,7 +25,7 @@ logger = logging.getLogger(REQUESTS)
 
 
 class RequestLog:
-    """A `StageLog` of all requests, while the level of its logger lets them through."""
+    """A `StageLog` of all requests, while its logger is enabled for DEBUG."""
 
     def is_wanted(self, _stages: Stages) -> bool:
         return logger.isEnabledFor(logging.DEBUG)
@@ -40,8 +40,8 @@ class RequestLogs:
     """
 
     def __init__(self, broker: Hooks, slow_ms: float | None) -> None:
-        """Attach the logs to a broker, on its event loop. `slow_ms` is the time from which on a request is
-        slow; None for no log of those.
+        """Attach the logs to a broker, on its event loop. `slow_ms` is the time from which on a request
+        counts as slow; None for no log of slow requests.
         """
         logs: list[StageLog] = [RequestLog()]
         if slow_ms is not None:
@@ -54,7 +54,7 @@ class RequestLogs:
         broker.when_stopped(self._close, self._close)
 
     def _follow_levels(self) -> None:
-        """Measure requests as long as a log may have lines."""
+        """Measure requests while one of the logs is enabled."""
         if self._measures_always or logger.isEnabledFor(logging.DEBUG):
             self._interception.add(self._timer)
         else:

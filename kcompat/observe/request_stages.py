@@ -1,4 +1,4 @@
-"""The stages of each request and the time it spends there, for the request log and that of slow requests.
+"""Stages of each request and the time spent in each, for the request log and the log of slow requests.
 
 An interceptor measures them. It is attached to a broker that has one of these logs, and to no other.
 """
@@ -35,7 +35,7 @@ class Stages(Struct, gc=False):
     """The first bytes of the frame."""
     connection: Connection
     queue_ns: int
-    """Time behind the requests that the event loop has begun before in the same iteration."""
+    """Time spent waiting for requests that the event loop has begun before in the same iteration."""
     local_ns: int
     """Time in the handler."""
     remote_ns: int = 0
@@ -65,14 +65,14 @@ class StageLog(Protocol):
     """A log of requests."""
 
     def is_wanted(self, stages: Stages) -> bool:
-        """Return whether the log has a line about a request. Called for each one."""
+        """Return whether the log has a line about a request. Called for each request."""
 
     def write(self, stages: Stages, described: Described) -> None:
         """Log a request."""
 
 
 class StageTimer:
-    """An interceptor that measures requests, and gives each to the logs that want it."""
+    """An interceptor that measures requests, and passes each to the logs that want it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, logs: Sequence[StageLog]) -> None:
         self._call_soon = loop.call_soon
@@ -80,7 +80,7 @@ class StageTimer:
         self._iteration_began_ns = 0  # 0: no request has come in this iteration
 
     def intercept(self, serve: Serve, connection: Connection, frame: memoryview) -> Answer:
-        """Serve the frame and measure it. The bytes of logins are not looked at."""
+        """Serve the frame and measure it. The bytes of logins are not read."""
         if isinstance(connection.context, SaslExchange):
             return serve(connection, frame)
         began = perf_counter_ns()

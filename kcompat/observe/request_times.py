@@ -1,4 +1,4 @@
-"""Durations and numbers of requests by API and stage, as a page of metrics shows them."""
+"""Durations and numbers of requests by API and stage, for one page of metrics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcompat.observe.request_counts import RequestCounts, RequestObserver
 
 QUANTILES: Final = {0.50: "0.50", 0.75: "0.75", 0.95: "0.95", 0.98: "0.98", 0.99: "0.99", 0.999: "0.999"}
-"""Quantiles of durations, with the texts that the rules of the JMX exporter make of Kafka's attributes."""
+"""Quantiles of durations, with the label values that the JMX exporter's rules make of Kafka's attributes."""
 
 FETCH: Final = "Fetch"
 """Kafka's name for the fetches of consumers and followers together."""
@@ -32,7 +32,7 @@ class RequestTimes:
     def __init__(
         self, requests: RequestObserver, load: LoopLoad, now: Callable[[], float] = monotonic
     ) -> None:
-        """Read what `requests` and `load` count; `now` returns a time in seconds."""
+        """Prepare to read the counts of `requests` and `load`; `now` returns a time in seconds."""
         self.requests = requests
         self._load = load
         self._now = now

@@ -1,4 +1,4 @@
-"""A broker as one page of metrics shows it: its parts, and what several families share.
+"""A broker at the time of one page of metrics: its parts, and values that several families share.
 
 Each family reads the live parts, between two iterations of the event loop. So the samples of one family
 belong to one moment, and those of two families may be some milliseconds apart.
@@ -83,7 +83,7 @@ class Scrape:
 
     @cached_property
     def topics(self) -> list[tuple[str, TopicStatistics]]:
-        """The statistics of each topic, after those of all topics, which have no label."""
+        """The statistics of each topic, after the statistics of all topics together, which have no label."""
         statistics = self.parts.storage.replicas.statistics
         return [("", statistics.total()), *((labels(topic=topic), each) for topic, each in statistics)]
 
@@ -120,7 +120,7 @@ class Scrape:
 
 
 def parts_of(broker: Hooks) -> Parts:
-    """Return the parts of a broker as it is now."""
+    """Return the current parts of a broker."""
     return cast("Parts", broker.parts)
 
 

@@ -1,4 +1,4 @@
-"""The log of slow requests: a warning that says which stage took the time."""
+"""The log of slow requests: a warning that names the stage that took the time."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class SlowRequests:
     """A `StageLog` of the requests that take longer than a limit."""
 
     def __init__(self, limit_ms: float, notices: Callable[[], Notices]) -> None:
-        """Log what takes `limit_ms` or longer; `notices` returns the log of failures of the broker's parts as
-        they are now.
+        """Log requests that take `limit_ms` or longer; `notices` returns the broker's current log of
+        failures.
         """
         self._limit_ms = limit_ms
         self._limit_ns = limit_ms * 1e6

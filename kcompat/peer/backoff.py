@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from random import Random
 
 JITTER: Final = 0.2
-"""Fraction by which a pause is randomly shorter or longer, so that clients that failed together return one by
-one.
+"""Fraction by which a pause is randomly shorter or longer, so that clients that failed together do not retry
+together.
 """
 
 

@@ -39,7 +39,9 @@ RECONNECT_BACKOFF_MAX_MS: Final = 1000
 ANY_VERSION: Final = 1 << 15
 
 RENEWAL: Final = (0.85, 0.95)
-"""Parts of a session between which the client logs in again, at random (`SaslClientAuthenticator`)."""
+"""Range of the share of a session after which the client logs in again; drawn at random
+(`SaslClientAuthenticator`).
+"""
 
 
 class PeerSecurity(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Errors of requests to another broker that got no answer."""
+"""Errors of requests to another broker that were not answered."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kcompat.net.outbound import Ending
 
 
 class PeerFault(Enum):
-    """Distinguishable reasons why a broker gave no answer."""
+    """Distinguishable reasons why a broker did not answer."""
 
     REFUSED = "nobody listens there"
     RESET = "the connection was reset"

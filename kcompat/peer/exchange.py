@@ -1,5 +1,5 @@
-"""One connection to another broker: it learns the peer's versions and logs in where the listener asks for
-it, then carries requests and responses.
+"""One connection to another broker: it asks for the peer's versions, logs in if the listener requires it,
+then carries requests and responses.
 
 Responses come in the order of the requests, and name the correlation id of the request. A response that does
 not match ends the connection, since nothing after it could be trusted.
@@ -49,12 +49,12 @@ class ExchangeOwner(Protocol):
     """Owner of an exchange, notified of its beginning and its end."""
 
     def ready(self, session_lifetime_ms: int) -> None:
-        """Take note that requests can be sent: for a time in ms, then only after `Exchange.log_in`; or
-        without end if that is 0.
+        """Handle the start of service: requests can be sent, for `ms` milliseconds and then only after
+        `Exchange.log_in`; 0 means without end.
         """
 
     def over(self, fault: PeerFault) -> None:
-        """Take note that the connection has ended; the calls in flight get the fault next. Not called after
+        """Handle the end of the connection; the calls in flight fail next. Not called after
         `Exchange.close`.
         """
 
@@ -76,7 +76,7 @@ class Exchange:
         mechanism: ClientMechanism | None = None,
     ) -> None:
         """Prepare the connection; no version newer than the release `limit` has is sent, if there is a limit.
-        `mechanism` is the one to log in by, if the peer's listener asks for a login.
+        `mechanism` is the SASL mechanism to log in by; None if the peer's listener needs no login.
         """
         self._owner = owner
         self._mechanism = mechanism
@@ -85,7 +85,7 @@ class Exchange:
         self._correlation_id = 0
         self._in_flight: deque[_Sent] = deque()
         self.served: dict[int, ApiVersionsResponse.ApiVersion] = {}
-        """The versions of each API that the peer serves; empty until it has told them."""
+        """The versions of each API that the peer serves; empty until the peer has sent them."""
         self.is_connected = False
         """Whether the peer has accepted the connection."""
         self.is_proven = False
@@ -134,7 +134,7 @@ class Exchange:
     # Versions
 
     def versions(self, response: ApiVersionsResponse, asked: int) -> None:
-        """Take the peer's versions, or its refusal of this version of ApiVersions."""
+        """Handle the response with the peer's versions, or its refusal of this version of ApiVersions."""
         offered = {row.api_key: row for row in response.api_keys}
         if response.error_code == ErrorCode.UNSUPPORTED_VERSION and asked:
             row = offered.get(ApiKey.API_VERSIONS)

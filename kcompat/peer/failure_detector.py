@@ -3,7 +3,8 @@
 One connection to each watched broker serves this purpose alone. When a process is killed, its running host
 ends the connections and refuses new ones, which is reported at once. If the host is off, stopped or cut off,
 the failure is not detected here; only the end of the session shows it. `reachability` keeps connections of
-its own: every broker uses it, for the brokers of its cluster image, and there one lost connection is a doubt.
+its own: every broker uses it, for the brokers of its cluster image, where one lost connection makes a broker
+doubtful.
 
 A refused connection is evidence and no proof: a broker that is about to stop refuses as well. So acting on a
 false report must be safe. Replacing a leader is safe, since leaders and ISRs are conditional writes, and the
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from kcompat.peer.peers import Peers
 
 ENOUGH: Final = 2
-"""Refused attempts in a row, some 50 ms apart, that count as a failure. One may be a port between two
-processes that share it.
+"""Refused attempts in a row, some 50 ms apart, that count as a failure. A single refused attempt may fall
+between two processes that use the port in turn.
 """
 
 
@@ -56,8 +57,8 @@ class FailureDetector:
         self._gone: dict[int, int] = {}
 
     def follow(self, brokers: Mapping[int, Registered]) -> None:
-        """Watch these brokers and no others, except this broker itself. A broker that has registered anew is
-        another process.
+        """Watch these brokers and no others, except this broker itself. A broker that has registered anew
+        counts as another process.
         """
         for broker_id, (known, client) in list(self._watched.items()):
             if brokers.get(broker_id) != known:

@@ -26,16 +26,16 @@ MOST_ROUNDS: Final = 10
 
 
 class LoginOwner(Protocol):
-    """The connection that a login is made on."""
+    """The connection on which a login is made."""
 
     def send(self, call: Call) -> None:
         """Send a request."""
 
     def logged_in(self, session_lifetime_ms: int) -> None:
-        """Take note that the login is complete; 0 stands for a session without end."""
+        """Handle the complete login; 0 ms stand for a session without end."""
 
     def refused(self, reason: str) -> None:
-        """Take note that the login has failed."""
+        """Handle the failed login."""
 
 
 class PeerLogin:
@@ -112,7 +112,7 @@ class _LoginCall:
         self._settle(response)
 
     def fail(self, error: Exception) -> None:
-        """Raise the error: a request of a login that cannot be made is a bug."""
+        """Raise the error: failing to make a request of a login is a bug."""
         raise error
 
     def miss(self, fault: PeerFault) -> None:

@@ -1,9 +1,9 @@
 """Reachability of the brokers whose addresses this broker is about to give to clients.
 
-One connection to each broker that was asked about serves this purpose alone. When that broker's process is
-killed, its host ends the connection at once and refuses another. The cluster image still names the broker
-until the controller has detected the failure and decided, some tenths of a second later. In that time the
-broker is in doubt, and an answer that would name it should wait.
+For each broker that callers have asked about, one connection serves this purpose alone. When that broker's
+process is killed, its host ends the connection at once and refuses another. The cluster image still names the
+broker until the controller has detected the failure and decided, some tenths of a second later. In that time
+the broker is in doubt, and an answer that would name it should wait.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Reachability:
 
     def is_doubtful(self, broker_id: int) -> bool:
         """Return whether the process of the broker may have ended: it is not connected, and has not been for
-        less than `DOUBT_MS`. The first question about a broker begins the first connection.
+        less than `DOUBT_MS`. The first call for a broker opens the connection to it.
         """
         probe = self._probe(broker_id)
         return (

@@ -41,7 +41,7 @@ class RemoteBroker:
     def __init__(
         self, broker: BrokerInfo, broker_epoch: int, peers: Peers, config: ConfigFeed, clock: Clock
     ) -> None:
-        """Make the port of one registration; `broker_epoch` is its czxid."""
+        """Make the port to one registration; `broker_epoch` is the registration's czxid."""
         self._id = broker.id
         self._epoch = broker_epoch
         self._client = peers.to(broker, "controller")

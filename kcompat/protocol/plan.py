@@ -53,8 +53,8 @@ class FieldPlan:
 
     @property
     def min_size(self) -> int:
-        """Fewest bytes that the field takes; for an array, a string or bytes, those of the length prefix
-        alone.
+        """Minimum number of bytes that the field takes; for an array, a string or bytes, those of the length
+        prefix alone.
         """
         if self.array or (self.kind in ("bytes", "records")):
             return 1 if self.compact else 4
@@ -64,7 +64,7 @@ class FieldPlan:
 
     @property
     def element_min_size(self) -> int:
-        """Fewest bytes that one element of the array takes, or the field itself if it is no array."""
+        """Minimum number of bytes of one element of the array, or of the field if it is not an array."""
         if self.element is not None:
             return self.element.min_size
         if self.kind == "string":
@@ -98,7 +98,9 @@ class StructPlan:
 
     @property
     def min_size(self) -> int:
-        """Fewest bytes that the struct takes; never 0, so that the bytes left bound an array's length."""
+        """Minimum number of bytes that the struct takes; never 0, so that the bytes left bound an array's
+        length.
+        """
         return max(1, sum(field.min_size for field in self.ordered) + self.flexible)
 
 

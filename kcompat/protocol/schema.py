@@ -15,10 +15,11 @@ import msgspec
 
 ZERO_UUID: Final = bytes(16)
 MAX_VALUES: Final = 1_000_000
-"""Most values that one message may decode to: small array elements take far more memory than bytes on the
-wire."""
+"""Maximum number of values that one message may decode to: small array elements take far more memory than
+bytes on the wire.
+"""
 MAX_UNKNOWN_TAGS: Final = 64
-"""Most unknown tagged fields in one struct."""
+"""Maximum number of unknown tagged fields in one struct."""
 
 OPEN_END: Final = 1 << 15
 """End of a version range written `n+`: above every int16 version."""
@@ -29,7 +30,7 @@ Payload: TypeAlias = Sized
 
 
 class ProtocolViolation(Exception):  # noqa: N818 - it is what happened
-    """Bytes violate the protocol; the connection that they came from is closed."""
+    """Error of bytes that violate the protocol; the connection that they came from is closed."""
 
 
 def version_range(text: str | None) -> range:

@@ -1,7 +1,7 @@
 """Finding the only batch of a Produce request without decoding the fields around it.
 
-A producer's requests often differ in nothing but their batch. A caller that has decoded one needs only to see
-that the bytes before the batch are the same again.
+A producer's requests often differ only in their batch. A caller that has decoded one request recognizes the
+next by the equal bytes before the batch.
 """
 
 from __future__ import annotations

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 
 class RecordsDamaged(Exception):  # noqa: N818 - says what is the matter, as Kafka's CorruptRecordException does
-    """Bytes are no records, or expand beyond every bound. On the wire: INVALID_RECORD."""
+    """The bytes are not records, or expand beyond every bound. On the wire: INVALID_RECORD."""
 
 
 class MessageCorrupt(RecordsDamaged):
-    """A message of an old format does not match its CRC, or is no message. On the wire: CORRUPT_MESSAGE."""
+    """A message of an old format does not match its CRC, or is not a message. On the wire:
+    CORRUPT_MESSAGE.
+    """
 
 
 class MessageTooLarge(RecordsDamaged):

@@ -30,7 +30,7 @@ class Reader:
         return self.at < len(self.text)
 
     def take(self) -> str:
-        """Return the next character and move behind it."""
+        """Return the next character and move past it."""
         self.at += 1
         return self.text[self.at - 1]
 

@@ -13,10 +13,12 @@ from typing import Final
 from msgspec import Struct
 
 MAX_SIZE = 5_000
-"""Most instructions of a program: repetitions are expanded, so a short pattern can mean a long program."""
+"""Maximum number of instructions of a program: repetitions are expanded, so a short pattern can mean a long
+program.
+"""
 
 MAX_DEPTH = 200
-"""Most levels of nested parts in a pattern."""
+"""Maximum number of levels of nested parts in a pattern."""
 
 UNLIMITED = -1
 
@@ -66,7 +68,7 @@ class Choice(RegexNode, frozen=True):
 
 
 class Repeat(RegexNode, frozen=True):
-    """A part at least `least` and at most `most` times."""
+    """A part that is repeated at least `least` and at most `most` times."""
 
     part: RegexNode
     least: int

@@ -14,7 +14,8 @@ from kcompat.regex.classes import ASCII, Alphabet
 from kcompat.regex.nodes import UNLIMITED, PatternError, RegexNode, Where
 
 MAX_LENGTH = 5_000
-"""Most characters of a pattern: it is read and compiled in one go, which blocks the event loop."""
+"""Maximum number of characters of a pattern: it is read and compiled in one go, which blocks the event loop.
+"""
 
 MAX_REPEAT = 1000
 _FLAGS = "imsU"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kcompat.regex.nodes import RegexNode
 
 MAX_REMEMBERED = 100_000
-"""Most states in all cached sets; at more, the cache is emptied."""
+"""Maximum number of states in all cached sets; at more, the cache is emptied."""
 
 REMEMBERED = 32
 """Number of compiled patterns that are cached: a pattern is compiled when a member brings it, and looked up

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from kcompat.regex.pattern import Pattern, Place
 
 MAX_BEYOND_ASCII = 256
-"""Most characters beyond ASCII in the alphabet of a pattern: with more, its classes cost more."""
+"""Maximum number of characters beyond ASCII in the alphabet of a pattern: with more, its classes cost more.
+"""
 
 STEPS_TO_COMPILE = 10
-"""Cost in steps of compiling one character of a pattern, and of one instruction of its program."""
+"""Cost, in steps of matching, of compiling one character of a pattern, and of one instruction of its program.
+"""
 
 
 class Scan:

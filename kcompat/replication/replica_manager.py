@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 
 class PartitionFetcher(Protocol):
-    """Port to what copies records into partitions: `FetcherManager` from the leaders on other brokers,
-    `Moves` from a log on this broker to another log directory.
+    """Port to the part that copies records into partitions: `FetcherManager` from the leaders on other
+    brokers, `Moves` from a log on this broker to another log directory.
     """
 
     def follow(self, partition: Partition) -> None:
@@ -142,7 +142,7 @@ class ReplicaManager:
     def on_leadership(self, topic: str, listener: LeadershipListener) -> None:
         """Call `listener` when a partition of `topic` changes its role, is added or is removed.
 
-        Coordinators load their partitions by it. An exception of the listener does not prevent the role.
+        Coordinators use it to load their partitions. An exception of the listener does not prevent the role.
         """
         self._listeners[topic] = listener
 

@@ -37,8 +37,8 @@ EXPECTED_OF_FETCHES: Final = EXPECTED | {
     ErrorCode.UNSUPPORTED_VERSION,
     ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
 }
-"""Errors of a fetch that do not count as failures, as in Kafka's `ReplicaManager.readFromLog` and those that
-Kafka gives before or after it.
+"""Errors of a fetch that do not count as failures, as in Kafka's `ReplicaManager.readFromLog` and its
+callers.
 """
 
 
@@ -97,8 +97,8 @@ class TopicStatistics:
         self.bytes_in += size
 
     def note_refusal(self, error: ErrorCode, size: int = 0) -> None:
-        """Count a batch that was not appended because of `error`. `size` is that of a batch whose size was
-        checked.
+        """Count a batch that was not appended because of `error`. `size` is the size of the batch, None if it
+        was not checked.
         """
         self.produces += 1
         if error == ErrorCode.MESSAGE_TOO_LARGE:

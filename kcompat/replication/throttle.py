@@ -74,8 +74,8 @@ class ReplicaThrottles(Struct, frozen=True):
     follower: ReplicationThrottle | None = None
 
     def holds(self, leader: Leader | Follower, replica: int, clock: Clock) -> bool:
-        """Return whether a follower is sent nothing for now; never true of one in sync, which would fall out
-        of the ISR.
+        """Return whether a follower is sent nothing for now; False for a follower in sync, which would fall
+        out of the ISR.
         """
         if self.leader is None or not isinstance(leader, Leader) or replica in leader.state.isr:
             return False

@@ -74,7 +74,7 @@ class AclAuthorizer:
         """Return whether a principal may do an operation on a resource, and log the decision.
 
         As in Kafka, access that is denied is logged at INFO and access that is allowed at DEBUG; decisions
-        for another purpose at TRACE.
+        for other purposes at TRACE.
         """
         question = (principal, host, operation, resource)
         decision = self._decisions.get(question)

@@ -51,7 +51,7 @@ _ESCAPES: Final = re.compile("%2[5EF]")
 
 
 class UnreadableAclError(StoreError):
-    """The payload of a node is none that a Kafka writes."""
+    """The payload of a node is not one that a version of Kafka writes."""
 
 
 def type_path(kind: PatternType, resource_type: ResourceType) -> str:
@@ -60,8 +60,8 @@ def type_path(kind: PatternType, resource_type: ResourceType) -> str:
 
 
 def pattern_path(pattern: ResourcePattern, *, escapes: bool) -> str:
-    """Return the path of a pattern. With `escapes`, names may be any text: `/` is written as in URLs, and so
-    are a name of dots alone and what looks like these escapes.
+    """Return the path of a pattern. With `escapes`, names may be any text: `/` is escaped as in URLs, and so
+    are names that consist of dots and texts that look like such escapes.
     """
     name = pattern.name
     if escapes:

@@ -57,9 +57,9 @@ if TYPE_CHECKING:
     Read = Callable[[ResourcePattern, Node], frozenset[AclEntry]]
 
 ATTEMPTS: Final = 11
-"""Attempts to write a transaction whose nodes other brokers change at the same time."""
+"""Number of attempts to write a transaction whose nodes other brokers change at the same time."""
 PAUSE_S: Final = 0.05
-"""Seconds between two attempts, times the attempts so far."""
+"""Seconds between two attempts, multiplied by the number of attempts so far."""
 AT_ONCE: Final = 100
 """Patterns that one transaction changes at most, so that it stays below ZooKeeper's limit of bytes."""
 
@@ -187,7 +187,9 @@ class AclStore:
         return error or [sorted(found) for found in deleted]
 
     async def _change(self, patterns: Sequence[ResourcePattern], edit: Edit, read: Read) -> ErrorCode:
-        """Replace the entries of patterns, as `read` reads them, by what `edit` makes of them."""
+        """Replace the stored entries of patterns by the result of `edit`, which gets the entries that `read`
+        has read.
+        """
         async with self._alone:
             try:
                 for start in range(0, len(patterns), AT_ONCE):

@@ -229,8 +229,8 @@ class AclTable:
     """All ACLs of a cluster, arranged so that a decision costs some look-ups whatever their number."""
 
     def __init__(self, *, allows_without_acls: bool = False) -> None:
-        """Make an empty table. `allows_without_acls` is Kafka's `allow.everyone.if.no.acl.found`: what is
-        allowed on resources that no pattern matches.
+        """Make an empty table. `allows_without_acls` is Kafka's `allow.everyone.if.no.acl.found`: whether
+        everything is allowed on resources that no pattern matches.
         """
         self._default = DEFAULT_ALLOW if allows_without_acls else DEFAULT_DENY
         self._types: dict[ResourceType, _Patterns] = {}
@@ -316,7 +316,7 @@ class AclTable:
 
 
 def _leaves_any(found: set[tuple[PatternType, PermissionType, str]]) -> bool:
-    """Return whether any of the patterns that allow is not covered by one that denies."""
+    """Return whether any pattern that allows is not covered by a pattern that denies."""
 
     def names(kind: PatternType, permission: PermissionType) -> set[str]:
         return {

@@ -26,7 +26,7 @@ class AddedUser(Struct, frozen=True, gc=False):
     mechanism: str
     credential: str
     replaces: bool = False
-    """Whether a cluster that exists already gets the credential too, in the place of a former one."""
+    """Whether an existing cluster gets the credential too, replacing its current one."""
 
     def __repr__(self) -> str:
         """Return a text that shows no secret."""
@@ -73,7 +73,7 @@ def added_user(argument: str) -> AddedUser:
 
 
 def is_utf8(text: str) -> bool:
-    """Return whether the bytes of an argument, of which a text was made, are UTF-8: others became lone
+    """Return whether the bytes of a command line argument are UTF-8: Python turns other bytes into lone
     surrogates.
     """
     return all(not 0xD800 <= ord(character) < 0xE000 for character in text)

@@ -46,23 +46,29 @@ class Resource(Struct, frozen=True, gc=False):
 
 
 LONGEST_NAME: Final = 249
-"""Characters that a name may have whose decisions are remembered: as many as the longest topic has."""
+"""Maximum number of characters of a name whose decisions are remembered: the length of the longest topic
+name.
+"""
 MOST_TOPICS: Final = 500
-"""Topics that are remembered for each client and operation; with the longest names they take 160 KB."""
+"""Maximum number of topics that are remembered for each client and operation; with the longest names they
+take 160 KB.
+"""
 
 CLUSTER = Resource(ResourceType.CLUSTER, "kafka-cluster")
 """The cluster as a resource, the only one of its type, under the name that Kafka gives it."""
 
 
 class Purpose(Enum):
-    """Why an authorizer is asked, which decides at what level it logs its decision."""
+    """Purpose of a question to the authorizer, which decides at which level the decision is logged."""
 
     ACCESS = "access"
     """The client names the resource and wants to use it."""
     FILTER = "filter"
-    """The resource is left out of the response, or another one is asked about, if it is denied."""
+    """If access is denied, the resource is left out of the response, or the client is checked for another
+    one.
+    """
     OPERATIONS = "operations"
-    """The client is told which operations are allowed."""
+    """The response lists the operations that are allowed."""
 
 
 class Authorizer(Protocol):
@@ -108,11 +114,11 @@ class AllowedTopics:
         """Names of topics by the operation that is allowed."""
 
     def is_of(self, principal: Principal, generation: object) -> bool:
-        """Return whether this is what a principal may do in a generation."""
+        """Return whether the topics are those of a principal in a generation of the authorizer."""
         return self.principal is principal and self.generation is generation
 
     def add(self, operation: Operation, name: str) -> None:
-        """Remember an allowed operation, unless as many are remembered as one client may have."""
+        """Remember an allowed operation, unless the limit of topics for one client is reached."""
         names = self.names[operation]
         if len(names) < MOST_TOPICS and len(name) <= LONGEST_NAME:
             names.add(name)

@@ -1,7 +1,8 @@
-"""The parts of an X.509 certificate that decide about a client or a renewal, read from its DER.
+"""The names in an X.509 certificate, which identify a client and are compared at a renewal, read from its
+DER.
 
-Certificates come here from OpenSSL, which has read them; anything else that cannot be read is an error. The
-standard `ssl` shows names in a form from which Java's text of them cannot be made.
+The certificates come from OpenSSL, which has already parsed them; bytes that cannot be parsed here are an
+error. The standard `ssl` shows names in a form from which Java's text of them cannot be made.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Element(Struct, frozen=True):
     encoded: bytes
 
     def parts(self) -> list[Element]:
-        """Return the values that the content consists of. Raises `DerError`."""
+        """Return the DER values in the content. Raises `DerError`."""
         return list(elements(self.content))
 
 
@@ -45,7 +46,7 @@ class Certificate(Struct, frozen=True):
 
 
 def elements(data: bytes) -> Iterator[Element]:
-    """Yield the DER values that `data` consists of. Raises `DerError`."""
+    """Yield the DER values in `data`, one after another. Raises `DerError`."""
     start = 0
     while start < len(data):
         if len(data) - start < 2:

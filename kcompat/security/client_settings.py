@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ClientAccess(Struct, frozen=True):
-    """Where a broker is and what a client needs to log in there."""
+    """The addresses of a broker, and the credentials that a client needs to log in there."""
 
     bootstrap_servers: str
     protocol: str
@@ -23,7 +23,7 @@ class ClientAccess(Struct, frozen=True):
     certificate_file: str | None = None
     """PEM file with the client's key and certificate; None for a client that shows no certificate."""
     login: ClientLogin | None = None
-    """Login by SASL; None without."""
+    """Login by SASL; None for a listener without SASL."""
 
 
 class ClientLogin(Struct, frozen=True):
@@ -78,7 +78,7 @@ def _confluent(access: ClientAccess) -> dict[str, object]:
 
 
 def _python(access: ClientAccess) -> dict[str, object]:
-    """Return what kafka-python and aiokafka have in common."""
+    """Return the settings that kafka-python and aiokafka have in common."""
     settings: dict[str, object] = {
         "bootstrap_servers": access.bootstrap_servers,
         "security_protocol": access.protocol,

@@ -46,7 +46,7 @@ class ScramCredential(Struct, frozen=True, gc=False):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the credential of a stored text. Raises ValueError, whose text shows no secret."""
+        """Return the credential in a stored text. Raises ValueError, whose text contains no secret."""
         fields = dict(part.partition("=")[::2] for part in text.split(","))
         if fields.keys() != {"salt", "stored_key", "server_key", "iterations"}:
             raise ValueError("a SCRAM credential has other fields than Kafka's")
@@ -83,7 +83,7 @@ class CredentialSource(Protocol):
         """Return the user of this name; None if there is no credential for the mechanism."""
 
     def usual_iterations(self, mechanism: ScramMechanism, /) -> int:
-        """Return the number of iterations that most users have, which unknown users seem to have too."""
+        """Return the number of iterations that most users have, and that is sent for unknown users."""
 
 
 class ScramTokens(Protocol):

@@ -1,6 +1,6 @@
-"""Certificates for tests and development: made in memory by an authority that lives as long as its object.
+"""Certificates for tests and development, issued by an authority that exists only in memory.
 
-Imported on first use, since it needs the extra `security`: importing it without raises UsageError.
+Imported on first use, since it needs the extra `security`: importing it without that extra raises UsageError.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 THIS_MACHINE: Final = ("localhost", "127.0.0.1", "::1")
-"""Names and addresses at which programs of the same machine reach a broker; in each broker's certificate."""
+"""Names and addresses by which programs on the same machine reach a broker; each broker's certificate has
+them.
+"""
 
 LIFETIME: Final = timedelta(days=3650)
 HEAD_START: Final = timedelta(days=1)
-"""Time for which a new certificate is valid already, for clients whose clocks are behind."""
+"""Time before the present from which a new certificate is valid, for clients whose clocks are slow."""
 
 
 class KeyStore(Struct, frozen=True):
@@ -94,7 +96,9 @@ class Authority:
     def _signed(
         self, name: x509.Name, key: ec.EllipticCurvePrivateKey, *extensions: tuple[x509.ExtensionType, bool]
     ) -> x509.Certificate:
-        """Return a certificate for a key; an extension comes with whether it is critical."""
+        """Return a certificate for a key; `extensions` are pairs of an extension and whether it is
+        critical.
+        """
         now = datetime.now(UTC)
         builder = (
             x509.CertificateBuilder()

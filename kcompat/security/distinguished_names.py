@@ -22,7 +22,7 @@ _KEYWORDS: Final = {
     "0.9.2342.19200300.100.1.25": "DC",
 }
 _TEXT: Final = frozenset((0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E))
-"""Tags of the strings that Java writes as text. It takes all of them for UTF-8, also those in UTF-16."""
+"""Tags of the string types that Java writes as text. Java reads all of them as UTF-8, even UTF-16 strings."""
 _ESCAPED: Final = frozenset(',=+<>#;"\\')
 _SPACE: Final = " \r"
 
@@ -61,7 +61,7 @@ def _dotted(content: bytes) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return the text with special characters escaped, also space at the beginning and at the end."""
+    """Return the text with special characters escaped, including spaces at the beginning and at the end."""
     lead = len(text) - len(text.lstrip(_SPACE))
     trail = len(text.rstrip(_SPACE))
     return "".join(

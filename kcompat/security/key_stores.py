@@ -2,7 +2,7 @@
 
 A store is read into PEM texts in memory. PKCS12 needs the library `cryptography`, which is imported for the
 first such store. Java's own format JKS cannot be read; the error names the command that converts it. Java
-reads a PKCS12 file under the type JKS as well, so the file decides which of the two it is.
+also reads PKCS12 files if the type is JKS, so the content of the file decides between the two.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 JAVA_MAGIC: Final = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
 """First bytes of files of the types JKS and JCEKS."""
 MAX_STORE: Final = 16 * 1024 * 1024
-"""Most bytes of a store that are read."""
+"""Maximum number of bytes of a store that are read."""
 
 
 class Store(Struct, frozen=True):
@@ -42,12 +42,12 @@ class Store(Struct, frozen=True):
 
     @property
     def is_set(self) -> bool:
-        """Whether there is a store at all."""
+        """Whether a store is configured."""
         return bool(self.location or self.inline_key or self.inline_certificates)
 
     @property
     def name(self) -> str:
-        """The beginning of the names of its settings."""
+        """Prefix of the names of its settings."""
         return f"ssl.{self.kind}store"
 
 
@@ -109,7 +109,9 @@ def read_trust_store(store: Store) -> str:
 
 
 def _check_settings(store: Store) -> None:
-    """Refuse combinations of settings that Kafka refuses, in its words (`DefaultSslEngineFactory`)."""
+    """Refuse combinations of settings that Kafka refuses, with Kafka's messages
+    (`DefaultSslEngineFactory`).
+    """
     is_pem, kind = store.type == "PEM", store.kind
     inline = store.inline_key or (store.inline_certificates if kind == "trust" else None)
     what = "SSL private key" if kind == "key" else "SSL trust store certs"
@@ -203,7 +205,7 @@ def _key_of_pkcs12(store: Store) -> KeyMaterial:
 
 
 def _chain(first: Certificate, others: list[Certificate]) -> list[Certificate]:
-    """Return a certificate and the issuers of it that are among `others`, each issued by the next one."""
+    """Return a certificate and its chain of issuers, as far as they are among `others`."""
     chain, left = [first], list(others)
     while chain[-1].issuer != chain[-1].subject:
         issuer = next((each for each in left if each.subject == chain[-1].issuer), None)

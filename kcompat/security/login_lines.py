@@ -1,5 +1,5 @@
-"""JAAS login lines, the values of `sasl.jaas.config` for brokers and for clients in Java, and the names of
-Kafka's classes that these and other settings of logins have.
+"""JAAS login lines, which are the values of `sasl.jaas.config` for brokers and for Java clients, and the Java
+classes that settings for logins name.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ if TYPE_CHECKING:
 _BEARER: Final = "org.apache.kafka.common.security.oauthbearer"
 
 BEARER_MODULE: Final = f"{_BEARER}.OAuthBearerLoginModule"
-"""Login module of OAUTHBEARER in JAAS lines."""
+"""Class of the login module for OAUTHBEARER in JAAS lines."""
 UNSECURED_VALIDATOR: Final = f"{_BEARER}.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
-"""Validator of unsecured tokens, Kafka's default."""
+"""Class of the validator of unsecured tokens, Kafka's default."""
 SIGNED_VALIDATORS: Final = (
     f"{_BEARER}.OAuthBearerValidatorCallbackHandler",
     f"{_BEARER}.secured.OAuthBearerValidatorCallbackHandler",
 )
-"""Names of the validator of signed tokens: the present one, and an older one."""
+"""Class names of the validator of signed tokens: the current name, and an older one."""
 UNSECURED_LOGIN: Final = f"{_BEARER}.internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler"
-"""Source of unsecured tokens for a broker's own logins, Kafka's default."""
+"""Class of the source of unsecured tokens for a broker's own logins, Kafka's default."""
 FETCHED_LOGINS: Final = (
     f"{_BEARER}.OAuthBearerLoginCallbackHandler",
     f"{_BEARER}.secured.OAuthBearerLoginCallbackHandler",
 )
-"""Names of the source of tokens that an identity provider issues: the present one, and an older one."""
+"""Class names of the source of tokens that an identity provider issues: the current name, and an older one.
+"""
 PLAIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
@@ -37,7 +38,7 @@ LOGIN_MODULES: Final = {
     "SCRAM-SHA-512": SCRAM_MODULE,
     "OAUTHBEARER": BEARER_MODULE,
 }
-"""Login module of each SASL mechanism."""
+"""Class of the login module of each SASL mechanism."""
 PASSWORD_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 """The SASL mechanisms whose users have passwords."""
 
@@ -55,6 +56,6 @@ def _key(name: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a text in the quotes that Java's StreamTokenizer reads."""
+    """Return a text in quotes, with the escapes of Java's StreamTokenizer."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
     return f'"{escaped}"'

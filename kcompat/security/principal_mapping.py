@@ -3,10 +3,10 @@ r"""`ssl.principal.mapping.rules`: from the name in a client's certificate to it
 A rule is `DEFAULT`, which takes the name as it is, or `RULE:pattern/replacement/`, with `L` or `U` behind it
 for lower or upper case. The first rule whose pattern matches the whole name decides.
 
-Clients bring the names, so a match must not take long. Names have at most 4 KiB. A pattern without a match is
-where a search takes exponential time, so `kcompat.regex` first tells in linear time whether there is one.
-Patterns that repeat a repetition, such as `(a+)+`, are refused, and so is what only Java's and Python's
-patterns have, such as `(?=a)` and `\1`.
+Clients choose the names, so a match must not take long: names have at most 4 KiB. A search takes exponential
+time only if the pattern does not match, so `kcompat.regex` first decides in linear time whether it does.
+Patterns that repeat a repetition, such as `(a+)+`, are refused, and so are constructs that RE2 lacks, such as
+`(?=a)` and `\1`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kcompat.regex.pattern import Pattern
 
 SETTING: Final = "ssl.principal.mapping.rules"
 MAX_NAME: Final = 4096
-"""Most characters of a name that is mapped."""
+"""Maximum number of characters of a name that is mapped."""
 
 _RULE: Final = (
     r"(?P<default>DEFAULT)|RULE:(?P<pattern>(?:\\.|[^\\/])*)/(?P<text>(?:\\.|[^\\/])*)/(?P<case>[LU]?)"
@@ -39,12 +39,12 @@ _COUNT: Final = re.compile(r"\{\d+(,\d*)?\}")
 
 
 class Mapping(Struct, frozen=True):
-    """A pattern, and what the names that match it become."""
+    """A pattern, and the replacement for names that match it."""
 
     pattern: str
     search: re.Pattern[str]
     replacement: tuple[str | int, ...]
-    """Texts, and numbers of groups of the pattern."""
+    """Replacement, as texts and numbers of groups of the pattern."""
     case: str
     """`L`, `U` or nothing."""
 
@@ -160,7 +160,7 @@ def _repeats_repetition(pattern: str) -> bool:
 
 
 def _end_of_part(pattern: str, place: int) -> int:
-    """Return where the character, escape or class at `place` ends."""
+    """Return the position after the character, escape or class at `place`."""
     if pattern[place] == "\\":
         return place + 2
     if pattern[place] != "[":

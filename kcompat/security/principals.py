@@ -9,14 +9,14 @@ USER = "User"
 
 
 class Principal(Struct, frozen=True, gc=False):
-    """The type and the name of a client, and whether it logged in with a delegation token."""
+    """Type and name of an authenticated client, and whether it logged in with a delegation token."""
 
     type: str
     name: str
     token_authenticated: bool = False
 
     def __str__(self) -> str:
-        """Return the principal as ACLs, `super.users` and Kafka's logs write it, such as `User:alice`."""
+        """Return the principal in the form of ACLs, `super.users` and Kafka's logs, such as `User:alice`."""
         return f"{self.type}:{self.name}"
 
 

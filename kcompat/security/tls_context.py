@@ -34,7 +34,7 @@ _SUITE: Final = re.compile(
 
 
 def openssl_name(java: str) -> str | None:
-    """Return OpenSSL's name of a suite of TLS 1.2; None for a name that is none of Java's.
+    """Return OpenSSL's name of a suite of TLS 1.2; None for a name that Java does not have.
 
     OpenSSL need not have the suite.
     """
@@ -76,7 +76,7 @@ def make_client_context(
     """Return the context for the client side of connections to a listener with these settings.
 
     The server must show a trusted certificate; with `checks_host` it must be of the host that is connected
-    to. `material` is what the client shows, if it is asked.
+    to. `material` is the key and certificate that the client shows if the server requests one.
 
     Raises:
         ConfigError: OpenSSL refuses the key, a certificate or a cipher suite.
@@ -91,7 +91,7 @@ def make_client_context(
 
 
 def _new_context(side: int, settings: TlsSettings) -> ssl.SSLContext:
-    """Return a context with the versions and cipher suites of the settings."""
+    """Return a context with the TLS versions and cipher suites of the settings."""
     context = ssl.SSLContext(side)
     context.minimum_version = _VERSIONS[settings.protocols[0]]
     context.maximum_version = _VERSIONS[settings.protocols[-1]]
@@ -123,7 +123,7 @@ def _choose_suites(context: ssl.SSLContext, named: tuple[str, ...]) -> None:
 
 
 def _known(name: str) -> str:
-    """Return OpenSSL's name of a suite of TLS 1.2. Raises ConfigError if it has none such."""
+    """Return OpenSSL's name of a suite of TLS 1.2. Raises ConfigError if OpenSSL does not have it."""
     found = openssl_name(name)
     if found is not None:
         try:
@@ -149,7 +149,7 @@ def _load_key(context: ssl.SSLContext, material: KeyMaterial) -> None:
 
 
 def _reason(error: ssl.SSLError, password: str | None) -> str:
-    """Return in words why OpenSSL refuses a key and its certificates."""
+    """Return, in words, the reason why OpenSSL refuses a key and its certificates."""
     if error.reason == "KEY_VALUES_MISMATCH":
         return "the certificate is not of its key"
     if not error.reason or error.reason in ("BAD_DECRYPT", "BAD_PASSWORD_READ"):
@@ -175,7 +175,7 @@ def _load_trust(context: ssl.SSLContext, settings: TlsSettings, purpose: ssl.Pur
 def _as_file(content: bytes) -> Iterator[str]:
     """Yield the path of a file with this content that only this user can read, and remove it afterwards.
 
-    OpenSSL reads a key from files alone. On Linux the file is in memory.
+    OpenSSL reads keys only from files. On Linux the file is in memory.
     """
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("key", os.MFD_CLOEXEC)

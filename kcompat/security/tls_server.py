@@ -18,19 +18,19 @@ from kcompat.security.tls_context import make_context
 from kcompat.security.tls_settings import TlsSettings
 
 SHOWN: Final = 200
-"""Most characters of a client's name that an error shows."""
+"""Maximum number of characters of a client's name in an error text."""
 
 
 Version: TypeAlias = tuple[TlsSettings, tuple[object, ...]]
 
 
 def version_of(settings: TlsSettings) -> Version:
-    """Return a value that differs once the settings have changed, or a file of the stores was written."""
+    """Return a value that changes when the settings change or a file of the stores is written."""
     return settings, _stamps(settings)
 
 
 class _State(Struct, frozen=True):
-    """Settings, and OpenSSL's context with what their stores had."""
+    """Settings, and OpenSSL's context made of their stores."""
 
     settings: TlsSettings
     stamps: tuple[object, ...]
@@ -52,7 +52,7 @@ class _State(Struct, frozen=True):
 
 
 class CertificateError(Exception):
-    """Error of a client certificate that gives its client no principal; the message is a sentence."""
+    """Error of a client certificate from which no principal can be derived; the message is a sentence."""
 
 
 class TlsServer:
@@ -63,19 +63,19 @@ class TlsServer:
         SASL does.
 
         Raises:
-            ConfigError: the settings are not possible, or a store cannot be read.
+            ConfigError: the settings are not valid, or a store cannot be read.
         """
         self._names_clients = names_clients
         self._state = _State.read(settings)
 
     @property
     def settings(self) -> TlsSettings:
-        """The settings in force."""
+        """The current settings."""
         return self._state.settings
 
     @property
     def version(self) -> Version:
-        """The version of the stores in force; `version_of` has the one that is there now."""
+        """The version of the stores in use; compare it with `version_of` to detect a change."""
         return self._state.settings, self._state.stamps
 
     def check(self, settings: TlsSettings) -> None:
@@ -86,8 +86,8 @@ class TlsServer:
         """Read the stores again. Connections whose handshake begins from now on use them.
 
         Raises:
-            ConfigError: as for a new server, or the certificate has another name that is not allowed. Key and
-                trust stay as they are.
+            ConfigError: as for a new server, or the certificate has another name, which is not allowed. Then
+                the key and the trusted certificates are unchanged.
         """
         self._state = self._next(settings)
 
@@ -98,8 +98,8 @@ class TlsServer:
         return new
 
     def wrap(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO) -> ssl.SSLObject:
-        """Return the server's side of a connection, whose handshake has not begun. It takes what it receives
-        from `incoming`, and gives what it sends to `outgoing`.
+        """Return the server's side of a connection, whose handshake has not begun. It reads received bytes
+        from `incoming`, and writes bytes to send into `outgoing`.
         """
         return self._state.context.wrap_bio(incoming, outgoing, server_side=True)
 
@@ -107,7 +107,7 @@ class TlsServer:
         """Return the principal of the client of a connection whose handshake is done.
 
         Raises:
-            CertificateError: no rule gives the owner of the certificate a name.
+            CertificateError: no rule applies to the name in the certificate.
         """
         certificate = tls.getpeercert(binary_form=True) if self._names_clients else None
         if certificate is None:

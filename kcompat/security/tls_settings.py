@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PROTOCOLS: Final = ("TLSv1.2", "TLSv1.3")
-"""The versions of TLS that a listener may speak, in Java's words, the lowest first."""
+"""The versions of TLS that a listener may speak, by Java's names, the lowest first."""
 
 
 class TlsSettings(Struct, frozen=True):
@@ -28,7 +28,7 @@ class TlsSettings(Struct, frozen=True):
     client_auth: str
     """`none`, `requested` or `required`: whether a client shows a certificate."""
     mapping_rules: str
-    """Text of the rules from the names of certificates to principals."""
+    """Text of the rules that map the names in certificates to principals."""
     allow_dn_changes: bool
     allow_san_changes: bool
 
@@ -39,7 +39,7 @@ def read_settings(get: Callable[[str], object], client_auth: str | None = None) 
     `client_auth` replaces `ssl.client.auth`.
 
     Raises:
-        ConfigError: a setting names something that Kafka has and OpenSSL has not.
+        ConfigError: a setting names something that Kafka supports and OpenSSL does not.
     """
     return TlsSettings(
         key=Store(

@@ -1,4 +1,5 @@
-"""Delegation tokens (KIP-48, KIP-373): who may change and see a token, and until when it is valid. Pure.
+"""Delegation tokens (KIP-48, KIP-373): the principals that may change and see a token, and its validity.
+Pure.
 
 A client that has logged in gets a token; other clients log in with it as the owner of the token. Errors and
 their order are those of Kafka in KRaft mode (`DelegationTokenControlManager`).
@@ -39,7 +40,7 @@ class DelegationToken(Struct, frozen=True):
     expires_at_ms: int
 
     def has_expired(self, now_ms: int) -> bool:
-        """Return whether the token can only be removed."""
+        """Return whether the token has expired, so that it can only be removed."""
         return min(self.max_ms, self.expires_at_ms) < now_ms
 
     def belongs_to(self, principal: Principal) -> bool:
@@ -104,7 +105,8 @@ def is_shown(
 ) -> bool:
     """Return whether DescribeDelegationToken shows a token to a principal.
 
-    `owners` are those that the client asks about, None for all. `may_describe` decides on tokens of others.
+    `owners` are the owners that the request names, None for all. `may_describe` decides about tokens of
+    others.
     """
     if owners is not None and not any(map(token.concerns, owners)):
         return False

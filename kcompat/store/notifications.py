@@ -1,8 +1,9 @@
 """Numbered notifications below a node of the store, by which each broker hears of changes.
 
-Whoever changes something leaves a sequential node whose data names it. A broker reads everything when it
-starts and when it may have missed notifications, and else what new notifications name. A broker that reads
-notifications removes those older than 15 minutes. Kafka's counterpart: `ZkNodeChangeNotificationListener`.
+A broker or tool that changes an entity creates a sequential node whose data names the entity. A broker reads
+all entities when it starts and when it may have missed notifications, and otherwise the entities that new
+notifications name. A broker that reads notifications removes those older than 15 minutes. Kafka's
+counterpart: `ZkNodeChangeNotificationListener`.
 """
 
 from __future__ import annotations
@@ -30,13 +31,15 @@ _log = logging.getLogger(__name__)
 
 
 class NotificationReader(Protocol):
-    """Port that reads what has changed and puts it in force."""
+    """Port that reads changed entities and puts them in force."""
 
     async def read_all(self) -> None:
-        """Read everything that notifications can name. Raises the store's errors."""
+        """Read every entity that notifications can name. Raises the store's errors."""
 
     async def read_changed(self, notifications: Sequence[tuple[str, bytes]]) -> None:
-        """Read what new notifications name; each is the name and the data of its node."""
+        """Read the entities that new notifications name; each notification is the name and the data of its
+        node.
+        """
 
 
 class NotificationWatch:
@@ -59,7 +62,7 @@ class NotificationWatch:
         self._listening: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Have everything read, and from then on every change. Raises the store's errors."""
+        """Have all entities read, and from then on every change. Raises the store's errors."""
         self._watch = self._store.watch(self._parent, self._told)
         await self._read_everything()
         self._listening = asyncio.create_task(self._listen(), name=f"watch of {self._parent}")

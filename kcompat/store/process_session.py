@@ -37,7 +37,7 @@ class SharedTree(Protocol):
         """Remove a session and its ephemeral nodes."""
 
     async def rewind(self, session: ProcessSession, nodes: Mapping[str, StoredNode]) -> ProcessSession:
-        """Put all nodes back, and return the successor of the session."""
+        """Replace all nodes by earlier ones, and return the successor of the session."""
 
 
 class ProcessSession(Session):
@@ -151,13 +151,13 @@ class ProcessSession(Session):
         return dict(self._store.tree.nodes)
 
     async def rewind(self, nodes: Mapping[str, StoredNode]) -> ProcessSession:
-        """Put the nodes of the store back to what `nodes` once returned, and return a session with the same
-        id; this one is closed. There must be no other session.
+        """Replace the nodes of the store by those that `nodes` returned earlier, and return a session with
+        the same id; this session is closed. There must be no other session.
         """
         return await self._store.rewind(self, nodes)
 
     def retire(self) -> None:
-        """Refuse all further calls; the session goes on in the store."""
+        """Refuse all further calls; the store keeps the session."""
         self._is_closed = True
         self._watches.clear()
         self._listeners.clear()

@@ -232,7 +232,8 @@ class ProcessStore:
             await self.transact(session_id, lambda transaction: transaction.end_sessions({session_id}))
 
     async def rewind(self, session: ProcessSession, nodes: Mapping[str, StoredNode]) -> ProcessSession:
-        """Make these all the nodes of the tree, as it had them at some time; ids of transactions go on.
+        """Replace all nodes of the tree by these, which it had at an earlier time; transaction ids continue
+        to increase.
 
         Return a session with the id of `session`, which is closed, although its ephemeral nodes are those
         among `nodes`. Changes are not reported: the new session has no watches, and there must be no other.

@@ -5,8 +5,8 @@ more transactions of the store at a time, in WAL mode with `synchronous=FULL`: t
 write-ahead log is on the disk, so a confirmed change survives a kill and a power cut. Only the commit waits
 for the disk, on a helper thread; the statements before it run on the caller's thread.
 
-The file is locked exclusively while it is open, so a second process cannot open it. A new one can be read by
-its owner alone, and an older one by no others than its owner and its group.
+The file is locked exclusively while it is open, so a second process cannot open it. A new file can be read
+only by its owner, and an older one only by its owner and its group.
 """
 
 from __future__ import annotations
@@ -220,9 +220,9 @@ def _gone(staged: Mapping[K, object | None]) -> list[tuple[K]]:
 
 
 def _close_to_others(path: Path) -> None:
-    """Take the file, and those that a crash has left beside it, from the accounts that are not of its group.
+    """Deny accounts outside its group access to the file, and to files that a crash has left beside it.
 
-    Versions before there were keys of users made files that everybody can read.
+    Early versions, which stored no keys of users, created files that everyone could read.
     """
     for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
         with suppress(OSError):  # not there, or of another owner

@@ -237,8 +237,8 @@ class TreeTransaction:
                 self._delete(Delete(path))
 
     def rewind(self, nodes: Mapping[str, StoredNode]) -> None:
-        """Make these all the nodes of the tree. They are nodes that it had at some time, so that one that is
-        the same object has not changed since. No watch reports the changes.
+        """Replace all nodes of the tree by these, which it had at an earlier time. A node that is the same
+        object has not changed since. No watch reports the changes.
         """
         present = {**self._tree.nodes, **self._before.nodes}
         for path in present.keys() - nodes.keys():

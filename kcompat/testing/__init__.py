@@ -1,8 +1,8 @@
 """Help for tests: a plugin of pytest, a test case of `unittest`, and a container.
 
-Where kcompat is installed, pytest has the fixtures of `kcompat.testing.plugin`:
+If kcompat is installed, pytest has the fixtures of `kcompat.testing.plugin`:
 
-    def test_orders(kafka_broker, kafka_topic):
+def test_orders(kafka_broker, kafka_topic):
         producer = KafkaProducer(bootstrap_servers=kafka_broker.bootstrap_servers)
         producer.send(kafka_topic, b"order").get()
 
@@ -31,7 +31,7 @@ _MODULES: Final = {
     "KcompatContainer": "kcompat.testing.container",
 }
 PLUGIN: Final = "kcompat"
-"""The name of the plugin for `-p`, which is that of its entry point."""
+"""Name of the plugin for pytest's option `-p`, which is also the name of its entry point."""
 
 
 def __getattr__(name: str) -> object:
@@ -43,8 +43,6 @@ def __getattr__(name: str) -> object:
 
 
 def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Load the plugin where this package is named as one, by `-p` or `pytest_plugins`, and its entry point
-    was not loaded.
-    """
+    """Load the plugin if `-p` or `pytest_plugins` names this package, and the entry point was not loaded."""
     if not pluginmanager.has_plugin(PLUGIN):
         pluginmanager.register(import_module("kcompat.testing.plugin"), PLUGIN)

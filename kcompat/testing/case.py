@@ -17,14 +17,14 @@ _NAME: Final = "kafka_broker"
 class KafkaTestCase(unittest.TestCase):
     """A test case whose class has a running broker, `kafka_broker`, and whose tests have a topic each.
 
-        class OrdersTest(KafkaTestCase):
+    class OrdersTest(KafkaTestCase):
             kafka_config = {"num.partitions": 3}
 
-            def test_orders(self):
+    def test_orders(self):
                 producer = KafkaProducer(bootstrap_servers=self.kafka_broker.bootstrap_servers)
                 producer.send(self.kafka_topic, b"order").get()
 
-    It can stand beside other test cases among the base classes: `class OrdersTest(KafkaTestCase,
+    It can be combined with other test cases as base classes: `class OrdersTest(KafkaTestCase,
     IsolatedAsyncioTestCase)`. A `setUpClass` or `setUp` of the class has to call the inherited one.
     """
 
@@ -33,14 +33,14 @@ class KafkaTestCase(unittest.TestCase):
     kafka_reset: ClassVar[bool] = False
     """Whether each test finds the broker as it was at its start."""
     kafka_broker: ClassVar[Broker]
-    """The running broker of the class. The faults that a test left end behind it."""
+    """The running broker of the class. Faults that a test leaves end after that test."""
     kafka_topic: str
     """The name of a topic that no other test has; the first write creates it."""
     _shared: ClassVar[SharedBrokers]
 
     @classmethod
     def setUpClass(cls) -> None:
-        """Start the broker, which stops behind the last test of the class."""
+        """Start the broker, which stops after the last test of the class."""
         from kcompat import Broker
 
         super().setUpClass()
@@ -55,6 +55,6 @@ class KafkaTestCase(unittest.TestCase):
         self.kafka_topic = unique_topic(self.id().rpartition(".")[2])
 
     def doCleanups(self) -> None:  # noqa: N802 - the name that unittest calls
-        """End the faults that the test left, before the cleanups close its clients."""
+        """End the faults that the test has left, before the cleanups close its clients."""
         self._shared.clean(self.id())
         super().doCleanups()

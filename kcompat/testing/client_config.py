@@ -7,11 +7,11 @@ from types import ModuleType
 from typing import Final, Protocol
 
 LIBRARIES: Final = {"confluent_kafka": "confluent", "kafka": "kafka-python", "aiokafka": "aiokafka"}
-"""Libraries by their packages. If a test uses several, the first one counts."""
+"""Client libraries by the names of their packages. If a test uses several, the first one counts."""
 
 
 class Configured(Protocol):
-    """A broker, or several, that know how a client connects to them."""
+    """A broker, or several, with a method for the settings of clients."""
 
     def client_config(self, user: str | None = None, *, library: str = ...) -> dict[str, object]:
         """Return the settings with which a client of a library connects, and logs in as a user."""

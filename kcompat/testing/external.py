@@ -1,4 +1,4 @@
-"""A broker that the tests did not start, in place of an embedded one."""
+"""A broker that was not started by the tests, used instead of an embedded one."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from kcompat.security.client_settings import SETTINGS, ClientAccess
 
 
 class ExternalBroker:
-    """A running broker of any kind, known by its address: what `kafka_broker` is with `--kcompat-external`.
+    """A running broker of any kind at a given address: the value of `kafka_broker` with `--kcompat-external`.
 
     It has the addresses of `kcompat.Broker` and its `client_config`. Any other attribute raises UsageError,
-    as only kcompat has it.
+    since only a broker of kcompat has it.
     """
 
     def __init__(self, bootstrap_servers: str) -> None:

@@ -1,13 +1,13 @@
 """Functions that make fixtures for pytest: brokers, clusters, settings of clients.
 
-    # conftest.py
+# conftest.py
     from kcompat.testing import factories
 
-    orders_broker = factories.kafka_broker(config={"num.partitions": 3})
+orders_broker = factories.kafka_broker(config={"num.partitions": 3})
     orders_client_config = factories.kafka_client_config("orders_broker")
 
 The fixtures `kafka_broker`, `kafka_cluster` and `kafka_client_config` of the plugin are made by these
-functions, too. A fixture of the same name in a conftest.py takes the place of one of them.
+functions, too. A fixture of the same name in a conftest.py replaces the plugin's.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def kafka_broker(
 ) -> Callable[..., object]:
     """Return a fixture whose value is a running `kcompat.Broker`, or the external broker if there is one.
 
-    The arguments are those of `Broker`. `config` goes over the settings of the fixture `kafka_config`.
-    Without `port`, a fixture named `kafka_broker` has the one of --kcompat-port, any other a free one. With
-    `reset`, which is that of --kcompat-reset by default, each test finds the broker as it was at its start.
-    On an external broker, `topics` have to be there already.
+    The arguments are those of `Broker`. `config` takes precedence over the fixture `kafka_config`. Without
+    `port`, a fixture named `kafka_broker` uses the port of --kcompat-port, any other fixture a free one. With
+    `reset` (by default the value of --kcompat-reset), the broker is reset to its initial state before each
+    test. On an external broker, `topics` have to exist already.
     """
 
     @pytest.fixture(scope=scope)
@@ -91,7 +91,7 @@ def kafka_cluster(
 ) -> Callable[..., object]:
     """Return a fixture whose value is a running `kcompat.Cluster`, or the external one if there is one.
 
-    The arguments are those of `Cluster`. `config` goes over the settings of the fixture `kafka_config`.
+    The arguments are those of `Cluster`. `config` takes precedence over the fixture `kafka_config`.
     """
 
     @pytest.fixture(scope=scope)

@@ -1,4 +1,6 @@
-"""Options of the plugin. Each can be given on the command line or in the ini file; the former wins."""
+"""Options of the plugin. Each can be given on the command line or in the ini file; the command line takes
+precedence.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def check_options(config: pytest.Config) -> None:
-    """Raise pytest.UsageError if an option has a form that it cannot have."""
+    """Raise pytest.UsageError if an option has an invalid form."""
     external_address(config)
     port_of(config)
     settings(config)
@@ -82,7 +84,8 @@ def does_reset(config: pytest.Config) -> bool:
 
 
 def settings(config: pytest.Config) -> dict[str, str]:
-    """Return the settings of the broker by Kafka's keys: of the ini file, and of the command line over them.
+    """Return the settings of the broker by Kafka's keys, from the ini file and the command line; the command
+    line takes precedence.
 
     Raises:
         pytest.UsageError: one of them has no `=`.

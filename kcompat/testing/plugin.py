@@ -1,4 +1,4 @@
-"""The plugin of pytest: the fixtures by their usual names, the options, and the story of a failing test.
+"""The plugin of pytest: the fixtures by their usual names, the options, and the report of a failing test.
 
 It is the entry point `kcompat` of the distribution, so `-p no:kcompat` leaves it out. Loading it imports
 nothing of a broker.
@@ -33,8 +33,8 @@ kafka_client_config = factories.kafka_client_config()
 
 @pytest.fixture(scope="session")
 def kafka_config(pytestconfig: pytest.Config) -> Settings:
-    """Return the settings of `kafka_broker` and `kafka_cluster`, by Kafka's keys: those of --kcompat-config,
-    else of the ini file. Override this fixture in a conftest.py to set others.
+    """Return the settings of `kafka_broker` and `kafka_cluster`, by Kafka's keys: from --kcompat-config, else
+    from the ini file. Override this fixture in a conftest.py to set others.
     """
     return settings(pytestconfig)
 
@@ -62,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Prepare the brokers of a test, and begin its story."""
+    """Prepare the brokers of a test, and begin its report."""
     item.config.stash[WATCH].test_begins(getattr(item, "fixturenames", ()))
 
 
@@ -76,7 +76,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add to the report of a failed test what its clients did."""
+    """Add what its clients did to the report of a failed test."""
     report = yield
     if report.failed:
         used = list(getattr(item, "funcargs", {}).values())
@@ -93,10 +93,10 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 class PlainFinder:
-    """Finder for the modules of kcompat that stands before pytest's own.
+    """Import finder for the modules of kcompat that is asked before pytest's.
 
-    pytest rewrites the `assert` statements of all modules of a distribution that has a plugin. Those of
-    kcompat are its own: rewriting them takes seconds in a first run, and makes a broker slower.
+    pytest rewrites the `assert` statements of all modules of a distribution that has a plugin. Rewriting
+    those of kcompat would take seconds in a first run, and make a broker slower.
     """
 
     @staticmethod

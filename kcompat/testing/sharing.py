@@ -1,4 +1,6 @@
-"""Brokers of fixtures that several tests use, and what makes each test independent of the others."""
+"""Brokers of fixtures that several tests share, and the preparation that makes tests independent of each
+other.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     Brokers: TypeAlias = Broker | Cluster
 
 _LONGEST: Final = 200
-"""Most characters of a test's name in a topic's name, which Kafka limits to 249."""
+"""Maximum number of characters of a test's name in a topic name, which Kafka limits to 249 characters."""
 
 _numbers: Final = itertools.count(1)
 
@@ -30,12 +32,12 @@ class _Shared:
         self.brokers = brokers
         self._does_reset = does_reset
         self._stopped_by = ""
-        """The test that left the brokers stopped."""
+        """The test that has stopped the brokers and not started them again."""
         self.is_ready = True
-        """Whether the brokers are as the present test is to find them: at first they have just started."""
+        """Whether the brokers are ready for the current test; true at first, as they have just started."""
 
     def prepare(self) -> None:
-        """Start the brokers that do not run, and reset them if that is wanted."""
+        """Start the brokers that do not run, and reset them if `reset` is set."""
         self.is_ready = True
         if not self.brokers.is_started:
             self._start()
@@ -48,7 +50,7 @@ class _Shared:
             self._start()
 
     def clean(self, test: str) -> None:
-        """End all faults behind a test."""
+        """End all faults after a test."""
         self.is_ready = False
         if not self.brokers.is_started:
             self._stopped_by = self._stopped_by or test
@@ -78,7 +80,7 @@ class _Shared:
 
 
 def _has_lost_a_disk(brokers: Brokers) -> bool:
-    """Return whether a directory is offline because of a fault that is over: only a start helps."""
+    """Return whether a directory is still offline because of a fault that has ended: only a restart helps."""
     return any(each.is_of_disk and each.ended is None for each in brokers.condition().faults)
 
 
@@ -93,8 +95,8 @@ def _start_members(brokers: Brokers) -> None:
 
 
 class SharedBrokers:
-    """The brokers of fixtures. Several may have the same name, as a conftest.py overrides the fixture of
-    another.
+    """The brokers of fixtures. Several may have the same name, since one conftest.py may override the fixture
+    of another.
     """
 
     def __init__(self) -> None:
@@ -102,7 +104,7 @@ class SharedBrokers:
 
     @contextmanager
     def sharing(self, fixture: str, brokers: Brokers, *, does_reset: bool) -> Iterator[None]:
-        """Prepare brokers that have just started for each further test, until the end of the block."""
+        """Prepare started brokers before each further test, until the end of the `with` block."""
         shared = _Shared(fixture, brokers, does_reset=does_reset)
         self._shared.append(shared)
         try:
@@ -111,15 +113,15 @@ class SharedBrokers:
             self._shared.remove(shared)
 
     def prepare(self, fixtures: Collection[str]) -> None:
-        """Prepare the brokers of these fixtures for the present test, unless they are prepared: they run, and
-        are reset if that is wanted. Raises StartError.
+        """Prepare the brokers of these fixtures for the current test, unless they are prepared: start those
+        that do not run, and reset them if `reset` is set. Raises StartError.
         """
         for shared in list(self._shared):
             if shared.fixture in fixtures and not shared.is_ready:
                 shared.prepare()
 
     def clean(self, test: str) -> None:
-        """End all faults behind a test, also those that the test forgot."""
+        """End all faults after a test, including those that the test did not end."""
         for shared in self._shared:
             shared.clean(test)
 
@@ -127,7 +129,7 @@ class SharedBrokers:
 def unique_topic(test: str, run: str = "") -> str:
     """Return a topic name that begins with the name of a test and that this process has not used before.
 
-    `run` tells the names of this process from those of others.
+    `run` makes the name different from those of other processes.
     """
     allowed = re.sub(r"[^A-Za-z0-9._-]+", "-", test)
     return f"{allowed[:_LONGEST]}-{next(_numbers)}{run and '-'}{run}"

@@ -1,4 +1,4 @@
-"""Embedded brokers of a run of pytest, and the stories that they can tell about a failed test."""
+"""Registry of the embedded brokers of a pytest run, which makes the reports on failed tests."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from kcompat.testing.sharing import Brokers
 
 TITLE: Final = "what your clients did"
-"""Title of the section of a report."""
+"""Title of the section in pytest's report."""
 STORY_TIMEOUT_S: Final = 10
-"""Seconds within which brokers have to tell what they know: a disk may be slow on purpose."""
+"""Seconds within which brokers have to return their records: a simulated disk may be slow."""
 
 
 class BrokerWatch:
-    """An observer of embedded brokers that remembers which ones the present test may use."""
+    """An observer of embedded brokers that remembers the brokers that the current test may use."""
 
     def __init__(self) -> None:
         self._brokers: list[Brokers] = []
@@ -37,12 +37,12 @@ class BrokerWatch:
             self._brokers.append(cast("Brokers", brokers))
 
     def failing(self, brokers: object) -> None:
-        """Write down the story of brokers that stop because a test has failed."""
+        """Write the report on brokers that stop because a test has failed."""
         self._stories[id(brokers)] = self._story_of(cast("Brokers", brokers))
 
     def test_begins(self, fixtures: Collection[str]) -> None:
-        """Begin a new story, forget the brokers that have stopped, and prepare those of the fixtures of the
-        test.
+        """Begin a new report, forget brokers that have stopped, and prepare the brokers of the test's
+        fixtures.
         """
         self._stories.clear()
         self._brokers = [each for each in self._brokers if each.is_started]
@@ -50,8 +50,8 @@ class BrokerWatch:
         self._began = time.time()
 
     def stories(self, used: Iterable[object]) -> list[str]:
-        """Return the stories of the brokers to which clients came in this test. If there is none, say so of
-        each broker among the values `used` by the test.
+        """Return the reports of the brokers that had clients during this test. If there is none, return a
+        sentence about each broker among the values `used` by the test.
         """
         stories = [self._stories.get(id(each)) or self._story_of(each) for each in self._brokers]
         told = [story for story in stories if story]
@@ -62,7 +62,7 @@ class BrokerWatch:
         ]
 
     def _story_of(self, brokers: Brokers) -> str:
-        """Return the story of brokers; the empty text if no client came to them."""
+        """Return the report of brokers; empty if no client connected to them."""
         from kcompat.embedded.thread import patience
         from kcompat.testing.story.gathering import evidence_of
         from kcompat.testing.story.report import tell
@@ -80,4 +80,4 @@ class BrokerWatch:
 
 
 WATCH: Final = pytest.StashKey[BrokerWatch]()
-"""Key of the watch in the stash of a configuration."""
+"""Key of the `BrokerWatch` in the stash of pytest's configuration."""

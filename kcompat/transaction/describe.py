@@ -34,8 +34,8 @@ class TransactionFilter(Struct, frozen=True):
     states: AbstractSet[State] | None = None
     producer_ids: AbstractSet[int] = frozenset()
     longer_than_ms: int = -1
-    """Least age in ms of the open transaction; -1 for no condition. An id that never had a transaction always
-    passes.
+    """Minimum age in ms of the open transaction; -1 for no condition. An id that never had a transaction
+    always passes.
     """
 
     def passes(self, transaction: Transaction, now_ms: int) -> bool:

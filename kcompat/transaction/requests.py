@@ -50,7 +50,7 @@ class ProducerAnswer(Struct, frozen=True):
 
 
 class NeedsProducerId(Struct, frozen=True):
-    """The decision that an operation has to run again with an unused producer id."""
+    """Result of an operation that has to run again with an unused producer id."""
 
 
 _ANSWERS: Final = UNAVAILABLE | TOO_LARGE | {ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE}
@@ -68,8 +68,8 @@ FIRST_WITH_FENCED: Final = 2
 
 
 def known_to(version: int, first_with_fenced: int, error: ErrorCode) -> ErrorCode:
-    """Return `error`, or INVALID_PRODUCER_EPOCH for PRODUCER_FENCED if `version` is below
-    `first_with_fenced`.
+    """Return the error for a client's version of a request: `error`, but INVALID_PRODUCER_EPOCH for
+    PRODUCER_FENCED if `version` is below `first_with_fenced`.
     """
     is_new = error == ErrorCode.PRODUCER_FENCED and version < first_with_fenced
     return ErrorCode.INVALID_PRODUCER_EPOCH if is_new else error

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 MOST_KNOWN: Final = 1000
 LONGEST_HEAD: Final = 512
-"""Requests that are remembered per version, and bytes that each may have around its batch. Together with the
-decoded requests they take at most 2 MB.
+"""Number of requests that are remembered per version, and largest number of bytes that each may have around
+its batch. Together with the decoded requests they take at most 2 MB.
 """
 
 _PRODUCE: Final = ApiKey.PRODUCE

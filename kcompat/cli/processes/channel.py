@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import socket
 
 LONGEST = 1 << 24
-"""Most bytes of a message; a `Job` holds the whole configuration."""
+"""Maximum number of bytes of a message; a `Job` holds the whole configuration."""
 
 
 class OwnStore(msgspec.Struct, frozen=True):

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from kcompat.node.environment import Environment
 
 PATIENCE_S = 10.0
-"""Seconds that a clean end may take when the command has ended, since no process is left to kill this one."""
+"""Longest time in seconds of a clean stop after the command has ended, since no process is left to kill this
+one.
+"""
 
 
 def run(end: socket.socket) -> int:
@@ -68,7 +70,7 @@ async def _live(end: socket.socket) -> int:
 
 
 async def _be(job: Job, channel: Channel[Order], undo: AsyncExitStack) -> None:
-    """Start the broker, wait until it must end, and stop it; `undo` closes its store afterwards."""
+    """Start the broker, wait until it has to stop, and stop it; `undo` closes its store afterwards."""
     environment = replace(real_environment(), instrument=instruments(os.environ))
     environment = with_request_logs(environment, os.environ)
     environment, port = with_metrics(environment, metrics_ports(os.environ, job.brokers)), None

@@ -50,7 +50,9 @@ def decode_assignment(data: bytes) -> list[TopicPartition]:
 
 
 def _version(data: bytes) -> int:
-    """Return the version that bytes are read as: the newest for an unknown one, as fields are only added."""
+    """Return the version by which bytes are read: for an unknown version the newest known one, since versions
+    only add fields.
+    """
     return min(int(_VERSION.unpack_from(data)[0]), _NEWEST)
 
 
@@ -59,8 +61,8 @@ def assign_ranges(
 ) -> dict[str, list[TopicPartition]]:
     """Return the partitions of each member.
 
-    Each topic's partitions are split in ranges among the members that subscribed to it, in the order of
-    their ids, and the first members get one more where they do not divide. `members` are the topics of each
+    Each topic's partitions are split in ranges among the members that subscribed to it, in the order of their
+    ids, and the first members get one more if the number is not divisible. `members` are the topics of each
     member, and `partitions` those of each topic.
     """
     assigned: dict[str, list[TopicPartition]] = {member: [] for member in members}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NO_PRODUCER: Final = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
 _RECORD_OVERHEAD: Final = 21
-"""Most bytes of a record besides key, value and headers: `DefaultRecord.MAX_RECORD_OVERHEAD`."""
+"""Maximum number of bytes of a record besides key, value and headers: `DefaultRecord.MAX_RECORD_OVERHEAD`."""
 
 
 def upper_size(line: Line) -> int:
@@ -40,14 +40,14 @@ def _varint_size(number: int) -> int:
 
 
 class Batch:
-    """The records of one batch, with what is needed to say which of them failed."""
+    """The records of one batch, with what is needed to report the records that fail."""
 
     def __init__(self, partition: int) -> None:
         self.partition = partition
         self.sizes: list[tuple[int | None, int | None]] = []
         """Bytes of key and value of each record; None for a null."""
         self.first_at = time.monotonic()
-        """When the first record came, in seconds of the monotonic clock."""
+        """Arrival of the first record, in seconds of the monotonic clock."""
         self.failures = 0
         self.producer = NO_PRODUCER
         """Producer id and epoch; set when the batch is sent for the first time, and kept after that."""

@@ -1,4 +1,5 @@
-"""A blocking consumer: fetches from the leaders of its partitions, and keeps what it has given out.
+"""A blocking consumer: fetches from the leaders of its partitions, and remembers which records it has
+returned.
 
 It reads the partitions of a group's assignment, or one partition from an offset. Kafka's counterparts:
 `KafkaConsumer`, `Fetcher` and `SubscriptionState`.
@@ -43,7 +44,7 @@ class Consumer:
     def __init__(
         self, admin: AdminClient, topics: TopicView, settings: ConsumerSettings, group: Membership | None
     ) -> None:
-        """Without a group, `assign` says what is read."""
+        """Prepare the consumer. Without a group, `assign` chooses the partition to read."""
         self._admin = admin
         self._topics = topics
         self._settings = settings
@@ -83,10 +84,11 @@ class Consumer:
                     return records
 
     def gave(self, count: int, records: list[Consumed]) -> None:
-        """Note that the first `count` of the records of `poll` were given out.
+        """Mark the first `count` records of the last `poll` as returned to the user, so that positions behind
+        them may be committed.
 
-        Then the positions may be committed, which lie behind markers and aborted records too; those of
-        partitions with records that are left only up to the first of them.
+        The position of a partition without further records also passes markers and aborted records; otherwise
+        it stays at the first record that is left.
         """
         left: dict[TopicPartition, Offset] = {}
         for record in records[count:]:
@@ -94,7 +96,7 @@ class Consumer:
         self._not_given = left
 
     def close(self) -> None:
-        """Commit the positions behind what was given out, and leave the group."""
+        """Commit the positions behind the returned records, and leave the group."""
         if self._group is not None:
             self._commit()
             self._group.leave()
@@ -124,7 +126,9 @@ class Consumer:
             self._group.commit(self._positions | self._not_given)
 
     def _find_positions(self) -> None:
-        """Find where each partition begins: at its committed offset, or else where the settings say."""
+        """Find the start position of each partition: its committed offset, or else the offset that
+        `auto.offset.reset` chooses.
+        """
         lacking = [each for each in self._assigned if each not in self._positions]
         if not lacking:
             return
@@ -136,7 +140,9 @@ class Consumer:
         self._reset([each for each in lacking if each not in self._positions])
 
     def _reset(self, partitions: list[TopicPartition]) -> None:
-        """Begin partitions where the settings say, unless they have no leader yet."""
+        """Set partitions to the position that `auto.offset.reset` chooses, except partitions without a
+        leader.
+        """
         led = [each for each in partitions if self._leader(each) >= 0]
         if len(led) < len(partitions):
             self._next_refresh = 0.0
@@ -186,7 +192,7 @@ class Consumer:
         return found
 
     def _responses(self, requests: dict[int, Versioned], timeout_ms: int) -> Iterator[FetchResponse]:
-        """Yield the responses of the brokers that answer; metadata is asked for again if one does not."""
+        """Yield the responses of the brokers that answer; if one does not, request the metadata again."""
         sent: list[tuple[Connection, Pending]] = []
         is_lost = False
         for leader, request in requests.items():
@@ -230,7 +236,7 @@ class Consumer:
         return Versioned(ApiKey.FETCH, lambda _: request, _LAST_WITH_NAMES)
 
     def _take(self, partition: TopicPartition, row: FetchResponse.PartitionData) -> list[Consumed]:
-        """Return the records of a partition, and go on behind them. Raises JavaError."""
+        """Return the records of a partition, and move its position behind them. Raises JavaError."""
         if row.error_code:
             self._failed(partition, error_of(row.error_code))
             return []
@@ -257,7 +263,7 @@ class Consumer:
         return records
 
     def _failed(self, partition: TopicPartition, code: ErrorCode) -> None:
-        """Act on the error of a partition. Raises JavaError if it cannot be mended."""
+        """Handle the error of a partition. Raises JavaError if a retry cannot help."""
         if code == ErrorCode.OFFSET_OUT_OF_RANGE:
             self._reset([partition])
         elif code.retriable:

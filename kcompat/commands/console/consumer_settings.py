@@ -38,7 +38,7 @@ class ConsumerSettings(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> ConsumerSettings:
-        """Read the settings. Raises JavaError (`ConfigException`) for a value that is not possible."""
+        """Read the settings. Raises JavaError (`ConfigException`) for an invalid value."""
 
         def number(key: str, default: int, kind: str = "INT", smallest: int = 0) -> int:
             return as_number(properties, key, default, kind, smallest)

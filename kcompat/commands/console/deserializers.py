@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     Deserialize = Callable[[bytes], str]
-    """Function that returns the text of bytes, as the `toString` of Java's object. Raises JavaError."""
+    """Function that returns bytes as text, as `toString` of the deserialized Java object does. Raises
+    JavaError.
+    """
 
 _PACKAGE: Final = "org.apache.kafka.common.serialization."
 _DECIMAL_FROM: Final = 1e-3
@@ -52,7 +54,7 @@ def _number(name: str, code: str) -> Deserialize:
 
 
 def java_float(value: float, is_single: bool = False) -> str:
-    """Return the text of a number as Java's `Double.toString` or, for a single one, `Float.toString`."""
+    """Return a number as Java's `Double.toString` or, if `single`, `Float.toString` prints it."""
     if value != value or value in (float("inf"), float("-inf")):
         return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
     shortest = f"{_shortest_single(value)}" if is_single else repr(value)
@@ -75,7 +77,7 @@ def _string(data: bytes) -> str:
 
 
 def _bytes(data: bytes) -> str:
-    """Return the text of Kafka's `Bytes.toString`: bytes that are no printable ASCII in hexadecimal form."""
+    """Return bytes as Kafka's `Bytes.toString` prints them: all but printable ASCII in hexadecimal form."""
     return "".join(chr(byte) if 32 <= byte < 127 and byte != ord("\\") else f"\\x{byte:02X}" for byte in data)
 
 

@@ -35,7 +35,7 @@ _INTERNAL: Final = {
     f"{_PACKAGE}GroupMetadataMessageFormatter": (CONSUMER_OFFSETS, range(2, 3)),
     f"{_PACKAGE}TransactionLogMessageFormatter": (TRANSACTION_STATE, range(1)),
 }
-"""Topic whose records a formatter shows, and versions of their keys, which say what they are about."""
+"""Topic whose records a formatter shows, and the versions of the record keys that it shows."""
 
 
 def formatter_named(name: str, properties: Mapping[str, str]) -> Formatter | None:
@@ -53,7 +53,7 @@ def formatter_named(name: str, properties: Mapping[str, str]) -> Formatter | Non
 
 
 class DefaultFormatter:
-    """Formatter of keys, values, headers and places, as properties ask for them."""
+    """Formatter of keys, values, headers and positions, as properties ask for them."""
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         def asks_for(part: str, *, default: bool = False) -> bool:

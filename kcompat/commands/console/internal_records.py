@@ -24,7 +24,9 @@ _KEY_VERSION: Final = 0
 
 
 def as_json(topic: str, key_versions: Container[int], record: Consumed) -> bytes:
-    """Return a record of an internal topic as JSON, or nothing if its key is not of these versions."""
+    """Return a record of an internal topic as JSON, or nothing if the version of its key is not in
+    `versions`.
+    """
     if record.key is None or len(record.key) < _PREFIX.size:
         return b""
     (number,) = _PREFIX.unpack_from(record.key)

@@ -121,7 +121,7 @@ def _is_true(properties: Mapping[str, str], name: str) -> bool:
 
 
 class LineSource:
-    """Lines of a file or a terminal, read in pieces, so that a wait for more of them can end at any time."""
+    """Lines of a file or a terminal, read in pieces, so that waiting for more lines can stop at any time."""
 
     def __init__(self, descriptor: int) -> None:
         """Read from a file descriptor. Bytes that are not UTF-8 become U+FFFD, as in Java."""
@@ -137,7 +137,7 @@ class LineSource:
         return bool(select.select([self._descriptor], [], [], timeout_s)[0])
 
     def read(self) -> list[str]:
-        """Read what is there, waiting for something to come; return the lines that it completes."""
+        """Read the available input, or wait for some; return the lines that it completes."""
         piece = os.read(self._descriptor, _PIECE_BYTES)
         self.is_over = not piece
         text = self._decoder.decode(piece, final=self.is_over)

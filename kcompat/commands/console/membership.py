@@ -44,9 +44,9 @@ _CONSUMER: Final = "consumer"
 _GROUP: Final = 0
 _NO_GENERATION: Final = -1
 _PATIENCE_MS: Final = 5000
-"""Milliseconds that a join may take longer than the rebalance, as in `AbstractCoordinator`."""
+"""Milliseconds that a join may take beyond the rebalance timeout, as in `AbstractCoordinator`."""
 _LAST_MS: Final = 5000
-"""Milliseconds that a commit, or leaving the group, may take: it is also done at the end of a command."""
+"""Longest time in ms of a commit or of leaving the group, which also happen when the command ends."""
 _LAST_COMMIT_WITH_NAMES: Final = 9
 _LOGGER: Final = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
 _REJOIN: Final = (
@@ -73,7 +73,7 @@ class GroupSettings(msgspec.Struct, frozen=True):
 
 
 class Membership:
-    """One member of a classic group. It has to be left."""
+    """One member of a classic group. The owner has to call `leave`."""
 
     def __init__(self, admin: AdminClient, topics: TopicView, settings: GroupSettings) -> None:
         self._admin = admin
@@ -112,7 +112,7 @@ class Membership:
                 self._note(error.code)
 
     def _join(self) -> JoinGroupResponse | None:
-        """Send a join request; return None where the group has only given the member its id."""
+        """Send a join request; return None if the group has only assigned a member id."""
         settings = self._settings
         protocol = JoinGroupRequest.JoinGroupRequestProtocol(RANGE, encode_subscription(self._known))
         request = JoinGroupRequest(
@@ -135,7 +135,7 @@ class Membership:
         return response
 
     def _sync(self, joined: JoinGroupResponse) -> list[TopicPartition]:
-        """Get the assignment of this generation; as the leader, make those of all members."""
+        """Get the assignment of this generation; as the leader, compute the assignments of all members."""
         settings = self._settings
         assignments = self._assign(joined) if joined.leader == self._member_id else []
         request = SyncGroupRequest(
@@ -182,7 +182,7 @@ class Membership:
         self._note(error_of(code))
 
     def _note(self, code: ErrorCode) -> None:
-        """Take note of an error after which the member joins again."""
+        """Handle an error after which the member joins again."""
         self._generation = _NO_GENERATION
         if code in _FORGET:
             self._member_id = ""
@@ -252,7 +252,7 @@ class Membership:
 
 
 def _named(request: LeaveGroupRequest, version: int) -> LeaveGroupRequest:
-    """Return the request with the one of its two forms that a version has."""
+    """Return the request without the form of its fields that belongs to other versions."""
     if version < 3:
         return LeaveGroupRequest(request.group_id, request.member_id)
     return LeaveGroupRequest(request.group_id, members=request.members)

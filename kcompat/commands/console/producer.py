@@ -1,7 +1,7 @@
 """A blocking producer for one topic: batches, at most one request in flight a broker, idempotence, retries.
 
 While a broker handles a request, further records are read and gathered. Since a broker has one request at a
-time, batches of a partition stay in order also where one is sent again. Kafka's counterparts:
+time, batches of a partition stay in order also when a batch is sent again. Kafka's counterparts:
 `KafkaProducer`, `RecordAccumulator` and `Sender`.
 """
 
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from kcompat.commands.console.topic_view import Leaders
 
     Failed = Callable[[int | None, int | None, JavaError], None]
-    """Function that is told of a record that was not written: bytes of key and value, and the error."""
+    """Function to call for each record that was not written, with the bytes of its key and value, and the
+    error.
+    """
 
 _LAST_WITH_NAMES: Final = 12
 _SEQUENCES: Final = 1 << 31
@@ -49,10 +51,10 @@ class _InFlight(NamedTuple):
 
 
 class Producer:
-    """Producer of records to one topic. It has to be closed, which sends what is left."""
+    """Producer of records to one topic. `close` sends the records that are left."""
 
     def __init__(self, admin: AdminClient, topic: str, settings: ProducerSettings, failed: Failed) -> None:
-        """Prepare the producer; the first record makes it ask for the leaders of the topic."""
+        """Prepare the producer; its first record makes it look up the leaders of the topic."""
         self._admin = admin
         self._topic = topic
         self._view = TopicView(admin, f"Producer clientId={settings.client_id}", [topic])
@@ -68,7 +70,9 @@ class Producer:
         self._sequences: dict[int, int] = {}
 
     def send(self, line: Line) -> None:
-        """Take a record, and send the batch that it fills. A record that cannot be sent is reported."""
+        """Add a record to a batch, and send the batch if it is full. A record that cannot be sent is
+        reported.
+        """
         try:
             self._take(line)
         except JavaError as error:
@@ -107,7 +111,7 @@ class Producer:
         raise JavaError("RecordTooLargeException", text)
 
     def due_s(self) -> float | None:
-        """Return the seconds after which `send_due` has something to do; None if nothing is waiting."""
+        """Return the seconds until `send_due` has a batch to send; None if no batch is waiting."""
         if self._full:
             return 0
         if not self._open:
@@ -136,7 +140,7 @@ class Producer:
             self.settle()
 
     def _enclose(self, partition: int) -> None:
-        """Send the open batch of a partition as it is."""
+        """Close the open batch of a partition, so that it can be sent."""
         self._full.setdefault(partition, deque()).append(self._open.pop(partition))
         self._send_full()
 
@@ -162,7 +166,7 @@ class Producer:
                 self._unsent(batches, error)
 
     def _withdraw(self, batch: Batch) -> None:
-        """Take a batch from the front of its partition's."""
+        """Remove the oldest batch of its partition from the queue."""
         waiting = self._full[batch.partition]
         waiting.popleft()
         if not waiting:
@@ -225,7 +229,7 @@ class Producer:
                 self._give_up(batch, refusal)
 
     def _unsent(self, batches: list[Batch], error: JavaError | LostConnectionError) -> None:
-        """Send batches again that no broker has confirmed, unless the error stays."""
+        """Queue the batches that no broker has confirmed again, unless retries cannot help."""
         for batch in reversed(batches):
             if isinstance(error, LostConnectionError):
                 self._again(batch, error_of_code(ErrorCode.NETWORK_EXCEPTION))
@@ -235,7 +239,9 @@ class Producer:
                 self._give_up(batch, error)
 
     def _again(self, batch: Batch, error: JavaError) -> None:
-        """Put a batch back in front of its partition's, after a pause; give it up after too many failures."""
+        """Put a batch back at the front of its partition's queue, after a pause; give up after too many
+        failures.
+        """
         waited_ms = (time.monotonic() - batch.first_at) * 1000
         place = f"{self._topic}-{batch.partition}"
         if waited_ms > self._settings.delivery_timeout_ms:
@@ -262,7 +268,9 @@ class Producer:
         self._view.try_refresh(max(self._settings.delivery_timeout_ms - waited_ms, 1))
 
     def _give_up(self, batch: Batch, error: JavaError) -> None:
-        """Report the records of a batch as failed; later batches of an idempotent producer begin anew."""
+        """Report the records of a batch as failed. An idempotent producer then gets a new producer id for
+        later batches.
+        """
         self._producer = NO_PRODUCER
         for later in self._full.get(batch.partition, ()):
             later.producer = NO_PRODUCER

@@ -36,7 +36,7 @@ class ProducerSettings(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> ProducerSettings:
-        """Read the settings. Raises JavaError (`ConfigException`) for a value that is not possible."""
+        """Read the settings. Raises JavaError (`ConfigException`) for an invalid value."""
 
         def number(key: str, default: int, kind: str = "INT") -> int:
             return as_number(properties, key, default, kind, smallest=0)
@@ -61,7 +61,9 @@ class ProducerSettings(msgspec.Struct, frozen=True):
 
 
 def _is_idempotent(properties: Mapping[str, str], acks: int, retries: int) -> bool:
-    """Return whether the producer is idempotent: by its key, or else where acks and retries allow it."""
+    """Return whether the producer is idempotent: as `enable.idempotence` says, or else if acks and retries
+    allow it.
+    """
     is_possible = acks == -1 and retries > 0
     if "enable.idempotence" not in properties:
         return is_possible

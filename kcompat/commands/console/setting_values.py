@@ -19,7 +19,9 @@ _BOOLEANS: Final = {"true": True, "false": False}
 
 
 def as_choice(properties: Mapping[str, str], key: str, default: str, values: Mapping[str, Value]) -> Value:
-    """Return what the text of a setting stands for. Raises JavaError for a text that `values` lacks."""
+    """Return the value that the text of a setting stands for. Raises JavaError for a text that is not in
+    `values`.
+    """
     text = trim(properties.get(key, default))
     if text not in values:
         raise _refusal(key, text, f"String must be one of: {', '.join(values)}")
@@ -35,7 +37,7 @@ def as_boolean(properties: Mapping[str, str], key: str, *, default: bool) -> boo
 
 
 def as_number(properties: Mapping[str, str], key: str, default: int, kind: str, smallest: int) -> int:
-    """Return a number of the kind `INT` or `LONG`. Raises JavaError for a text that is none."""
+    """Return a setting that is a number of the kind `INT` or `LONG`. Raises JavaError for any other text."""
     text = trim(properties.get(key, str(default)))
     try:
         number = int(text)

@@ -29,7 +29,7 @@ class TopicView:
     def __init__(self, admin: AdminClient, who: str, names: list[str], pattern: str | None = None) -> None:
         """`who` names the client in log lines, as `Producer clientId=console-producer`.
 
-        Raises JavaError for a pattern that is none.
+        Raises JavaError for an invalid pattern.
         """
         self._admin = admin
         self._who = who
@@ -49,7 +49,7 @@ class TopicView:
         A broker that creates topics when they are first used does so.
 
         Raises:
-            JavaError: a topic cannot be used: its name is not possible, or the client may not see it.
+            JavaError: a topic cannot be used: its name is not valid, or the client may not see it.
         """
         rows = None if self._pattern else [MetadataRequest.MetadataRequestTopic(name=n) for n in self._names]
         request = MetadataRequest(rows, self._pattern is None)

@@ -1,1 +1,1 @@
-"""Consumer groups: what they are and where they stand, their tables, and the resets of their offsets."""
+"""Consumer groups for commands: their descriptions and offsets, their tables, and resets of offsets."""

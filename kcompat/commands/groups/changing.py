@@ -86,7 +86,7 @@ def delete_groups(admin: AdminClient, groups: list[str]) -> None:
 
 
 def delete_offsets(admin: AdminClient, group_id: str, topics: Iterable[str]) -> None:
-    """Delete the offsets of a group in topics or partitions, and print what became of each.
+    """Delete the offsets of a group in topics or partitions, and print the result for each.
 
     Raises:
         JavaError: a broker does not answer.

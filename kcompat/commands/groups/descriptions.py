@@ -1,4 +1,6 @@
-"""Descriptions of consumer groups, of those that the broker assigns (KIP-848) and of classic ones alike."""
+"""Descriptions of consumer groups, both of those whose broker assigns partitions (KIP-848) and of classic
+ones.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ CLASSIC: Final = "classic"
 _CLASSIC_MEMBER: Final = 0
 _UNKNOWN_MEMBER: Final = -1
 _PROTOCOL_TYPES: Final = ("", "consumer")
-"""Protocol types of groups that count as consumer groups; the first is that of a group that only commits."""
+"""Protocol types of groups that count as consumer groups; the empty one is that of a group whose clients only
+commit.
+"""
 
 
 class ListedGroup(msgspec.Struct, frozen=True):
@@ -51,7 +55,9 @@ class Member(msgspec.Struct, frozen=True):
     epoch: int | None = None
     target: list[TopicPartition] = []
     upgraded: bool | None = None
-    """Whether a member of a group of type consumer uses its protocol; None where that is not known."""
+    """Whether a member of a group of type consumer uses the consumer protocol; None if the broker does not
+    tell.
+    """
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -181,7 +187,7 @@ def _classic(admin: AdminClient, group_id: str, node: Node) -> Group:
 
 
 def _assigned(data: bytes) -> list[TopicPartition]:
-    """Return the partitions of a classic member. Raises JavaError for bytes that are no assignment."""
+    """Return the partitions of a classic member. Raises JavaError for bytes that are not an assignment."""
     try:
         return decode_assignment(data)
     except ProtocolViolation as error:

@@ -1,4 +1,4 @@
-"""Questions of the commands on groups about topics: partitions, leaders, first and last offsets."""
+"""Partitions, leaders, and first and last offsets of topics, as the commands on groups need them."""
 
 from __future__ import annotations
 

@@ -37,7 +37,9 @@ def within(
     ends: Mapping[TopicPartition, int],
     warn: Callable[[str], object],
 ) -> Plan:
-    """Return offsets moved into what each partition has; `warn` is told of each that had to be moved."""
+    """Return offsets moved into the range that each partition has; `warn` is called for each that had to be
+    moved.
+    """
     plan = {}
     for (topic, index), offset in offsets.items():
         start, end = starts[topic, index], ends[topic, index]
@@ -69,7 +71,7 @@ def parse_date_time(text: str) -> int:
     """Return the ms since 1970 of a time such as `2026-01-31T13:00:00.000+01:00`; UTC without a zone.
 
     Raises:
-        JavaError: it is none, in the words of Kafka's `Utils.getDateTime`.
+        JavaError: the text is not a time; the message is that of Kafka's `Utils.getDateTime`.
     """
     _, found, rest = text.partition("T")
     if not found:
@@ -115,7 +117,9 @@ def parse_duration(text: str) -> float:
 
 
 def parse_topic(text: str) -> tuple[str, list[int]]:
-    """Return topic and partitions of `TOPIC:0,1`; an empty list of `TOPIC`. Raises ValueError."""
+    """Return the topic and the partitions of `TOPIC:0,1`; `TOPIC` alone has an empty list. Raises
+    ValueError.
+    """
     if ":" not in text:
         return text, []
     parts = text.split(":")

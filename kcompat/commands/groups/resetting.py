@@ -32,8 +32,8 @@ def plan_resets(
 ) -> dict[str, Plan]:
     """Return the new offsets of each group, and store them with `--execute`.
 
-    A group that is in use is left as it is, and this is said on standard output. Raises JavaError and, for
-    arguments that are not possible, ValueError.
+    A group with members is left as it is, which is reported on standard output. Raises JavaError and, for
+    invalid arguments, ValueError.
     """
     plans: dict[str, Plan] = {}
     for group_id in groups:

@@ -48,7 +48,7 @@ def _width(texts: Iterable[str], narrowest: int = _NARROWEST) -> int:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Return cells padded to widths; the last cell is as it is where there is no width for it."""
+    """Return cells padded to widths; the last cell has no width if `widths` is shorter."""
     padded = [f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=False)]
     return " ".join([*padded, *cells[len(widths) :]])
 
@@ -90,7 +90,7 @@ def offset_table(rows: Sequence[OffsetRow], *, verbose: bool) -> str:
 
 
 def member_table(group: Group | None, *, verbose: bool) -> str:
-    """Return the members of one group; the bare heading for None."""
+    """Return the members of one group; only the heading if the members are None."""
     members = group.members if group else []
     name = group.group_id if group else ""
     has_instances = any(each.instance_id for each in members)
@@ -156,7 +156,7 @@ def reset_table(plans: Mapping[str, Mapping[TopicPartition, int]]) -> str:
 
 
 def deletion_table(results: Mapping[tuple[str, int | None], str]) -> str:
-    """Return what became of the deletion of offsets; a partition of None is a whole topic."""
+    """Return the results of the deletion of offsets; a partition of None stands for a whole topic."""
     widths = [_width(topic for topic, _ in results), 10, 15]
     rows = sorted(results.items(), key=lambda item: (item[0][0], _shown(item[0][1])))
     lines = [("TOPIC", "PARTITION", "STATUS"), *((topic, _shown(n), text) for (topic, n), text in rows)]

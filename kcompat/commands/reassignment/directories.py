@@ -1,4 +1,4 @@
-"""Replicas that change their log directory: where they are, and moving them."""
+"""Replicas that change their log directory: their directories, and the requests that move them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ class Directories(msgspec.Struct):
 
 
 def find_directories(admin: AdminClient, replicas: Iterable[Replica]) -> dict[Replica, Directories]:
-    """Return where replicas are. Raises JavaError if a broker does not answer."""
+    """Return the current and the future directory of each replica. Raises JavaError if a broker does not
+    answer.
+    """
     by_broker: dict[int, list[Replica]] = {}
     for each in sorted(replicas):
         by_broker.setdefault(each.broker, []).append(each)
@@ -75,7 +77,7 @@ def find_directories(admin: AdminClient, replicas: Iterable[Replica]) -> dict[Re
 
 
 def describe_moves(targets: Mapping[Replica, str], found: Mapping[Replica, Directories]) -> list[str]:
-    """Return a sentence for each replica: how far its move to a directory is."""
+    """Return a sentence about each replica: the progress of its move to a directory."""
     return [_describe(replica, targets[replica], found[replica]) for replica in sorted(targets)]
 
 
@@ -102,7 +104,7 @@ def _describe(replica: Replica, target: str, place: Directories) -> str:
 
 
 def move_replicas(admin: AdminClient, targets: Mapping[Replica, str], timeout_ms: int) -> None:
-    """Start moves of replicas to directories, waiting at most this long for replicas that are not there yet.
+    """Start moves of replicas to directories, waiting at most this long for replicas that do not exist yet.
 
     Raises:
         JavaError: a broker refuses a move, or the time is over.
@@ -129,7 +131,7 @@ def move_replicas(admin: AdminClient, targets: Mapping[Replica, str], timeout_ms
 
 
 def _start(admin: AdminClient, targets: Mapping[Replica, str]) -> list[Replica]:
-    """Ask the brokers for moves, and return those that have begun."""
+    """Request moves from the brokers, and return those that have begun."""
     requests = {}
     for broker in {replica.broker for replica in targets}:
         directories: dict[str, dict[str, list[int]]] = {}

@@ -1,4 +1,4 @@
-"""Present replicas of partitions, and proposals where they could be (`--generate`)."""
+"""Current replicas of partitions, and proposals of other replicas (`--generate`)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _execution_error(error: JavaError) -> JavaError:
 
 
 def current_replicas(admin: AdminClient, partitions: Iterable[TopicPartition]) -> Replicas:
-    """Return the replicas of partitions. Raises JavaError for one that is not there."""
+    """Return the replicas of partitions. Raises JavaError for a partition that does not exist."""
     wanted = set(partitions)
     found = _replicas_of_topics(admin, (topic for topic, _ in wanted))
     if missing := wanted - found.keys():

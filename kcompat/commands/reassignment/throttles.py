@@ -1,4 +1,6 @@
-"""Throttles of a reassignment: which replicas and brokers they concern, and setting and clearing them."""
+"""Throttles of a reassignment: the replicas and brokers that are throttled, and setting and clearing
+throttles.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ DIRECTORY_RATE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
 
 
 class Move(msgspec.Struct, frozen=True):
-    """The move of a partition: the brokers that it is read from, and those that get it."""
+    """The move of a partition: the brokers to read from, and the brokers to copy to."""
 
     sources: frozenset[int]
     destinations: frozenset[int]
@@ -60,7 +62,7 @@ def moving_brokers(found: Mapping[TopicPartition, Move]) -> list[int]:
 
 
 def throttle_moves(admin: AdminClient, found: Mapping[TopicPartition, Move], rate: int) -> None:
-    """Limit the moves to `rate` bytes a second, and say so. Raises JavaError."""
+    """Limit the moves to `rate` bytes a second, and print the limit. Raises JavaError."""
     leaders = throttled_replicas(found, of_leaders=True)
     followers = throttled_replicas(found, of_leaders=False)
     for topic, replicas in leaders.items():
@@ -72,14 +74,14 @@ def throttle_moves(admin: AdminClient, found: Mapping[TopicPartition, Move], rat
 
 
 def throttle_directories(admin: AdminClient, brokers: Iterable[int], rate: int) -> None:
-    """Limit moves between log directories to `rate` bytes a second, and say so. Raises JavaError."""
+    """Limit moves between log directories to `rate` bytes a second, and print the limit. Raises JavaError."""
     for broker in brokers:
         alter_configs(admin, (ResourceType.BROKER, str(broker)), {DIRECTORY_RATE: (SET, str(rate))})
     sys.stdout.write(f"The replica-alter-dir throttle limit was set to {rate} B/s\n")
 
 
 def clear_throttles(admin: AdminClient, brokers: Collection[int], topics: Collection[str]) -> None:
-    """Remove the throttles of brokers and topics, and say so. Raises JavaError."""
+    """Remove the throttles of brokers and topics, and print that. Raises JavaError."""
     _say("broker", list(map(str, sorted(brokers))))
     for broker in sorted(brokers):
         changes: dict[str, tuple[int, str | None]] = dict.fromkeys((*RATES, DIRECTORY_RATE), (DELETE, None))

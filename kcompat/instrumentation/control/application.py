@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     Endpoint = Callable[[Request], Awaitable[Response]]
 
 MAX_BODY: Final = 16 * 1024 * 1024
-"""Most bytes of the body of a request."""
+"""Maximum number of bytes of the body of a request."""
 BODY_TIMEOUT_S: Final = 30.0
-"""Seconds in which the body of a request has to come."""
+"""Seconds within which the body of a request has to arrive."""
 
 
 def application(control: Control, operations: Sequence[Operation], *, is_loopback: bool) -> ASGIApp:

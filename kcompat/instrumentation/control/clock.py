@@ -31,7 +31,7 @@ class Duration(Struct, forbid_unknown_fields=True):
 
 
 class WhatExpires(Struct, forbid_unknown_fields=True):
-    """The choice of what may expire."""
+    """The choice of data that is checked for expiry."""
 
     topic: Annotated[
         str | None, Meta(description="Only the producers and segments of this topic; all by default.")
@@ -52,9 +52,9 @@ async def get_clock(control: Control, _: Nothing) -> Clock:
 
 
 async def advance_clock(control: Control, by: Duration) -> Clock:
-    """Move the time ahead.
+    """Move the time forward.
 
-    What expires by then expires in its order, at its time. The answer comes when all of that is done.
+    Everything that is due by then expires in order, at its due time. The answer is sent when that is done.
     """
     if control.time is None:
         raise UsageError("the time is that of the machine: start the broker with a manual clock")
@@ -73,7 +73,7 @@ async def advance_clock(control: Control, by: Duration) -> Clock:
 
 
 async def expire_now(control: Control, what: WhatExpires) -> None:
-    """Remove now what has expired, as the periodic checks of the brokers would."""
+    """Run the brokers' periodic checks for expired data now."""
     if what.topic is not None:
         insist_on_topic(control, what.topic)
     await expire(control.nodes, what.topic)

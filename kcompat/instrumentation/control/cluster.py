@@ -1,4 +1,4 @@
-"""The brokers of a cluster, and faults of theirs, by the control port."""
+"""The brokers of a cluster and their faults, on the control port."""
 
 from __future__ import annotations
 
@@ -88,22 +88,24 @@ async def heal_brokers(control: Control, _: Nothing) -> None:
 
 
 async def lose_leader(control: Control, which: WhichLeader) -> Fault:
-    """Kill or isolate the broker that leads a partition, until the fault ends."""
+    """Kill the broker that leads a partition, or isolate it, until the fault ends."""
     return kept(
         control, [leaders.LeaderLoss(control.cluster, which.topic, which.partition, isolate=which.isolate)]
     )
 
 
 async def shrink_isr(control: Control, which: WhichIsr) -> Fault:
-    """Hold followers back so that they leave the ISR of a partition, until the fault ends.
+    """Make followers fall behind, so that they leave the ISR of a partition, until the fault ends.
 
-    The answer comes when they have left.
+    The answer is sent when they have left.
     """
     return kept(control, [await leaders.shrink_isr(control.cluster, which.topic, which.partition, which.to)])
 
 
 def _cluster_of(control: Control, which: WhichBroker, *, is_running: bool | None = None) -> ClusterNodes:
-    """Return the cluster of a broker. Raises UsageError if it has no such broker, or not in this state."""
+    """Return the cluster of a broker. Raises UsageError if there is no such broker, or it is in another
+    state.
+    """
     cluster = control.cluster
     if which.broker not in cluster.broker_ids:
         last = len(cluster.broker_ids) - 1

@@ -30,7 +30,7 @@ class CompactedLogs(Struct):
 
 
 async def compact_topic(control: Control, which: WhichTopic) -> CompactedLogs:
-    """Compact a topic now, whatever its dirty ratio; the answer comes when that is done."""
+    """Compact a topic now, whatever its dirty ratio; the answer is sent when the compaction is complete."""
     insist_on_topic(control, which.topic)
     return CompactedLogs(
         [

@@ -25,18 +25,19 @@ class ControlledFault(Protocol):
 
     @property
     def is_in_force(self) -> bool:
-        """Whether more can be struck."""
+        """Whether the fault can affect further requests or operations."""
 
     @property
     def struck(self) -> int:
-        """Number of requests, operations or partitions struck."""
+        """Number of requests, operations or partitions that the fault has affected."""
 
     def end(self) -> Coroutine[object, object, None] | None:
         """End the fault, at once or by a coroutine."""
 
 
 class Control:
-    """The brokers behind a control port, and what its operations have begun on them.
+    """The brokers behind a control port, and the faults, snapshots and expectations that its operations have
+    created.
 
     All methods belong to the event loop of the brokers.
     """
@@ -48,8 +49,8 @@ class Control:
         time: ManualTime | None,
         snapshots: Snapshots | None,
     ) -> None:
-        """Control a running broker or cluster. `recorder` has the requests of clients; `time` is None if time
-        is that of the machine, and `snapshots` is None for a cluster.
+        """Control a running broker or cluster. `recorder` has the requests of clients; `time` is None if the
+        clock is that of the machine, and `snapshots` is None for a cluster.
         """
         self._snapshots = snapshots
         self._served = served
@@ -101,19 +102,19 @@ class Control:
         return self._snapshots
 
     def add_fault(self, faults: Sequence[ControlledFault]) -> str:
-        """Keep a fault that is in force, on one broker or several, and return its id."""
+        """Store a fault, which is active on one broker or several, and return its id."""
         number = str(next(self._numbers))
         self.faults[number] = faults
         return number
 
     def keep(self, snapshot: Snapshot) -> str:
-        """Keep a snapshot, and return its id."""
+        """Store a snapshot, and return its id."""
         number = str(next(self._numbers))
         self.kept_snapshots[number] = snapshot
         return number
 
     def keep_expectation(self, expectation: Expectation) -> str:
-        """Keep an expectation until it is awaited, and return its id."""
+        """Store an expectation until it is awaited, and return its id."""
         number = str(next(self._numbers))
         self.expectations[number] = expectation
         return number

@@ -1,4 +1,4 @@
-"""Keys and values of records in JSON: text, or base64 for bytes that are no text."""
+"""Keys and values of records in JSON: text, or base64 for bytes that are not text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Data: TypeAlias = str | Base64 | None
 
 
 class Encoded(Struct, frozen=True, forbid_unknown_fields=True):
-    """Bytes in base64, or any value that is written as JSON; one of both."""
+    """Bytes in base64, or a value to write as JSON; exactly one of them is set."""
 
     base64: bytes | UnsetType = UNSET
     json: Any = UNSET
@@ -32,7 +32,7 @@ NewData: TypeAlias = str | Encoded | None
 
 
 def bytes_of(data: NewData) -> bytes | None:
-    """Return the bytes that JSON stands for. Raises UsageError."""
+    """Return the bytes that a JSON value stands for. Raises UsageError."""
     match data:
         case None:
             return None

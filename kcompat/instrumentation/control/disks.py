@@ -1,4 +1,4 @@
-"""Full, failed and slow disks on purpose, by the control port."""
+"""Simulated full, failed and slow disks, on the control port."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class SlowDisk(WhichDisk, kw_only=True):
 
 
 async def fill_disk(control: Control, which: WhichDisk) -> Fault:
-    """Let nothing more onto the disk until the fault ends."""
+    """Simulate a full disk until the fault ends: nothing can be written."""
     return _add(control, "fill", which)
 
 
 async def fail_disk(control: Control, which: WhichDisk) -> Fault:
-    """Fail all that is done with the disk.
+    """Fail every operation on the disk.
 
     The directory is offline at once, and stays so until the broker starts again.
     """
@@ -42,7 +42,7 @@ async def fail_disk(control: Control, which: WhichDisk) -> Fault:
 
 
 async def slow_disk(control: Control, which: SlowDisk) -> Fault:
-    """Let each write and each sync take longer. The broker waits for it."""
+    """Let each write and each sync take longer. The broker waits meanwhile."""
     return _add(control, "slow", which)
 
 

@@ -1,4 +1,4 @@
-"""Records that a test expects clients to write, by the control port."""
+"""Expectations of records that clients will write, on the control port."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Number = Annotated[int, Meta(ge=0, le=10_000)]
 
 
 class ExpectedRecords(Struct, forbid_unknown_fields=True):
-    """The records to expect in a topic, which need not exist: exactly `count`, or `at_least` as many."""
+    """The records to expect in a topic, which need not exist yet: exactly `count`, or `at_least` as many."""
 
     topic: str
     count: Number | None = None
@@ -43,7 +43,7 @@ class WhichExpectation(Struct, forbid_unknown_fields=True):
 
 
 async def expect_records(control: Control, expected: ExpectedRecords) -> KeptExpectation:
-    """Begin to expect records. Those that come from now on count."""
+    """Begin to expect records. Only records that are written from now on are counted."""
     wanted = Wanted(
         expected.topic, expected.count, expected.at_least, expected.timeout_s, None, expected.isolation
     )
@@ -52,9 +52,10 @@ async def expect_records(control: Control, expected: ExpectedRecords) -> KeptExp
 
 
 async def await_records(control: Control, which: WhichExpectation) -> TopicRecords:
-    """Wait until the expected records are there, and return them. The expectation is over then.
+    """Wait for the expected records, and return them. This ends the expectation.
 
-    If there are too few or too many, the status is 417, and the detail has a line for each record that came.
+    If there are too few or too many, the status is 417, and the detail has a line for each record that was
+    written.
     """
     expectation = control.expectations.pop(which.expectation, None)
     if expectation is None:

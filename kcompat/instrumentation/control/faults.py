@@ -1,4 +1,4 @@
-"""Faults of requests and of producers on purpose, by the control port."""
+"""Faults of requests and of producers, on the control port."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Milliseconds = Annotated[float, Meta(gt=0, le=2**31 - 1)]
 
 
 class Struck(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The requests that a fault strikes: all of them, unless these fields say less."""
+    """The requests that a fault affects. Fields that are not given match every request."""
 
     topic: Annotated[str | None, Meta(description="Name of a topic that the request is about.")] = None
     partition: Annotated[int | None, Meta(description="Partition of that topic.")] = None
@@ -37,7 +37,7 @@ class Struck(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class SomeRequests(Struck, kw_only=True):
-    """Requests of one API, or of all."""
+    """Requests of one API, or of all APIs."""
 
     api: Annotated[
         str | None, Meta(description="Kafka's name of the API, such as Produce; all by default.")
@@ -65,7 +65,7 @@ class DropAnswers(SomeRequests, kw_only=True):
 
 
 class Disconnect(SomeRequests, kw_only=True):
-    """A fault that closes the connection in place of an answer."""
+    """A fault that closes the connection instead of answering."""
 
     served: Annotated[bool, Meta(description="Whether the request is served before.")] = False
 
@@ -83,7 +83,7 @@ class WhichProducer(Struct, forbid_unknown_fields=True):
 
 
 class Fault(Struct):
-    """A fault that was put in force by the control port."""
+    """A fault that was started on the control port."""
 
     id: str
     description: str
@@ -95,7 +95,7 @@ class Fault(Struct):
 
 
 class Faults(Struct):
-    """The faults that were put in force by the control port, and not deleted."""
+    """The faults that were started on the control port and not deleted."""
 
     faults: list[Fault]
 
@@ -109,13 +109,13 @@ class WhichFault(Struct, forbid_unknown_fields=True):
 async def fail_requests(control: Control, fault: FailRequests) -> Fault:
     """Answer requests with an error.
 
-    With a topic, the rest of a request is served.
+    With a topic, only the part of a request about that topic fails.
     """
     return _add(control, "fail", fault)
 
 
 async def delay_requests(control: Control, fault: DelayRequests) -> Fault:
-    """Serve requests late, and those behind them on the same connection after them."""
+    """Serve requests late; later requests on the same connection wait for them."""
     return _add(control, "delay", fault)
 
 
@@ -125,12 +125,14 @@ async def drop_answers(control: Control, fault: DropAnswers) -> Fault:
 
 
 async def disconnect(control: Control, fault: Disconnect) -> Fault:
-    """Close the connection in place of an answer."""
+    """Close the connection instead of answering."""
     return _add(control, "disconnect", fault)
 
 
 async def throttle_clients(control: Control, fault: ThrottleClients) -> Fault:
-    """Answer requests with a throttle time, and serve nothing more on the connection until it is over."""
+    """Answer requests with a throttle time, and serve nothing more on the connection until that time has
+    passed.
+    """
     return _add(control, "throttle", fault)
 
 
@@ -145,12 +147,12 @@ async def hang_transaction(control: Control, which: WhichProducer) -> Fault:
 
 
 async def list_faults(control: Control, _: Nothing) -> Faults:
-    """List the faults, and how many requests each has struck."""
+    """List the faults, and the number of requests that each has affected."""
     return Faults([_shown(*each) for each in control.faults.items()])
 
 
 async def get_fault(control: Control, which: WhichFault) -> Fault:
-    """Return one fault, and how many requests it has struck."""
+    """Return one fault, and the number of requests that it has affected."""
     return _shown(which.fault, _found(control, which.fault))
 
 
@@ -168,14 +170,14 @@ async def end_faults(control: Control, _: Nothing) -> None:
 
 
 def _add(control: Control, kind: str, asked: Struck) -> Fault:
-    """Put a fault in force on one broker or on all of them, and give it an id."""
+    """Start a fault on one broker or on all of them, and give it an id."""
     arguments: dict[str, Any] = structs.asdict(asked)
     broker, api = arguments.pop("broker"), arguments.pop("api")
     return kept(control, [FaultOfBrokers(control.reach(broker), kind, api, arguments)])
 
 
 def kept(control: Control, faults: Sequence[ControlledFault]) -> Fault:
-    """Keep a fault until it is deleted, and return it with its id."""
+    """Store a fault until it is deleted, and return it with its id."""
     return _shown(control.add_fault(faults), faults)
 
 

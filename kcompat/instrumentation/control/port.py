@@ -21,7 +21,7 @@ class ControlPort:
     """An HTTP port by which programs control running brokers; bound from the constructor to `close`."""
 
     def __init__(self, port: int, host: str = LOOPBACK) -> None:
-        """Bind to an address; port 0 stands for a free one. Clients wait until they are served.
+        """Bind to an address; port 0 stands for a free one. Clients that connect before `start` wait.
 
         Raises:
             UsageError: the libraries for HTTP are not installed.
@@ -32,7 +32,7 @@ class ControlPort:
         self._server: HttpServer | None = None
         self._snapshots: Snapshots | None = None
         self.url = url_of(host, self._socket)
-        """The beginning of all URLs, for programs of this machine."""
+        """Base URL of all requests, for programs on this machine."""
 
     def start(
         self,
@@ -43,8 +43,8 @@ class ControlPort:
     ) -> None:
         """Serve requests about a running broker or cluster, on its event loop.
 
-        `recorder` records the requests of its clients. Its time is `time`, or that of the machine.
-        `snapshots` are those of a single broker; by default it gets some now.
+        `recorder` records the requests of its clients. `time` is the brokers' movable clock, None for that of
+        the machine. `snapshots` are the snapshots of a single broker; by default a new object is made.
         """
         from kcompat.instrumentation.control.application import application
         from kcompat.instrumentation.control.operations import OPERATIONS

@@ -21,11 +21,11 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     status: int
     title: str
     detail: str
-    """One sentence: what is wrong, and what to do if that is not plain."""
+    """One sentence: what is wrong and, unless that is obvious, how to correct it."""
 
 
 class ProblemError(KcompatError):
-    """Error of a request that cannot be served, with the HTTP status that says why."""
+    """Error of a request that cannot be served, with the HTTP status for it."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ def problem(status: int, detail: str) -> Problem:
 
 
 def problem_of(error: Exception) -> Problem:
-    """Return the problem that an exception of an operation stands for; log one that nobody expects."""
+    """Return the problem that an exception of an operation stands for; log an unexpected exception."""
     match error:
         case ProblemError():
             return problem(error.status, str(error))

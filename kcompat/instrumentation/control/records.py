@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcompat.instrumentation.records import Record
 
 MAX_BYTES: Final = 16 * 1024 * 1024
-"""Bytes of keys and values after which no more records are listed."""
+"""Bytes of keys and values after which no further records are listed."""
 
 Index = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Offset = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -135,7 +135,7 @@ def _read(new: RecordToAdd) -> NewRecord:
 
 
 def listed(record: Record) -> TopicRecord:
-    """Return a record in the form of JSON."""
+    """Return a record in its JSON form."""
     return TopicRecord(
         record.partition,
         record.offset,

@@ -1,4 +1,4 @@
-"""Snapshots of a broker and the way back to them, by the control port."""
+"""Snapshots of a broker, and their restoration, on the control port."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ class WhichSnapshot(Struct, forbid_unknown_fields=True):
 async def reset(control: Control, _: Nothing) -> None:
     """Go back to the state right after the start.
 
-    Clients that are connected see a restart of the broker. Faults and the record of requests stay.
+    Clients that are connected see a restart of the broker. Faults and recorded requests are kept.
     """
     await control.snapshots.reset()
 
 
 async def take_snapshot(control: Control, _: Nothing) -> KeptSnapshot:
-    """Keep the state of the broker now: records, offsets, groups, transactions, topics, configs and users."""
+    """Take a snapshot of the broker: records, offsets, groups, transactions, topics, configs and users."""
     return KeptSnapshot(control.keep(await control.snapshots.take()))
 
 
 async def restore_snapshot(control: Control, which: WhichSnapshot) -> None:
     """Go back to a snapshot, as often as you like and in any order.
 
-    Clients that are connected see a restart of the broker. Faults and the record of requests stay.
+    Clients that are connected see a restart of the broker. Faults and recorded requests are kept.
     """
     await control.snapshots.restore(_found(control, which.snapshot))
 

@@ -1,5 +1,6 @@
-"""Faults on purpose: answers that fail, come late or never, disks that fail, members that expire.
+"""Simulated faults: failed, late and lost answers, failed disks, expired members.
 
-`requests` has the faults of requests, one file a kind (`fail`, `delay`, `drop`, `disconnect`, `throttle`).
-Each is an interceptor that exists only while the fault is in force, so a broker without faults pays nothing.
+`requests` has the faults of requests, with one file for each kind (`fail`, `delay`, `drop`, `disconnect`,
+`throttle`). Each is an interceptor that exists only while the fault is active, so faults cost nothing
+otherwise.
 """

@@ -6,7 +6,7 @@ from kcompat.errors import UsageError
 
 
 def checked_served(served: bool) -> bool:
-    """Return whether a struck request is served."""
+    """Return the argument `served`: whether affected requests are served."""
     if not isinstance(served, bool):
         raise UsageError(f"served={served!r} is neither True nor False")
     return served
@@ -20,14 +20,14 @@ def checked_ms(ms: float) -> float:
 
 
 def checked_times(times: int | None) -> int | None:
-    """Return the most requests that a fault strikes; None for all."""
+    """Return the maximum number of requests that a fault affects; None for no limit."""
     if times is not None and (isinstance(times, bool) or not isinstance(times, int) or times < 1):
         raise UsageError(f"times={times!r} is not a number of requests: use 1 or more, or None for all")
     return times
 
 
 def checked_rate(rate: float) -> float:
-    """Return the probability that a request is struck, which is above 0."""
+    """Return the probability that a request is affected, which is above 0."""
     if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate <= 1:
         raise UsageError(f"rate={rate!r} is not a probability: use a number above 0 and up to 1")
     return rate

@@ -20,8 +20,8 @@ logger = logging.getLogger(__name__)
 
 
 class Delay(RequestFault):
-    """A fault that lets requests wait before they are served, with those behind them on the connection, as in
-    a broker whose threads are busy. What waits when the fault ends is served then.
+    """A fault that lets requests wait before they are served, as in a broker whose threads are busy; later
+    requests of the connection wait too. When the fault ends, waiting requests are served.
     """
 
     deed = "delayed"

@@ -1,4 +1,4 @@
-"""Requests that cost their client the connection."""
+"""Requests to which the broker responds by closing the connection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Disconnection(RequestFault):
-    """A fault that closes the connection in place of an answer, with `served` after the request was served.
+    """A fault that closes the connection instead of answering, with `served` after serving the request.
     Answers to earlier requests are sent before.
     """
 

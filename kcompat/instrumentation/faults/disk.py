@@ -1,4 +1,4 @@
-"""Disks that are full, fail or are slow, for the log directories of one broker."""
+"""Full, failed and slow disks, simulated for the log directories of one broker."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 class DiskFault(ABC):
-    """A fault of the disk below some log directories, in force from `begin` to `end`.
+    """A fault of the disk below some log directories, active from `begin` to `end`.
 
     It may be ended on any thread, at once: the event loop of the broker may be waiting for a slow disk.
     """
 
     operations: ClassVar[frozenset[str]]
-    """The operations that the fault strikes."""
+    """The operations that the fault affects."""
     takes_time: ClassVar[bool] = False
-    """Whether operations succeed, only later."""
+    """Whether operations succeed, but take longer."""
     effect: str
     """Effect as a phrase, such as `is full`."""
 
@@ -39,17 +39,17 @@ class DiskFault(ABC):
         self.node = node
         self.directories = directories
         self.is_in_force = False
-        """Whether operations may still be struck."""
+        """Whether further operations may be affected."""
         self.struck = 0
-        """Number of operations struck."""
+        """Number of operations affected."""
         self.began = 0.0
-        """Time of the machine at the beginning, in seconds since the epoch."""
+        """Time of the beginning, by the clock of the machine, in seconds since the epoch."""
         self.ended: float | None = None
-        """Time of the end; None while the fault is in force."""
+        """Time of the end; None while the fault is active."""
         self._inodes: set[tuple[int, int]] = set()
 
     def begin(self) -> None:
-        """Put the fault in force."""
+        """Start the fault."""
         self.is_in_force = True
         self.began = time.time()
         self._files.disturb(self)
@@ -63,11 +63,11 @@ class DiskFault(ABC):
 
     @property
     def is_felt(self) -> bool:
-        """Whether the fault is in force, or what it did still lasts."""
+        """Whether the fault is active, or its effects still last."""
         return self.is_in_force
 
     def meet(self, operation: str, place: str | int) -> None:
-        """Strike an operation if it is one of `operations`, on these directories."""
+        """Apply the fault to an operation if it is one of `operations`, on these directories."""
         if not self.is_in_force or operation not in self.operations:
             return
         if self._is_here(place) and self.needs(operation, place):
@@ -80,12 +80,12 @@ class DiskFault(ABC):
             self.end()
 
     def needs(self, operation: str, place: str | int) -> bool:  # noqa: ARG002 - for kinds that look closer
-        """Return whether this operation needs what the disk lacks."""
+        """Return whether the fault affects this operation."""
         return True
 
     @abstractmethod
     def strike(self) -> None:
-        """Raise OSError, or take time."""
+        """Raise OSError, or wait, as the fault does to an operation."""
 
     def __str__(self) -> str:
         return f"the disk of {', '.join(map(str, self.directories))} {self.effect}"
@@ -102,8 +102,8 @@ class DiskFault(ABC):
 
 
 class FilledDisk(DiskFault):
-    """A fault that lets no bytes and no new names onto the disk. What is there can be read, renamed and
-    deleted.
+    """A fault that refuses new bytes and new names, as a full disk does. Existing files can be read, renamed
+    and deleted.
     """
 
     operations = frozenset({"write", "open", "preallocate", "make_directory", "make_directories"})
@@ -143,7 +143,7 @@ class FailedDisk(DiskFault):
 
 
 class SlowedDisk(DiskFault):
-    """A fault that lets what changes the disk take longer, and with it all that the broker does meanwhile."""
+    """A fault that lets operations that change the disk take longer. The whole broker waits meanwhile."""
 
     operations = frozenset(
         {"write", "open", "sync", "sync_directory", "sync_filesystem", "make_directory", "rename"}
@@ -180,11 +180,11 @@ class DiskFaults:
         return [each.path for each in self._node.parts.storage.logs.directories]
 
     def add(self, kind: str, directory: str | None, **arguments: Any) -> DiskFault:
-        """Put a fault in force for one log directory, or for all of them, and return it. Called on the event
-        loop of the broker.
+        """Start a fault for one log directory, or for all of them, and return it. Called on the event loop of
+        the broker.
 
         Raises:
-            UsageError: an argument is not possible, or the broker was started without disturbable files.
+            UsageError: an argument is not valid, or the broker was started without disturbable files.
         """
         fault = KINDS[kind](self._node, self._chosen(directory), **arguments)
         fault.begin()
@@ -208,7 +208,7 @@ class DiskFaults:
 
 
 def files_of(node: BrokerNode) -> DisturbableFiles:
-    """Return the file port of a broker. Raises UsageError if it cannot be disturbed."""
+    """Return the file port of a broker. Raises UsageError if it does not accept disturbances."""
     files = node.parts.environment.files
     if not isinstance(files, DisturbableFiles):
         raise UsageError("the files of this broker cannot be disturbed: start it with_disturbable_files")

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class Drop(RequestFault):
-    """A fault that keeps the answers to requests back. Later answers of the connection wait behind them, as
-    for a packet that is lost, until the client gives up; when the fault ends, the connection is closed.
+    """A fault that withholds the answers to requests. Later answers of the connection wait as well, as after
+    a lost packet, until the client gives up; when the fault ends, the connection is closed.
     """
 
     deed = "dropped"

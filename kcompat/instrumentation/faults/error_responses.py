@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kcompat.protocol.plan import FieldPlan, StructPlan
 
 Keys = dict[str, Any]
-"""Names of one element of a message: values by the idea behind the field, such as `partition`."""
+"""Names of one element of a message: values by the meaning of the field, such as `partition`."""
 
 _IDEAS: Final = {
     **dict.fromkeys(("name", "topic", "topic_name", "topic_names", "user"), "name"),
@@ -30,7 +30,7 @@ _IDEAS: Final = {
     **dict.fromkeys(("entity", "feature", "group_instance_id", "member_id", "producer_id"), ""),
     **dict.fromkeys(("resource_name", "resource_type", "topic_id"), ""),
 }
-"""The idea behind each field that names an element; an empty text stands for the name of the field."""
+"""The meaning of each field that names an element; an empty text stands for the name of the field."""
 _POSITIONAL: Final = {"results": "creations", "filter_results": "filters"}
 """Arrays of responses whose rows have no names: they belong to the elements of this array of the request."""
 _ERROR_FIELDS: Final = ("error_code", "partition_error_code")
@@ -44,7 +44,7 @@ _UNKNOWN: Final = {
 }
 """Fields without a default in Kafka's schemas, which Kafka sets to -1 in responses with an error."""
 _NULL: Final = {ApiKey.DESCRIBE_CLIENT_QUOTAS: "entries", ApiKey.JOIN_GROUP: "protocol_name"}
-"""Field that is null in responses with an error, in versions in which it may be."""
+"""Field that is null in responses with an error, in versions that allow null."""
 _IN_BOTH: Final = {
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: range(2),
     ApiKey.ELECT_LEADERS: range(3),
@@ -76,8 +76,9 @@ OF_PARTITIONS: Final = frozenset(
         ErrorCode.UNSTABLE_OFFSET_COMMIT,
     }
 )
-"""Errors that brokers report for a topic or a partition. Others are reported once, for the whole request, if
-the response has a place for that."""
+"""Errors that brokers report for a topic or a partition. Other errors are reported once, for the whole
+request, if the response has a field for that.
+"""
 _OF_MEMBERS: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
 
 
@@ -97,9 +98,9 @@ def error_response(
 ) -> Any:
     """Return the response to a request that fails with an error, in the rows or for the request as a whole.
 
-    The error stands in the other place if this version of the response lacks the one asked for, and nowhere
-    if it lacks both, as in Kafka. `request` may also be another struct with the same elements, such as a
-    response, with its `plan`.
+    If this version of the response has no field at the wanted place, the error is at the other place, or else
+    left out, as in Kafka. `request` may also be another struct with the same elements, such as a response,
+    with its `plan`.
     """
     plan = plan or plan_message(request_class(key), version)
     response_plan = plan_message(response_class(key), version)
@@ -126,7 +127,7 @@ def row_arrays(plan: StructPlan) -> list[FieldPlan]:
 
 
 def keys_of(struct: Any, plan: StructPlan) -> Keys:
-    """Return what an element of a message is named by."""
+    """Return the values that name an element of a message."""
     found: Keys = {}
     for field in plan.fields:
         idea = _idea(field)
@@ -145,7 +146,7 @@ class _Builder:
         self._in_rows = in_rows
 
     def new(self, plan: StructPlan) -> Any:
-        """Return a struct of the response that says nothing yet."""
+        """Return a struct of the response with default values."""
         struct = plan.cls()
         for field in plan.fields:
             if field.present and field.name in self._unknown:
@@ -157,7 +158,7 @@ class _Builder:
         return struct
 
     def fill(self, request: Any, plan: StructPlan, response: Any, response_plan: StructPlan) -> bool:
-        """Put the error into a struct of the response; return False if there is no place for it."""
+        """Write the error into a struct of the response; return False if the struct has no field for it."""
         own = _error_field(response_plan)
         if own is not None and not self._in_rows:
             _set_error(response, response_plan, own, self._error)
@@ -173,7 +174,9 @@ class _Builder:
         return is_set
 
     def _rows(self, request: Any, plan: StructPlan, field: FieldPlan) -> Iterator[Any]:
-        """Return a row with the error for each element of the request that the array has a row for."""
+        """Return a row with the error for each element of the request that the response array has a row
+        for.
+        """
         row_plan = field.element
         assert row_plan is not None
         naming = [each for each in row_plan.fields if each.present and _idea(each) and _names_row(each)]
@@ -254,7 +257,7 @@ def _has_errors(field: FieldPlan) -> bool:
 
 
 class _Nothing:
-    """A plan without fields, of elements that are no structs."""
+    """A plan without fields, for elements that are not structs."""
 
     fields: tuple[FieldPlan, ...] = ()
 

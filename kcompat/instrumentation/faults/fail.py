@@ -38,7 +38,7 @@ class Fail(RequestFault):
     """A fault that answers with an error, as `error_responses` builds it.
 
     With a topic, only the part of a request that is about it fails; the rest is served. With `served` the
-    whole request is served first, and the error takes the place of the answer.
+    whole request is served first, and the error replaces the answer.
     """
 
     deed = "answered"
@@ -125,7 +125,7 @@ class Fail(RequestFault):
         return self.selection.has_target(topic, partition, name_of)
 
     def _insist_on_place(self) -> None:
-        """Raise UsageError if no version of the response can carry the error."""
+        """Raise UsageError if no version of the response has a field for the error."""
         api = self.selection.api
         plans = [plan_message(response_class(self._key), each) for each in served_versions(self._key)]
         if not any(map(has_place_for_error, plans)):
@@ -150,7 +150,7 @@ def _answer(request: ReceivedRequest, response: Any) -> Answer:
 
 
 def _joined(request: ReceivedRequest, failed: Any, answer: Settled) -> Answer:
-    """Return the answer to the rest of a request with the rows that failed added."""
+    """Return the answer to the served part of a request, with the rows that failed added."""
     if answer is None or answer is CLOSE:
         return CLOSE
     response = request.response_of(answer)

@@ -1,4 +1,4 @@
-"""Fetches without sessions, as long as a fault is about the partitions of fetches.
+"""Fetches without sessions, while a fault selects fetches by their partitions.
 
 The requests of a fetch session list only what changed (KIP-227), so a fault could not tell which partitions
 they fetch. A broker may refuse a session at any time, for instance when its cache is full, and clients then
@@ -34,7 +34,9 @@ def refused(request: ReceivedRequest) -> Answer:
 
 
 def without_session(request: ReceivedRequest) -> ReceivedRequest:
-    """Return a fetch that would begin a session changed to begin none, and any other request as it is."""
+    """Return a fetch that would begin a session as one without a session; return any other request
+    unchanged.
+    """
     if request.key is not ApiKey.FETCH or request.message.session_epoch != INITIAL_EPOCH:
         return request
     return request.with_body(structs.replace(request.message, session_epoch=FINAL_EPOCH))

@@ -1,4 +1,4 @@
-"""Interventions of tests in groups, transactions and clusters, remembered for the story of a test.
+"""Interventions of tests in groups, transactions and clusters, remembered for the report of a failed test.
 
 Faults of requests and of disks have reports of their own: see `reports`.
 """
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from kcompat.node.hooks import Hooks
 
 MOST_REMEMBERED: Final = 100
-"""Most interventions at one broker that are remembered."""
+"""Maximum number of interventions that are remembered at one broker."""
 
 
 class Intervention:
-    """An act on purpose that no client and no broker has caused."""
+    """A deliberate change by a test, which no client or broker has caused."""
 
     def __init__(self, description: str, *, lasts: bool, isolated: int | None) -> None:
         self.description = description
@@ -34,7 +34,7 @@ class Intervention:
         """Time of the end; None while the effect lasts."""
 
     def end(self) -> None:
-        """Note the end of the effect, unless it has ended."""
+        """Record the end of the effect, unless it has ended already."""
         if self.ended is None:
             self.ended = time.time()
 
@@ -54,5 +54,5 @@ def note(
 
 
 def interventions(nodes: Iterable[BrokerNode]) -> Sequence[Intervention]:
-    """Return the interventions that are remembered at these brokers."""
+    """Return the interventions that these brokers remember."""
     return [each for node in nodes for each in _REMEMBERED.get(node.hooks, ())]

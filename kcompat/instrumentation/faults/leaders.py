@@ -1,4 +1,4 @@
-"""Leaders that are lost and followers that fall behind, for one partition of a cluster."""
+"""Lost leaders and followers that fall behind, for one partition of a cluster."""
 
 from __future__ import annotations
 
@@ -23,23 +23,25 @@ if TYPE_CHECKING:
     from kcompat.replication.partition import Partition
 
 REFUSAL: Final = "UNKNOWN_SERVER_ERROR"
-"""Error of the fetches of followers that are held back: they try again after a pause."""
+"""Error for the fetches of followers that a fault lets fall behind: they try again after a pause."""
 
 
 TIMEOUT_S: Final = 60.0
-"""Seconds within which an ISR changes."""
+"""Seconds within which an ISR has to change."""
 LOOK_EVERY_S: Final = 0.01
-"""Seconds between two looks at the ISR of a leader."""
+"""Seconds between two checks of a leader's ISR."""
 
 
 class LeaderLoss:
     """The broker that led a partition, killed or isolated until `end`."""
 
     struck = 1
-    """Number of brokers struck."""
+    """Number of brokers affected."""
 
     def __init__(self, nodes: ClusterNodes, topic: str, partition: int, *, isolate: bool = False) -> None:
-        """Kill the broker that leads a partition, or isolate it. Raises UsageError if none does."""
+        """Kill the broker that leads a partition, or isolate it. Raises UsageError if the partition has no
+        leader.
+        """
         self._nodes = nodes
         self._is_isolated = isolate
         self.broker_id = _leader_of(nodes, topic, partition)
@@ -85,7 +87,7 @@ class LaggingFollowers:
     """Followers of one partition that get no records, so that they have left its ISR, until `end`."""
 
     def __init__(self, leader: BrokerNode, topic: str, partition: int, followers: Collection[int]) -> None:
-        """Hold these followers of a partition back that `leader` leads."""
+        """Stop sending records to these followers of a partition that the broker `leader` leads."""
         self._leader = leader
         self._topic = topic
         self._partition = partition
@@ -111,8 +113,9 @@ class LaggingFollowers:
 
     def have_left(self) -> bool:
         """Return whether the followers have left the ISR, as the leader knows it and shows it to clients. If
-        not, let the leader propose the ISR that it would once they had been behind for long enough. It cannot
-        while the controller has another proposal, such as that of a follower which has just caught up.
+        not, make the leader propose the ISR that it would propose after `replica.lag.time.max.ms`. The leader
+        cannot do so while another of its proposals is pending, for example for a follower that has just
+        caught up.
         """
         partition = self._leader.parts.storage.replicas.get(self._topic, self._partition)
         if partition is None or not isinstance(partition.state, Leader):
@@ -127,12 +130,12 @@ class LaggingFollowers:
 
     @property
     def is_in_force(self) -> bool:
-        """Whether the followers are held back."""
+        """Whether the followers still get no records."""
         return any(fault.is_in_force for fault in self._faults)
 
     @property
     def struck(self) -> int:
-        """Number of fetches struck."""
+        """Number of Fetch requests that this fault has failed."""
         return sum(fault.struck for fault in self._faults)
 
     def end(self) -> None:
@@ -148,11 +151,11 @@ class LaggingFollowers:
 async def shrink_isr(
     nodes: ClusterNodes, topic: str, partition: int, to: int | Collection[int]
 ) -> LaggingFollowers:
-    """Hold followers of a partition back, and wait until the controller has its ISR without them. `to` is as
-    for `followers_to_hold_back`.
+    """Make followers of a partition fall behind, and wait until the controller has removed them from the ISR.
+    `to` is as for `followers_to_hold_back`.
 
     Raises:
-        UsageError: the partition has no leader, or `to` is not possible.
+        UsageError: the partition has no leader, or `to` is not valid.
         TimeoutError: the ISR does not change within a minute.
     """
     leader = _leader_of(nodes, topic, partition)
@@ -184,10 +187,11 @@ def _leader_of(nodes: ClusterNodes, topic: str, partition: int) -> int:
 def followers_to_hold_back(
     replicas: Collection[int], isr: Collection[int], leader: int, to: int | Collection[int]
 ) -> list[int]:
-    """Return the followers without which the ISR is `to`: ids of the brokers that remain, or their number.
+    """Return the followers that have to leave for the ISR to be `to`: ids of the remaining brokers, or their
+    number.
 
     Raises:
-        UsageError: `to` is not possible for these replicas.
+        UsageError: `to` is not valid for these replicas.
     """
     if not isinstance(to, int):
         remaining = set(to)

@@ -1,4 +1,4 @@
-"""Members of groups whose sessions end now, as if they had sent nothing for their session timeout."""
+"""Expiration of group members' sessions, as if the members had sent nothing for their session timeout."""
 
 from __future__ import annotations
 

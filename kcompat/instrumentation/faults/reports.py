@@ -1,6 +1,7 @@
-"""Reports of faults: what they do, how often they struck, and which requests, also of those that are over.
+"""Reports of faults: their effects, how many requests they affected, and which ones, also of faults that have
+ended.
 
-Together with some settings in force they are the condition of brokers that explains their answers.
+Together with some settings they explain unexpected answers of brokers.
 """
 
 from __future__ import annotations
@@ -22,30 +23,31 @@ if TYPE_CHECKING:
 
 
 class FaultReport(Struct, frozen=True):
-    """A fault at a moment."""
+    """A fault at one point in time."""
 
     description: str
     """Effect, such as `Produce fails with NOT_COORDINATOR`."""
     deed: str
-    """The thing that the fault does to a request as a participle, such as `dropped`."""
+    """Effect on a request as a participle, such as `dropped`."""
     began: float
     """Time in seconds since the epoch."""
     ended: float | None
-    """Time of the end; None while the fault is in force."""
+    """Time of the end; None while the fault is active."""
     struck: int
-    """Number of requests or operations struck."""
+    """Number of requests or operations affected."""
     is_of_disk: bool = False
     is_intervention: bool = False
-    """Whether it is an act in a group, a transaction or a cluster, which strikes no request."""
+    """Whether the fault is an intervention in a group, a transaction or a cluster, which affects no request.
+    """
     makes_answers: bool = False
-    """Whether requests that were struck have no answer of the broker."""
+    """Whether affected requests do not get the broker's own answer."""
     exchanges: frozenset[tuple[str, int]] = frozenset()
-    """Requests that were struck: address and port of the client, and the correlation id."""
+    """Affected requests: address and port of the client, and the correlation id."""
 
 
 def fault_reports(nodes: Sequence[BrokerNode], since: float) -> list[FaultReport]:
-    """Return the faults that were in force at these brokers since a time, in the order of their beginnings.
-    A fault at several of them is one.
+    """Return the faults that were active at these brokers since a time, in the order of their beginnings. A
+    fault of several brokers is one row.
     """
     together: dict[int, list[RequestFault]] = {}
     for node in nodes:
@@ -88,10 +90,10 @@ def _of_disk(fault: DiskFault, nodes: Sequence[BrokerNode]) -> FaultReport:
 
 
 class Condition(Struct, frozen=True):
-    """Faults, and settings in force."""
+    """Faults, and settings that explain unexpected answers."""
 
     faults: Sequence[FaultReport] = ()
-    """The faults since the time that was asked for, also those that are over."""
+    """The faults that were active since the given time, including those that have ended."""
     creates_topics: bool | None = None
     """The setting `auto.create.topics.enable`; None if no broker runs."""
 

@@ -1,6 +1,6 @@
-"""The base of all faults of requests: an interceptor that strikes the selected ones.
+"""The base class of all faults of requests: an interceptor that changes the serving of selected requests.
 
-Some kinds hold answers back.
+Some kinds withhold answers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kcompat.protocol.api_keys import ApiKey
 
 MOST_REMEMBERED: Final = 1000
-"""Most requests of which a fault remembers that it struck them."""
+"""Maximum number of affected requests that a fault remembers."""
 
 
 class Surroundings(Struct, frozen=True):
@@ -38,39 +38,43 @@ class Surroundings(Struct, frozen=True):
     topic_name: Callable[[bytes], str | None]
     """Function that returns the name of the topic with an id; None for an unknown id."""
     is_peer: Callable[[ApiKey | None, str | None], bool]
-    """Function that tells whether a request of an API, with a client id, is one of another broker."""
+    """Function that returns whether a request of an API, with a client id, comes from another broker."""
 
 
 class RequestFault(ABC):
-    """A fault in force from `begin` to `end`, or until it has struck as often as it should."""
+    """A fault that is active from `begin` to `end`, or until it has affected as many requests as
+    requested.
+    """
 
     deed: ClassVar[str]
-    """The thing that the fault does to a request as a participle, such as `dropped`."""
+    """Effect on a request as a participle, such as `dropped`."""
     makes_answers: ClassVar[bool] = True
-    """Whether requests that are struck do not get the broker's own answer."""
+    """Whether affected requests do not get the broker's own answer."""
 
     def __init__(self, selection: Selection, chance: Chance, surroundings: Surroundings) -> None:
         self.selection = selection
         self.chance = chance
         self.surroundings = surroundings
         self.is_in_force = False
-        """Whether requests may still be struck."""
+        """Whether further requests may be affected."""
         self.has_ended = False
-        """Whether all is undone. After its last strike a fault that holds answers back has not ended yet."""
+        """Whether all effects are undone. A fault that withholds answers is not at its end after its last
+        affected request.
+        """
         self.began = 0.0
-        """Time of the machine at the beginning, in seconds since the epoch."""
+        """Time of the beginning, by the clock of the machine, in seconds since the epoch."""
         self.ended: float | None = None
-        """Time from which on no request was struck; None while the fault is in force."""
+        """Time after which no request was affected; None while the fault is active."""
         self.exchanges: deque[tuple[str, int]] = deque(maxlen=MOST_REMEMBERED)
-        """The last requests struck: address and port of the client, and the correlation id."""
+        """The last affected requests: address and port of the client, and the correlation id."""
 
     @property
     def struck(self) -> int:
-        """Number of requests struck."""
+        """Number of requests affected."""
         return self.chance.struck
 
     def begin(self) -> None:
-        """Put the fault in force, inside of those there are."""
+        """Start the fault, closer to the handlers than the faults that exist already."""
         self.is_in_force = True
         self.began = time.time()
         self.surroundings.interception.add(self)
@@ -81,7 +85,7 @@ class RequestFault(ABC):
         self.has_ended = True
 
     def intercept(self, serve: Serve, connection: Connection, frame: memoryview) -> Answer:
-        """Serve a request, or strike it."""
+        """Serve a request, or apply the fault to it."""
         request = ReceivedRequest.read(frame) if self.is_in_force else None
         if request is None or not self._is_selected(request):
             return serve(connection, frame)
@@ -108,12 +112,12 @@ class RequestFault(ABC):
 
     @property
     def needs_partitions(self) -> bool:
-        """Whether the fault needs fetches that list all their partitions."""
+        """Whether the fault requires fetches to list all their partitions."""
         return self.selection.needs_body
 
     @abstractmethod
     def strike(self, serve: Serve, connection: Connection, request: ReceivedRequest) -> Answer:
-        """Return the answer to a request that is struck."""
+        """Return the answer to a request that the fault affects."""
 
     @property
     @abstractmethod
@@ -126,8 +130,8 @@ class RequestFault(ABC):
         return ", ".join([f"{self.selection} {self.effect}", *limits])
 
     def _is_selected(self, request: ReceivedRequest) -> bool:
-        """Return whether the header of a request is selected. Those of other brokers are only if the API is
-        one between brokers, or the client id is named.
+        """Return whether the header of a request is selected. Requests of other brokers are selected only if
+        the API is one between brokers, or the fault names the client id.
         """
         if not self.selection.has_header(request):
             return False
@@ -141,26 +145,28 @@ class RequestFault(ABC):
 
 
 class HeldAnswers:
-    """The answers that one fault holds back, each until `release`, or until its connection closes."""
+    """The answers that one fault withholds, each until `release`, or until its connection closes."""
 
     def __init__(self) -> None:
         self._held: dict[Promise[Answer], Callable[[], Answer]] = {}
 
     def hold(self, connection: Connection, mode: Mode, make: Callable[[], Answer], size: int = 0) -> Waiting:
-        """Return an answer that comes later: `make` makes it. `size` is that of a frame kept for it."""
+        """Return a withheld answer; `make` makes it at the release. `size` is the number of bytes of the
+        frame that is kept for it.
+        """
         promise: Promise[Answer] = Promise()
         self._held[promise] = make
         connection.when_closed(lambda: self._held.pop(promise, None))
         return Waiting(promise, mode, holds=size)
 
     def release(self, waiting: Waiting) -> None:
-        """Give an answer now; nothing happens if it was given, or if its connection has closed."""
+        """Send a withheld answer now; do nothing if it was sent already, or if its connection has closed."""
         make = self._held.pop(waiting.promise, None)
         if make is not None:
             waiting.promise.complete(make())
 
     def release_all(self) -> None:
-        """Give all answers now."""
+        """Send all withheld answers now."""
         while self._held:
             promise = next(iter(self._held))
             promise.complete(self._held.pop(promise)())

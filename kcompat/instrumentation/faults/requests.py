@@ -1,4 +1,4 @@
-"""The faults of the requests of one broker: the table of their kinds, and those that are in force."""
+"""The faults of the requests of one broker: the table of their kinds, and the active faults."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kcompat.protocol.api_keys import ApiKey
 
 MOST_REMEMBERED: Final = 100
-"""Most faults of one broker that are remembered."""
+"""Maximum number of faults that one broker remembers."""
 KINDS: Final[dict[str, type[RequestFault]]] = {
     "fail": Fail,
     "delay": Delay,
@@ -50,11 +50,13 @@ class RequestFaults:
         self._surroundings = surroundings
         self._faults: list[RequestFault] = []
         self.history: deque[RequestFault] = deque(maxlen=MOST_REMEMBERED)
-        """The last faults that were added, also those that are over."""
+        """The last faults that were added, including those that have ended."""
         self.seed(SystemRandom().getrandbits(32))
 
     def seed(self, seed: int) -> None:
-        """Let faults with a rate that are added from now on strike as they did after this seed before."""
+        """Set the seed for faults with a rate that are added from now on, so that they affect the same
+        requests in a repeated run.
+        """
         self.current_seed = _checked(seed)
         """Seed that repeats the rates of this broker's faults."""
         self._added = 0
@@ -62,11 +64,11 @@ class RequestFaults:
     def add(
         self, kind: str, api: str | None, *, chance: Chance | None = None, **arguments: Any
     ) -> RequestFault:
-        """Put a fault in force, and return it. `arguments` are those of its kind, and of every kind `topic`,
+        """Start a fault, and return it. `arguments` are those of its kind, and of every kind `topic`,
         `partition`, `client_id`, `times`, `rate` and `seed`; `chance` takes the place of the last three.
 
         Raises:
-            UsageError: an argument is not possible.
+            UsageError: an argument is not valid.
         """
         self._added += 1
         selecting = {name: arguments.pop(name, None) for name in _SELECTING}
@@ -87,18 +89,18 @@ class RequestFaults:
         self._faults = []
 
     def __iter__(self) -> Iterator[RequestFault]:
-        """Return the faults in force, in the order in which they were added."""
+        """Return the active faults, in the order in which they were added."""
         return (fault for fault in self._faults if not fault.has_ended)
 
 
 class Reach(Struct, frozen=True):
-    """The brokers that a fault is for: running ones, and of their cluster those that start later."""
+    """The brokers that a fault is for: the running ones and, in a cluster, those that start later."""
 
     nodes: Sequence[BrokerNode]
     cluster: ClusterNodes | None = None
     """The cluster that the brokers are part of; None for a broker alone."""
     broker_id: int | None = None
-    """The only broker of the cluster that is meant; None for all of them."""
+    """The only broker of the cluster that the fault is for; None for all of them."""
 
     def clear(self) -> None:
         """End all faults of these brokers."""
@@ -111,12 +113,12 @@ class Reach(Struct, frozen=True):
 
 
 class FaultOfBrokers:
-    """A fault at several brokers, which count and decide together. It is a function as well, which puts the
-    fault in force at a broker that starts.
+    """A fault of several brokers, with common counts and decisions. As a function, it starts the fault at a
+    broker that starts later.
     """
 
     def __init__(self, reach: Reach, kind: str, api: str | None, arguments: Mapping[str, Any]) -> None:
-        """Put a fault in force, as `RequestFaults.add` does at one broker. Raises UsageError."""
+        """Start a fault at each broker, as `RequestFaults.add` does at one. Raises UsageError."""
         self._reach = reach
         self._kind, self._api = kind, api
         first, *others = reach.nodes
@@ -130,7 +132,7 @@ class FaultOfBrokers:
             reach.cluster.arrivals.append(self)
 
     def __call__(self, hooks: Hooks) -> None:
-        """Strike the requests of a broker that starts, unless the fault is over there."""
+        """Start the fault at a broker that starts, unless the fault has ended."""
         former = self._faults.get(hooks.broker_id)
         is_meant = self._reach.broker_id in (None, hooks.broker_id)
         if is_meant and self.is_in_force and not (former is not None and former.has_ended):
@@ -138,12 +140,12 @@ class FaultOfBrokers:
 
     @property
     def is_in_force(self) -> bool:
-        """Whether requests may still be struck."""
+        """Whether further requests may be affected."""
         return not self._first.chance.is_over and not all(each.has_ended for each in self._faults.values())
 
     @property
     def struck(self) -> int:
-        """Number of requests struck, at all the brokers."""
+        """Number of requests affected at all the brokers."""
         return self._first.struck
 
     def end(self) -> None:
@@ -165,7 +167,7 @@ class FaultOfBrokers:
 
 
 def _checked(seed: int) -> int:
-    """Return a seed that was given by a test. Raises UsageError for what is none."""
+    """Return a seed that a test has given. Raises UsageError if it is not an integer."""
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise UsageError(f"seed={seed!r} is not a seed: use an integer")
     return seed

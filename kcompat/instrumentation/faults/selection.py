@@ -1,4 +1,4 @@
-"""The requests that a fault strikes: by API, client, topic and partition, how often and at which rate."""
+"""The requests that a fault affects: by API, client, topic and partition, their number and their rate."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _RENAMED: Final = {
     "TOPIC_EXCEPTION": "INVALID_TOPIC_EXCEPTION",
     "UNKNOWN": "UNKNOWN_SERVER_ERROR",
 }
-"""Names that errors had in older releases of Kafka, or have in librdkafka, and the present ones."""
+"""Names that errors have in older releases of Kafka or in librdkafka, with the current names."""
 
 
 class Selection:
@@ -51,8 +51,8 @@ class Selection:
         partition: int | None = None,
         client_id: str | None = None,
     ) -> None:
-        """Select requests of an API by Kafka's name, or of every API. Raises UsageError for what is not
-        possible.
+        """Select requests of an API by Kafka's name, or of every API. Raises UsageError for invalid
+        arguments.
         """
         self.api = api
         self.key: ApiKey | None = None if api is None else api_key(api)
@@ -66,12 +66,12 @@ class Selection:
 
     @property
     def needs_body(self) -> bool:
-        """Whether the body of a request tells whether it is selected."""
+        """Whether the body of a request has to be decoded to decide whether the request is selected."""
         return self.topic is not None
 
     @property
     def names_peers(self) -> bool:
-        """Whether requests of other brokers are meant if they are selected."""
+        """Whether requests of other brokers are selected too."""
         return self.client_id is not None or (self.key is not None and API_FACTS[self.key].cluster_action)
 
     def has_header(self, request: ReceivedRequest) -> bool:
@@ -126,25 +126,25 @@ class Selection:
 
 
 class Chance:
-    """Decisions which of the selected requests are struck: at most `times`, each with probability `rate`."""
+    """Decisions which of the selected requests are affected: at most `times`, each with probability
+    `rate`.
+    """
 
     def __init__(self, times: int | None, rate: float, seed: int | str) -> None:
-        """Make the decisions that `seed` stands for, the same ones for the same sequence of requests. Raises
-        UsageError.
-        """
+        """Make a sequence of decisions that depends only on `seed`. Raises UsageError."""
         self.times = checked_times(times)
         self.rate = checked_rate(rate)
         self.struck = 0
-        """Number of requests struck so far."""
+        """Number of requests affected so far."""
         self._random = Random(seed)  # noqa: S311 - repeatable on purpose
 
     @property
     def is_over(self) -> bool:
-        """Whether no further request will be struck."""
+        """Whether no further request will be affected."""
         return self.times is not None and self.struck >= self.times
 
     def strikes(self) -> bool:
-        """Decide about the next selected request, and count it if it is struck."""
+        """Decide about the next selected request, and count it if it is affected."""
         if self.is_over or (self.rate < 1 and self._random.random() >= self.rate):
             return False
         self.struck += 1

@@ -1,6 +1,7 @@
-"""The topics and partitions that requests and responses are about: found, split off, and put together again.
+"""The topics and partitions that requests and responses name: finding them, splitting a message by them, and
+merging the parts.
 
-Every message names them in arrays. Which arrays these are is known by their names; the fields come from the
+Every message names them in arrays, which are recognized by their names; the fields come from the
 declarations, so all versions are covered.
 """
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from kcompat.protocol.plan import FieldPlan, StructPlan
 
     Chosen = Callable[["str | bytes", "int | None"], bool]
-    """Function that tells whether a topic (its name or id) and partition is meant; the partition is None for
-    elements that are about a topic as a whole."""
+    """Function that returns whether a topic (its name or id) and partition is selected; the partition is None
+    for elements about a topic as a whole.
+    """
 
 _TOPIC_ARRAYS: Final = frozenset(
     {
@@ -97,8 +99,8 @@ def means_all(message: Any, plan: StructPlan) -> bool:
 def split(
     message: Any, plan: StructPlan, chosen: Chosen, *, by_topic: bool = False
 ) -> tuple[Any | None, Any]:
-    """Return a message with the elements that are chosen, or None for none, and one with the others. With
-    `by_topic`, whole topics are chosen.
+    """Return a message with the chosen elements, or None if there are none, and a message with the others.
+    With `by_topic`, whole topics are chosen.
     """
     hit, rest = _split(message, plan, chosen, None, by_topic=by_topic)
     if rest is None:
@@ -184,7 +186,7 @@ def _arrays(plan: StructPlan) -> Iterator[FieldPlan]:
 
 
 def _outer_arrays(plan: StructPlan) -> Iterator[tuple[FieldPlan, StructPlan]]:
-    """Return the arrays that are of topics or have topics below, with the plan of their elements."""
+    """Return the arrays whose elements are topics or contain topics, with the plan of their elements."""
     for field in _arrays(plan):
         if _is_topics(field) or field.name in _OUTER_ARRAYS:
             yield field, field.element or NOTHING

@@ -1,4 +1,4 @@
-"""Clients that are throttled as by a quota (KIP-124, KIP-219)."""
+"""Clients that are throttled as if they exceeded a quota (KIP-124, KIP-219)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FIELD = "throttle_time_ms"
 
 class Throttle(RequestFault):
     """A fault that answers requests at once, with a throttle time, and then serves nothing on their
-    connection for that time. The clients of versions without the field are only kept waiting.
+    connection for that time. Clients whose versions of the response have no such field only have to wait.
     """
 
     deed = "throttled"

@@ -1,4 +1,4 @@
-"""Producers that are fenced, and transactions that hang, at their coordinator among some brokers."""
+"""Fencing of producers, and transactions that hang, at their coordinator among some brokers."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class HangingTransaction:
         self._transaction = transaction
         self._coordinator_epoch = coordinator_epoch
         self.is_in_force = True
-        """Whether the transaction has not been ended by `end`."""
+        """Whether `end` was not called yet."""
         description = f"The transaction of producer id {transaction.producer_id} hangs"
         self._intervention = note(nodes, description, lasts=True)
 
     @property
     def partitions(self) -> list[TopicPartition]:
-        """Partitions in which the transaction is open."""
+        """Partitions in which the transaction is still open."""
         return sorted(each for each in self._transaction.partitions if self._is_open(each))
 
     @property
@@ -73,7 +73,7 @@ class HangingTransaction:
         return len(self.partitions)
 
     def end(self) -> None:
-        """Abort the transaction where it is still open, as an administrator does."""
+        """Abort the transaction in each partition in which it is open, as an administrator does."""
         self.is_in_force = False
         self._intervention.end()
         left = self.partitions

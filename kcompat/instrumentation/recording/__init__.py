@@ -1,1 +1,1 @@
-"""A record of the requests to a broker and its answers, and of what its connections went through."""
+"""Recording of the requests to a broker, its answers, and the events of its connections."""

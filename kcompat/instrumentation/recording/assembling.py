@@ -1,4 +1,4 @@
-"""Exchanges and events made again from the entries of a record."""
+"""Exchanges and events rebuilt from the entries of a record."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ _UNKNOWN = Opened(0, 0, "?", 0, "?")
 
 
 class Assembler:
-    """The state of one record while its entries are taken in order."""
+    """The state of one record while its entries are read in order."""
 
     def __init__(self) -> None:
         self.broker_id = -1
         self.names: dict[bytes, str] = {}
         """Names of topics by their ids."""
         self.pending: dict[int, RecordedExchange] = {}
-        """Requests whose answers have not come, by number."""
+        """Requests without an answer so far, by number."""
         self._record = 0
         self._connections: dict[int, Opened] = {}
 
     def take(self, entry: Entry) -> RecordedExchange | RecordedEvent | None:
-        """Take the next entry. Return an exchange when its answer has come, and an event when it happens.
+        """Process the next entry. Return an exchange if the entry is its answer, or an event if the entry is
+        one, else None.
 
         The mark of an exchange is the number of its connection. Raises ValueError if the entry is damaged.
         """

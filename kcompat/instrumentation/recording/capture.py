@@ -1,7 +1,7 @@
 """The interceptor that records: it copies the bytes of requests and answers, and decodes nothing on the way.
 
-Frames up to a size are kept whole. Of a larger produce, the headers of its record batches are kept; of the
-answer to a fetch, all but records beyond a size; of any other larger frame, its first bytes.
+Frames up to a size are kept whole. Of a larger Produce, only the headers of its record batches are kept; of a
+large answer to Fetch, everything but the records beyond a size; of any other large frame, its first bytes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kcompat.net.interception import Serve
 
 HEAD: Final = 128
-"""Bytes that are kept of a frame that is too large."""
+"""Bytes that are kept of a frame that is too large to keep."""
 _ANSWERED: Final = Fate.ANSWERED
 _PRODUCE: Final = int(ApiKey.PRODUCE).to_bytes(2, "big")
 _WITH_RECORDS: Final = frozenset(int(key).to_bytes(2, "big") for key in (ApiKey.FETCH, ApiKey.SHARE_FETCH))
@@ -48,17 +48,17 @@ class Keeping(Struct, frozen=True):
     frame: int
     """Largest frame in bytes that is kept whole."""
     records: int = 0
-    """Most bytes of the records in the answer to a fetch that are read for the record."""
+    """Maximum number of bytes of records in the answer to a Fetch that are read from files for the record."""
 
 
 class CaptureSink(Protocol):
-    """A receiver of what is recorded, on the event loop of the broker."""
+    """A receiver of recorded requests, on the event loop of the broker."""
 
     def add(self, exchange: RecordedExchange) -> None:
-        """Take a request, with its answer unless that is still to come."""
+        """Store a request, with its answer if there is one already."""
 
     def settle(self, exchange: RecordedExchange) -> None:
-        """Take note that the answer to an added request has come."""
+        """Handle the arrival of the answer to a stored request."""
 
 
 class Capture:
@@ -72,7 +72,7 @@ class Capture:
         self._epoch_ns = time_ns() - perf_counter_ns()
 
     def intercept(self, serve: Serve, connection: Connection, frame: memoryview) -> Answer:
-        """Serve the frame and record it. The frame is copied before: the broker writes into it."""
+        """Serve the frame and record it. The frame is copied first, because the broker writes into it."""
         began = perf_counter_ns()
         size = len(frame)
         request = bytes(frame) if size <= self._whole else _shortened(frame)
@@ -119,7 +119,7 @@ class Capture:
         )
 
     def _follow(self, exchange: RecordedExchange, answer: Answer, began: int) -> None:
-        """Record an answer of any kind: at once, or when it has come."""
+        """Record an answer of any kind: at once, or when it arrives."""
         while isinstance(answer, Waiting):
             if not answer.promise.done:
                 answer.promise.then(lambda later: self._arrived(exchange, later, began))
@@ -152,8 +152,8 @@ class Capture:
         exchange.answer = kept
 
     def _without_large_records(self, answer: Sequence[Piece]) -> tuple[Kept, ...]:
-        """Return the answer to a fetch; the records, which are pieces behind the first, only as far as they
-        are kept.
+        """Return the answer to a Fetch without the records that are not kept; records are the pieces after
+        the first.
         """
         if len(answer[0]) > self._whole:
             return self._cut(answer)
@@ -168,7 +168,7 @@ class Capture:
         return tuple(kept)
 
     def _cut(self, answer: Sequence[Piece]) -> tuple[Kept, ...]:
-        """Return an answer of at most the size that is kept whole, and the beginning of a larger one."""
+        """Return an answer whole if it is small enough to keep, or else its first bytes."""
         size = sum(map(len, answer))
         if size <= self._whole and (whole := joined(answer)) is not None:
             return (whole,)
@@ -178,7 +178,7 @@ class Capture:
 
 
 def _read(piece: FileSlice | LazyPiece) -> Kept:
-    """Return the bytes of a file range; of one that cannot be read now, their number."""
+    """Return the bytes of a file range, or their number if they cannot be read now."""
     if is_lazy(piece):
         return len(piece)  # making its bytes would leave nothing to send
     try:
@@ -189,7 +189,7 @@ def _read(piece: FileSlice | LazyPiece) -> Kept:
 
 
 def _shortened(frame: memoryview) -> bytes:
-    """Return a produce with the headers of its batches alone, and the head of any other frame."""
+    """Return a Produce with only the headers of its batches, and the first bytes of any other frame."""
     if frame[:2] == _PRODUCE:
         version = int.from_bytes(frame[2:4], "big")
         try:

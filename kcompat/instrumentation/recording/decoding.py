@@ -26,19 +26,21 @@ if TYPE_CHECKING:
 
 
 MOST_ZEROS: Final = 64 << 20
-"""Most bytes of an answer that are replaced by zeros: more than a fetch returns by default (55 MiB)."""
+"""Maximum number of bytes of an answer that are replaced by zeros: more than a Fetch returns by default (55
+MiB).
+"""
 
 
 def read_request(request: bytes, head: RequestHead) -> Message | None:
-    """Return the message in a request; None if it was not kept as a whole."""
+    """Return the message in a request; None if the request was not recorded whole."""
     if head.key is None or not head.body_at:
         return None
     return _decoded(request_class(head.key), head.version, request, head.body_at)
 
 
 def read_response(answer: Sequence[Kept], head: RequestHead) -> Message | None:
-    """Return the message in an answer; None if it was not kept. Bytes of records that were not kept are
-    zeros, of which there are `MOST_ZEROS` at most.
+    """Return the message in an answer; None if the answer was not recorded. Bytes of records that were not
+    recorded are zeros, at most `MOST_ZEROS`.
     """
     if head.key is None or not answer:
         return None
@@ -65,7 +67,7 @@ def as_values(message: Message, version: int) -> dict[str, Any]:
     """Return the fields of a message at its version as plain values, with its records decoded.
 
     Uuids are in Kafka's text form. A `records` field is a list of batches, each with the fields of its header
-    and its `records`; where the records were not kept or are damaged, a batch has `problem` instead.
+    and its `records`; if the records were not recorded or are damaged, a batch has `problem` instead.
     """
     return _struct(_plan(type(message), version), message)
 

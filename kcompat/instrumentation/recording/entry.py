@@ -1,4 +1,4 @@
-"""Recorded requests and events as users see them; what is not needed is not decoded."""
+"""Recorded requests and events as users see them. Fields are decoded when they are read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ID_REQUIRED: Final = ErrorCode.MEMBER_ID_REQUIRED.name
 """Error by which a broker gives a new member its id (KIP-394)."""
 MOST_SHOWN: Final = 3
-"""Most topics and errors that one line names."""
+"""Maximum number of topics and errors in one line."""
 _WORDS: Final = {
     Fate.WAITING: "waiting",
     Fate.SILENT: "no answer wanted",
@@ -48,7 +48,7 @@ def clock_text(at_ns: int) -> str:
 
 
 class RecordedRequest:
-    """One request to a broker, with its answer as far as it has come. Its `repr` is one line."""
+    """One request to a broker, with its answer if there is one already. Its `repr` is one line."""
 
     def __init__(self, exchange: RecordedExchange, broker_id: int, names: Names) -> None:
         self._exchange = exchange
@@ -69,17 +69,19 @@ class RecordedRequest:
 
     @property
     def api(self) -> str:
-        """Name of the API, such as `Produce`; empty if the frame was no request, or a SASL token alone."""
+        """Name of the API, such as `Produce`; empty if the frame was not a request, or was a bare SASL
+        token.
+        """
         return "" if self._head.key is None else api_name(self._head.key)
 
     @property
     def version(self) -> int:
-        """Version of the API; -1 if the frame was no request."""
+        """Version of the API; -1 if the frame was not a request."""
         return self._head.version
 
     @property
     def correlation_id(self) -> int:
-        """Number that the client gave the request on its connection; -1 if the frame was no request."""
+        """Number that the client gave the request on its connection; -1 if the frame was not a request."""
         return self._head.correlation_id
 
     @property
@@ -99,7 +101,7 @@ class RecordedRequest:
 
     @property
     def duration_ms(self) -> float | None:
-        """Milliseconds until the answer was ready, the wait for records or members included; None while the
+        """Milliseconds until the answer was ready, including the wait for records or members; None while the
         request waits.
         """
         return None if self.is_waiting else self._exchange.duration_ns / 1e6
@@ -116,7 +118,7 @@ class RecordedRequest:
 
     @property
     def answer_size(self) -> int:
-        """Bytes of the answer, as far as it has come."""
+        """Bytes of the answer so far."""
         return sum(kept if isinstance(kept, int) else len(kept) for kept in self._exchange.answer)
 
     @cached_property
@@ -140,7 +142,7 @@ class RecordedRequest:
     @property
     def failed(self) -> bool:
         """Whether the answer has an error, or the broker closed the connection instead of answering. The
-        request for an id that begins each membership of a group does not count.
+        JoinGroup that only returns a new member's id (MEMBER_ID_REQUIRED) does not count as failed.
         """
         is_closed = self._exchange.fate is Fate.CLOSED
         return is_closed or any(error.error != ID_REQUIRED for error in self.errors)
@@ -187,8 +189,8 @@ class RecordedRequest:
 
 
 class ConnectionEvent:
-    """A connection that was opened or closed, or a complaint of the broker about its peer. Its `repr` is one
-    line.
+    """A connection that was opened or closed, or a fault that the broker logged about its peer. Its `repr` is
+    one line.
     """
 
     def __init__(self, event: RecordedEvent, broker_id: int) -> None:
@@ -202,7 +204,7 @@ class ConnectionEvent:
         self.listener = event.listener
         self.principal = event.principal
         self.text = event.text
-        """The reason of the end, such as `disconnected` or `refused login`, or the complaint."""
+        """The reason of the end, such as `disconnected` or `refused login`, or the text of the complaint."""
 
     def __repr__(self) -> str:
         """Return one line: time, address, and what happened."""

@@ -1,4 +1,4 @@
-"""One request and its answer as recorded: bytes, sizes and times, not decoded."""
+"""One request and its answer as they were recorded: bytes, sizes and times, not decoded."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RecordedExchange(Struct, gc=False):
     request: bytes
     """The frame without its length prefix, maybe shortened."""
     request_size: int
-    """Bytes of the frame as it came."""
+    """Bytes of the frame as it was received."""
     fate: Fate = Fate.WAITING
     answer: tuple[Kept, ...] = ()
     """The answer with its length prefix."""
@@ -52,13 +52,13 @@ class RecordedExchange(Struct, gc=False):
     """A number for the sink's own use."""
 
     def release(self) -> None:
-        """Drop the bytes of the request, except those that say its kind, and of the answer."""
+        """Drop the bytes of the answer, and of the request except those of its API key and version."""
         self.request = self.request[:KIND_BYTES]
         self.answer = ()
 
 
 class RecordedEvent(Struct, frozen=True, gc=False):
-    """A happening on a connection: it was opened or closed, or the broker complained about its peer."""
+    """An event of a connection: it was opened or closed, or the broker logged a fault of its peer."""
 
     at_ns: int
     what: str
@@ -69,4 +69,4 @@ class RecordedEvent(Struct, frozen=True, gc=False):
     listener: str = ""
     principal: str = ""
     text: str = ""
-    """The reason of the end, or the complaint."""
+    """The reason of the end, or the text of the complaint."""

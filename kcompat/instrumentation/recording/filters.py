@@ -1,4 +1,4 @@
-"""The filters of questions about recorded requests."""
+"""The filters by which recorded requests are selected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class WantedRequests(Struct, frozen=True):
-    """The requests that are asked for; None stands for any."""
+    """The requests to select; None stands for any."""
 
     client_id: str | None
     api: str | None
@@ -29,7 +29,7 @@ class WantedRequests(Struct, frozen=True):
         """Return filters. `api` may be in any case, with or without underscores.
 
         Raises:
-            UsageError: there is no such API, or a filter is no string.
+            UsageError: there is no such API, or a filter is not a string.
         """
         given: dict[str, object] = {"client_id": client_id, "api": api, "topic": topic}
         for name, value in given.items():
@@ -49,7 +49,7 @@ class WantedRequests(Struct, frozen=True):
         return (self.client_id, self.api, self.topic, self.errors_only) == (None, None, None, False)
 
     def includes(self, request: RecordedRequest) -> bool:
-        """Return whether a request passes. The filters that decode least come first."""
+        """Return whether a request passes. Filters that need the least decoding are checked first."""
         return (
             self.client_id in (None, request.client_id)
             and self.api in (None, request.api)

@@ -27,8 +27,8 @@ logger = logging.getLogger(__name__)
 
 MIB: Final = 1 << 20
 DIRECTORY_BYTES: Final = 64 * MIB
-"""Most bytes of the files of a directory that one broker writes to. Each further broker that writes to it
-at the same time may add one file.
+"""Maximum number of bytes of the files in a directory that one broker writes to. Each further broker that
+writes to it at the same time may add one file.
 """
 FILES: Final = 4
 """Number of files of their full size that fit into the directory."""
@@ -41,8 +41,8 @@ class FlightRecord:
     """The files that one broker writes, one after the other."""
 
     def __init__(self, broker: Hooks, directory: Path, limit: int = DIRECTORY_BYTES) -> None:
-        """Begin a record. `limit` is the most bytes of all files in the directory, except the files that
-        other brokers write at the same time.
+        """Begin a record. `limit` is the maximum number of bytes of all files in the directory, except the
+        files that other brokers write at the same time.
         """
         self._broker = broker
         self._directory = directory
@@ -88,7 +88,9 @@ class FlightRecord:
         return True
 
     def _fail(self, error: OSError) -> None:
-        """Log why nothing more is recorded. What listens stays, since this may be a call of it."""
+        """Log why recording has stopped. The observers stay registered, since one of them may be the
+        caller.
+        """
         if self._file is not None:
             self._file.close()
         self._file = None
@@ -96,14 +98,14 @@ class FlightRecord:
 
 
 def _new_name(broker_id: int) -> str:
-    """Return the name of a new file; names of later files sort behind."""
+    """Return the name of a new file; later files have names that sort after it."""
     now = datetime.now().strftime("%Y%m%d-%H%M%S")
     return f"{now}-{os.getpid()}-{next(_numbers):06}-broker-{broker_id}{SUFFIX}"
 
 
 def _make_room(directory: Path, limit: int) -> None:
-    """Remove the oldest files until the others take at most `limit` bytes. Files that a broker still writes
-    stay, also those of other processes.
+    """Remove the oldest files until the others take at most `limit` bytes. Files that a broker of any process
+    still writes to are kept.
     """
     found = sorted(_ages_and_sizes(directory))
     total = sum(size for _, _, size in found)

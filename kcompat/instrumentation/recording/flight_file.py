@@ -1,4 +1,4 @@
-"""Files of a flight record: their form, writing one, and reading one that may be torn.
+"""Files of a flight record: their format, writing a file, and reading one that may be incomplete.
 
 A file begins with `MAGIC`. Each entry follows as its length in bytes, an unsigned 32-bit integer in network
 order, and the entry as a MessagePack array whose first element is its tag. Bytes behind the last whole entry
@@ -30,8 +30,8 @@ _LENGTH: Final = struct.Struct(">I")
 
 
 class FlightFile:
-    """A new file of a flight record. It is written without a buffer, so that it has an entry whatever ends
-    the process.
+    """A new file of a flight record. Writes are not buffered, so that every entry survives the end of the
+    process.
     """
 
     def __init__(self, path: Path) -> None:
@@ -58,7 +58,7 @@ class FlightFile:
 
 
 def _create(path: Path) -> int:
-    """Create a file, locked so that no other process takes it for finished, and return its descriptor."""
+    """Create a file, locked so that other processes do not remove it, and return its descriptor."""
     while True:
         created = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with suppress(OSError):  # the file system may have no locks
@@ -102,10 +102,10 @@ def flight_files(directory: Path) -> list[Path]:
 
 
 def read_entries(path: Path) -> Iterator[Entry]:
-    """Yield the entries of a file, up to the first that is not whole.
+    """Yield the entries of a file, up to the first incomplete one.
 
     Raises:
-        UsageError: the file is no flight record, one of another version of kcompat, or damaged.
+        UsageError: the file is not a flight record, is one of another version of kcompat, or is damaged.
         OSError: the file cannot be read.
     """
     data = memoryview(path.read_bytes())
@@ -134,5 +134,5 @@ def read_entries(path: Path) -> Iterator[Entry]:
 
 
 def damaged(path: Path, error: Exception) -> UsageError:
-    """Return the error that a file holds what no broker records."""
+    """Return the error for a file whose content no broker has recorded."""
     return UsageError(f"{path} is damaged, leave it out: {printable(str(error))}")

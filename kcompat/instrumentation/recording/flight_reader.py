@@ -31,7 +31,7 @@ def read_flight(paths: Iterable[Path]) -> Flight:
     """Read files, and all files of directories; requests that were never answered are included.
 
     Raises:
-        UsageError: a file is no flight record or is damaged, or a directory holds none.
+        UsageError: a file is not a flight record or is damaged, or a directory has no flight record.
         OSError: a file cannot be read.
     """
     assemblers: dict[int, Assembler] = {}

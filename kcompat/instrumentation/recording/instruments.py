@@ -1,7 +1,7 @@
-"""The instruments that brokers have without being asked: the command `trace`, and the flight record if the
-environment names a directory.
+"""The instruments that every broker of the command line has: the command `trace`, and the flight record if
+the environment names a directory.
 
-The modules of both are imported when they are used.
+The modules of both are imported at their first use.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The entries of a flight record and of a live trace, and the journal that makes them.
 
-A journal turns what happens to one broker into entries that can be stored and sent: frames both ways with
-times, and the openings and ends of connections. Connections and requests have numbers that count up.
+A journal makes entries, which can be stored and sent, of the frames that one broker receives and sends, with
+times, and of the openings and ends of connections. Connections and requests have numbers that count up.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 LeftOut: TypeAlias = Annotated[int, Meta(ge=0, le=0x7FFF_FFFF)]
-"""Number of bytes of an answer that were not kept. No answer is longer, since its length has 31 bits."""
+"""Number of bytes of an answer that were not kept. The length of an answer has 31 bits."""
 
 
 class Began(Struct, frozen=True, array_like=True, tag="began"):
@@ -62,7 +62,7 @@ class Complained(Struct, frozen=True, array_like=True, tag="complained"):
 
 
 class Named(Struct, frozen=True, array_like=True, tag="named"):
-    """Names of topics by the text of their ids, as far as they are new."""
+    """Topic names by the text of their ids, only those not in an earlier entry."""
 
     topics: dict[str, str]
 
@@ -75,12 +75,12 @@ class AskedRequest(Struct, frozen=True, array_like=True, tag="asked"):
     number: int
     principal: str
     size: int
-    """Bytes of the frame as it came, without its length prefix."""
+    """Bytes of the frame as it was received, without its length prefix."""
     frame: bytes
 
 
 class Answered(Struct, frozen=True, array_like=True, tag="answered"):
-    """The answer to a request, or the end without one."""
+    """The answer to a request, or the end of a request without an answer."""
 
     number: int
     """Number of the request."""
@@ -91,8 +91,8 @@ class Answered(Struct, frozen=True, array_like=True, tag="answered"):
 
 
 class Skipped(Struct, frozen=True, array_like=True, tag="skipped"):
-    """A gap: entries that were left out because their reader was too slow. A count of 0 says that the broker
-    is there and nothing happens.
+    """A gap: entries that were left out because their reader was too slow. A count of 0 is sent while nothing
+    happens, to show that the broker is alive.
     """
 
     count: int

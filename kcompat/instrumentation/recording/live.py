@@ -1,4 +1,4 @@
-"""The command `trace` of the administration socket: the entries of a broker as they come.
+"""The command `trace` of the administration socket: the entries of a broker as they are made.
 
 A reader that is too slow never delays the broker: entries beyond a limit are left out and counted.
 """
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 DEEP: Final = "deep"
 """Argument of the command with which large frames and fetched records are sent as well."""
 PULSE_S: Final = 1.0
-"""Seconds without an entry until a sign of life is sent, which also shows that the reader has left."""
+"""Seconds without an entry after which an empty message is sent, which also detects that the reader has left.
+"""
 QUEUE_BYTES: Final = 4 << 20
-"""Most bytes of the entries that wait for a reader."""
+"""Maximum number of bytes of entries that wait for a reader."""
 ENTRY_COST: Final = 200
-"""Bytes that an entry takes beside its frame."""
+"""Bytes that an entry takes in addition to its frame."""
 _KEEPING: Final = {DEEP: Keeping(frame=1 << 20, records=1 << 20)}
 _BRIEF: Final = Keeping(frame=8 << 10)
 
@@ -74,8 +75,8 @@ class EntryQueue:
         self._filled.set()
 
     async def take(self, patience_s: float) -> list[Entry]:
-        """Wait for entries and return all of them, with the number of those that were left out behind them;
-        after `patience_s` seconds without any, return a `Skipped` of 0.
+        """Wait for entries and return all of them, with the number of entries left out after them; after
+        `patience_s` seconds without any entry, return a `Skipped` of 0.
         """
         if not self._filled.is_set():
             try:

@@ -19,7 +19,7 @@ _TOPIC_NAMES: Final = ("topic", "topic_name")
 _TOPIC_LISTS: Final = frozenset({"topic_names", "subscribed_topic_names"})
 _PARTITION: Final = ("partition_index", "partition", "partition_id", "index")
 _SUBJECTS: Final = ("resource_name", "group_id", "key", "user", "transactional_id", "name")
-"""Fields whose value says what an error without a topic is about."""
+"""Fields whose value names the subject of an error that has no topic."""
 _ERROR_NAMES: Final = {int(error): error.name for error in ErrorCode}
 TOPIC_RESOURCE: Final = 2
 """Number of topics among the types of resources that have configs."""
@@ -35,12 +35,12 @@ class Refusal(Struct, frozen=True):
     topic: str | None = None
     partition: int | None = None
     subject: str | None = None
-    """Another thing than a topic that the error is about, such as a group."""
+    """Subject of an error that is not about a topic, such as a group."""
     message: str | None = None
-    """The broker's own message, if it gives one."""
+    """The broker's own message, if the response has one."""
 
     def __str__(self) -> str:
-        """Return the error and what it is about, such as `orders-0 NOT_LEADER_OR_FOLLOWER`."""
+        """Return the subject and the error, such as `orders-0 NOT_LEADER_OR_FOLLOWER`."""
         place = self.topic if self.partition is None else f"{self.topic or ''}-{self.partition}"
         return " ".join(each for each in (place or self.subject, self.error) if each)
 
@@ -118,7 +118,7 @@ def _structs(value: Any) -> Iterator[Any]:
 
 
 def _topic(value: Any, names: Names) -> str | None:
-    """Return the topic that a struct is about, if it is about one."""
+    """Return the topic that a struct is about, or None."""
     fields = value.__struct_fields__
     named = next((text for text in _texts(value, _TOPIC_NAMES)), None)
     if named is None and "name" in fields and "Topic" in type(value).__name__ and "value" not in fields:

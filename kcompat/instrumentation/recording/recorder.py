@@ -1,4 +1,4 @@
-"""The recorder of the requests to a running broker: a ring for each broker, and questions to them."""
+"""The recorder of the requests to running brokers: a ring for each broker, and queries of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEEPING: Final = Keeping(frame=8 << 10)
 
 
 class EventNotes:
-    """A `ConnectionObserver` that notes each event in a ring."""
+    """A `ConnectionObserver` that adds each event to a ring."""
 
     def __init__(self, ring: Ring) -> None:
         self._note = ring.note
@@ -50,13 +50,15 @@ class Recorder:
     """The record of one or more brokers, used on their event loop."""
 
     def __init__(self, limit: int = RING_BYTES) -> None:
-        """Make an empty record. `limit` is the most bytes that it takes for all brokers together."""
+        """Make an empty record. `limit` is the maximum number of bytes for all brokers together."""
         self._limit = limit
         self._rings: dict[int, Ring] = {}
         self._brokers: dict[int, Hooks] = {}
 
     def attach(self, broker: Hooks) -> None:
-        """Record the requests to a broker from now on. After a restart it goes on in the same ring."""
+        """Record the requests to a broker from now on. After a restart of the broker, its ring is
+        continued.
+        """
         ring = self._rings.setdefault(broker.broker_id, Ring())
         self._brokers[broker.broker_id] = broker
         for each in self._rings.values():
@@ -77,7 +79,7 @@ class Recorder:
 
 
 class RecordingCopy:
-    """A copy of what was recorded until a moment, the oldest first."""
+    """A copy of what was recorded up to a point in time, the oldest first."""
 
     def __init__(self, entries: Sequence[tuple[int, RecordedExchange | RecordedEvent]], names: Names) -> None:
         """Hold entries with the ids of their brokers; `names` are the names of topics by their ids."""

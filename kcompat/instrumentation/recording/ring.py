@@ -1,4 +1,4 @@
-"""The last exchanges and connection events of a broker, bounded in bytes."""
+"""The last exchanges and connection events of a broker, with a limit in bytes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Final
 from kcompat.instrumentation.recording.exchange import RecordedEvent, RecordedExchange
 
 RING_BYTES: Final = 1_000_000
-"""Most bytes that a ring holds, the objects themselves included."""
+"""Maximum number of bytes that a ring holds, including its Python objects."""
 EXCHANGE_COST: Final = 420
-"""Bytes that an exchange takes beside the bytes of its frames: its objects and its place in the ring."""
+"""Bytes that an exchange takes in addition to the bytes of its frames: its objects and its place in the ring.
+"""
 EVENT_COST: Final = 360
-"""Bytes that an event takes beside its text."""
+"""Bytes that an event takes in addition to its text."""
 DROPPED: Final = -1
 """Mark of exchanges that are no longer in the ring; the mark of the others is their size in bytes."""
 
@@ -22,7 +23,7 @@ class Ring:
 
     def __init__(self, limit: int = RING_BYTES) -> None:
         self.limit = limit
-        """Most bytes that the entries may take."""
+        """Maximum number of bytes that the entries may take."""
         self._entries: deque[RecordedExchange | RecordedEvent] = deque()
         self.held = 0
         """Bytes that the entries take."""

@@ -1,7 +1,7 @@
-"""Requests and answers without the secrets that they carry, so that no secret is ever recorded.
+"""Removal of secrets from requests and answers, so that no secret is ever recorded.
 
-Left out are the tokens of SASL logins, the HMACs of delegation tokens, salted passwords, and the values of
-configs that are passwords or are not known.
+Removed are the tokens of SASL logins, the HMACs of delegation tokens, salted passwords, and the values of
+configs that are passwords or unknown.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ PLAIN_KINDS: Final = frozenset(
     if key not in SECRET_REQUESTS and key not in SECRET_ANSWERS
     for version in facts.versions
 )
-"""The first four bytes, API key and version, of the requests that carry no secret, nor do their answers."""
+"""The first four bytes (API key and version) of requests that carry no secret, and whose answers carry none.
+"""
 
 
 def is_login_token(connection: Connection) -> bool:
@@ -59,8 +60,8 @@ def is_login_token(connection: Connection) -> bool:
 
 
 def without_secrets(frame: bytes) -> bytes:
-    """Return a request without its secrets. Of one that cannot be decoded, its API, version and correlation
-    id are left: a wrong length of its client id may cover the secret.
+    """Return a request without its secrets. If it cannot be decoded, only its API, version and correlation id
+    are kept, since a wrong length of its client id might include the secret.
     """
     key, version = _kind(frame)
     if key not in API_FACTS:
@@ -79,8 +80,8 @@ def without_secrets(frame: bytes) -> bytes:
 
 
 def answer_without_secrets(request: bytes, answer: bytes) -> bytes:
-    """Return the answer to a request without its secrets; of one that cannot be decoded, only the length
-    prefix and the correlation id.
+    """Return the answer to a request without its secrets; if it cannot be decoded, only the length prefix and
+    the correlation id are kept.
     """
     key, version = _kind(request)
     if key == ApiKey.API_VERSIONS:
@@ -100,7 +101,7 @@ def answer_without_secrets(request: bytes, answer: bytes) -> bytes:
 
 
 def _kind(frame: bytes) -> tuple[int, int]:
-    """Return API key and version of a request; key -1 if it is too short to have them."""
+    """Return the API key and version of a request; the key is -1 if the request is too short to have them."""
     key = int.from_bytes(frame[:2], "big") if len(frame) >= 4 else -1
     return key, int.from_bytes(frame[2:4], "big")
 

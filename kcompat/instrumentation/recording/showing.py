@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from kcompat.instrumentation.recording.entry import RecordedRequest
 
 MOST_BYTES: Final = 200
-"""Most bytes of one value that are shown."""
+"""Maximum number of bytes of one value that are shown."""
 
 
 def shown_fields(request: RecordedRequest) -> Iterator[str]:

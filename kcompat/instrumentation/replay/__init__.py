@@ -1,1 +1,1 @@
-"""Recorded requests played to any Kafka, and where its answers differ from the recorded ones."""
+"""Replay of recorded requests to any Kafka, and comparison of its answers with the recorded ones."""

@@ -1,4 +1,6 @@
-"""Two answers to the same request, field by field, but for what differs between any two brokers."""
+"""Comparison of two answers to the same request, field by field, except fields that differ between any two
+brokers.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +38,11 @@ IGNORED: Final = frozenset(
         "zk_migration_ready",
     }
 )
-"""Fields that are the broker's own: its addresses, versions, directories and times."""
+"""Fields specific to one broker: its addresses, versions, directories and times."""
 TEXTS: Final = ("error_message", "batch_index_error_message")
-"""Fields for people: compared is whether there is a text."""
+"""Fields with texts for people. Two such texts need not be equal, but both must be empty or neither."""
 NEAR_MS: Final = 10 * 60 * 1000
-"""Distance in milliseconds from the time of an answer within which a number is taken for a time."""
+"""Milliseconds from the time of an answer within which a number in it counts as a timestamp."""
 
 
 class Difference(Struct, frozen=True):
@@ -56,7 +58,9 @@ class Difference(Struct, frozen=True):
 
 
 class Comparison:
-    """The comparison of recorded answers with new ones, which learns which ids correspond."""
+    """The comparison of recorded answers with new ones, which learns which recorded id corresponds to which
+    new one.
+    """
 
     def __init__(self, correspondence: Correspondence) -> None:
         self._ids = correspondence
@@ -64,7 +68,9 @@ class Comparison:
     def differences(
         self, recorded: dict[str, Any], new: dict[str, Any], times_ms: tuple[float, float], scope: str
     ) -> list[Difference]:
-        """Return the differences of two answers. `times_ms` are the times of both; `scope` is the group."""
+        """Return the differences of two answers. `times_ms` are the times of the two answers; `scope` is the
+        group of the request.
+        """
         return list(_Answers(self._ids, times_ms, scope).of_structs("", recorded, new))
 
 
@@ -77,7 +83,7 @@ class _Answers:
         self._scope = scope
 
     def of_structs(self, path: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
-        """Yield the differences of the fields that both have: their versions may differ."""
+        """Yield the differences of the fields that both answers have, as their versions may differ."""
         for name in old:
             if name in new and name not in IGNORED:
                 yield from self._of_fields(f"{path}.{name}".lstrip("."), name, old[name], new[name])
@@ -112,13 +118,13 @@ class _Answers:
         return bool(old == new) or self._are_times(old, new)
 
     def _are_times(self, old: Any, new: Any) -> bool:
-        """Return whether both values are times close to those of the answers."""
+        """Return whether both values are timestamps close to the times of their answers."""
         pairs = zip((old, new), self._times_ms, strict=True)
         return all(type(value) is int and abs(value - time_ms) < NEAR_MS for value, time_ms in pairs)
 
     def _without_ids(self, value: Any, *, recorded: bool, name: str = "") -> Any:
-        """Return a value by which elements of both answers can be paired: known ids in the new broker's form,
-        others left out.
+        """Return a value by which elements of both answers are paired: known ids are translated to the new
+        broker's, others are left out.
         """
         if isinstance(value, dict):
             return {
@@ -137,8 +143,8 @@ class _Answers:
 
 
 def _of_records(path: str, old: list[Any] | None, new: list[Any] | None) -> Iterator[Difference]:
-    """Yield the differences of records, whatever batches they are in; records that were left out of the
-    recording are not compared.
+    """Yield the differences of records, whatever their batches; records that were not recorded are not
+    compared.
     """
     if any("problem" in batch for batch in [*(old or ()), *(new or ())]):
         return

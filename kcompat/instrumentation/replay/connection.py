@@ -17,12 +17,15 @@ _ID_BYTES: Final = 4
 _REQUEST_ID_AT: Final = 8
 """Position of the correlation id in a request with its length prefix."""
 _PIECE: Final = 1 << 18
-"""Most bytes that are read at once: a length that another server sends by chance allocates no more."""
+"""Maximum number of bytes that are read at once, so that a wrong length from another kind of server allocates
+no more.
+"""
 
 
 class TargetConnection:
-    """One connection; its answers may be asked for in any order. Its methods raise OSError: TimeoutError
-    after `patience_s` seconds, ConnectionError if the broker closes it or sends what is no answer.
+    """One connection, whose answers may be received in any order. Its methods raise OSError: TimeoutError
+    after `patience_s` seconds, ConnectionError if the broker closes it or sends something other than an
+    answer.
     """
 
     def __init__(self, address: tuple[str, int], patience_s: float) -> None:
@@ -59,7 +62,9 @@ class TargetConnection:
         self._socket.close()
 
     def _read(self, size: int, ends: float) -> bytes:
-        """Read bytes; raise TimeoutError if they have not come when the monotonic clock says `ends`."""
+        """Read bytes; raise TimeoutError if they have not arrived at `ends`, in the time of the monotonic
+        clock.
+        """
         data = bytearray()
         while len(data) < size:
             left_s = ends - time.monotonic()
@@ -80,7 +85,7 @@ def latest_versions(address: tuple[str, int], patience_s: float) -> dict[int, in
 
     Raises:
         OSError: the broker does not answer, or lists no API.
-        ProtocolViolation, struct.error: the answer is none of Kafka.
+        ProtocolViolation, struct.error: the answer is not one of Kafka.
     """
     connection = TargetConnection(address, patience_s)
     try:

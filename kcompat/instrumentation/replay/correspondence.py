@@ -1,7 +1,7 @@
 """The correspondence between the ids that the recorded broker handed out and those of another broker.
 
-Both brokers number topics, producers, members and so on in their own way. A recorded id corresponds to the
-one that stands at its place in the other broker's answer, from the first time on that it is seen.
+Both brokers number topics, producers, members and so on in their own way. The first time that a recorded id
+is seen in an answer, it corresponds to the id at the same place in the other broker's answer.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NO_ID: Final = (None, "", -1, "AAAAAAAAAAAAAAAAAAAAAA")
 
 def kind_of(field: str, scope: str) -> Kind | None:
     """Return the kind of the ids in a field; None if it holds something else. `scope` is the group of the
-    request, in which generations are counted.
+    request, since generations are counted per group.
     """
     kind = KINDS.get(field)
     if kind is None:
@@ -62,7 +62,7 @@ class Correspondence:
         return (kind, new) in self._taken
 
     def agree(self, kind: Kind, recorded: Any, new: Any) -> bool:
-        """Return whether two ids at the same place of both answers correspond; note that they do if neither
+        """Return whether two ids at the same place of both answers correspond; record that they do if neither
         was seen before.
         """
         if recorded in NO_ID or new in NO_ID or (kind[0] == "session" and 0 in (recorded, new)):

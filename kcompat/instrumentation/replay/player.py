@@ -1,4 +1,4 @@
-"""The replay itself: requests out, answers in, and the differences."""
+"""The replay itself: sends requests, receives answers, and reports the differences."""
 
 from __future__ import annotations
 
@@ -30,12 +30,18 @@ if TYPE_CHECKING:
     from kcompat.protocol.message import Message
 
 PATIENCE_S: Final = 30.0
-"""Seconds that an answer may take. A request that waited longer in the recording has no answer in time."""
+"""Longest time in seconds to wait for an answer. A request that waited longer in the recording counts as
+unanswered.
+"""
 RETRY_S: Final = 10.0
-"""Seconds for which a request is sent again whose errors say that the broker is not ready yet."""
+"""Longest time in seconds for which a request is sent again while its errors say that the broker is not ready
+yet.
+"""
 RETRY_PAUSE_S: Final = 0.1
 MOST_TIMEOUTS: Final = 3
-"""Number of requests in a row, ApiVersions aside, without an answer in time that end a replay."""
+"""Number of requests in a row without an answer in time after which a replay ends; ApiVersions is not
+counted.
+"""
 NOT_READY: Final = frozenset(
     {
         "CONCURRENT_TRANSACTIONS",
@@ -48,7 +54,7 @@ NOT_READY: Final = frozenset(
         "UNKNOWN_TOPIC_OR_PARTITION",
     }
 )
-"""Errors that pass: how long they last differs from broker to broker."""
+"""Temporary errors: how long they last differs between brokers."""
 
 
 class Report(Struct):
@@ -100,8 +106,8 @@ class Player:
         self._report = Report()
 
     def play(self, speed: float | None = None) -> Report:
-        """Play the record; return what came of it. With `speed` 1 requests are sent at their recorded
-        distances, with 2 twice as fast, and without at once in their order.
+        """Play the record, and return the report. With `speed` 1 requests are sent at their recorded
+        intervals, with 2 twice as fast, and without a speed as soon as their order allows.
 
         Raises:
             UsageError: the broker does not answer any more.
@@ -191,12 +197,12 @@ class Player:
             self._tell(self._request_of(exchange), difference)
 
     def _note_answer(self, sent: _Sent) -> None:
-        """Begin to count timeouts anew, unless the answer is one that also a broker that hangs may give."""
+        """Reset the count of timeouts, unless the answer is one that a broker that hangs may give too."""
         if sent.request.head.key is not ApiKey.API_VERSIONS:
             self._timeouts = 0
 
     def _skip_answer(self, sent: _Sent) -> None:
-        """Wait for an answer that cannot be compared, since the recorded one was not kept."""
+        """Wait for an answer that is not compared, since the recorded answer was not kept."""
         try:
             sent.connection.receive(sent.correlation_id)
         except OSError as error:
@@ -227,6 +233,6 @@ class Player:
 
 
 def _not_ready(response: Message) -> bool:
-    """Return whether all that a response refuses is refused for an error that passes."""
+    """Return whether every error of a response is temporary."""
     errors = {refusal.error for refusal in refusals_of(response, {})}
     return bool(errors) and errors <= NOT_READY

@@ -1,4 +1,4 @@
-"""Recorded requests for another broker: with its ids, and at a version that it serves."""
+"""Conversion of recorded requests for another broker: with its ids, and at a version that it serves."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Rewriter:
                 setattr(value, field, self._ids.translated(kind, inner))
 
     def _add_name(self, value: Any) -> None:
-        """Name a topic that the request names by its id, for versions without ids."""
+        """Set the name of a topic that the request names by its id, for versions without ids."""
         name = self._names.get(bytes(value.topic_id))
         for field in ("name", "topic"):
             if field in value.__struct_fields__ and not getattr(value, field):
@@ -93,7 +93,7 @@ class Rewriter:
 
 
 class Rewritten(Struct, frozen=True):
-    """A request as it is sent."""
+    """A request as it is sent to the broker."""
 
     frame: bytes
     """The frame with its length prefix."""
@@ -102,7 +102,7 @@ class Rewritten(Struct, frozen=True):
     version: int
     """The version at which it is sent."""
     scope: str
-    """The group that it names; empty if it names none."""
+    """The group that the request names; empty if it names none."""
 
 
 def _frame(message: Message, version: int, correlation_id: int, client_id: str | None) -> bytes:

@@ -1,7 +1,7 @@
-"""The order of a replay: when each request is sent, and when its answer is waited for.
+"""The order of a replay: when each request is sent, and when the replay waits for its answer.
 
-Requests keep the order of their recorded beginnings, and each is sent only when all requests have been
-answered that were answered before it in the recording. What was on its way at the same time is so again.
+Requests keep the order of their recorded beginnings, and each is sent only after the answers that preceded it
+in the recording. Requests that were in flight together are in flight together again.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ LOGINS: Final = frozenset({ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE})
 
 
 class Step(Struct, frozen=True):
-    """A moment of the replay: `exchange` is sent, or its answer is waited for."""
+    """A step of the replay: send the request of `exchange`, or wait for its answer."""
 
     at_ns: int
-    """Time of the recording in nanoseconds since the epoch."""
+    """Time of the step in the recording, in nanoseconds since the epoch."""
     exchange: RecordedExchange
     sends: bool
     connection: tuple[int, int]
-    """The recorded connection: id of the broker and number."""
+    """The recorded connection: id of the broker, and number of the connection."""
 
 
 class Script(Struct, frozen=True):
@@ -42,8 +42,8 @@ class Script(Struct, frozen=True):
 
 
 def script_of(seen: Iterable[tuple[int, RecordedExchange | RecordedEvent]]) -> Script:
-    """Return the script of a record. Left out are logins, whose secrets were not recorded, what brokers ask
-    each other, and what was not recorded as a whole.
+    """Return the script of a record. Logins, whose secrets were not recorded, requests between brokers, and
+    requests that were not recorded whole are left out.
     """
     steps: list[tuple[int, int, Step]] = []
     left_out: dict[str, int] = {}

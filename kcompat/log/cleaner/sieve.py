@@ -1,4 +1,4 @@
-"""Functions that process records for the log cleaner: put their keys into a table, keep or drop them.
+"""Functions that process records for the log cleaner: put their keys into a table, and filter them.
 
 `_native` provides them where it was built, else the pure-Python implementation `_python`.
 """

@@ -226,10 +226,11 @@ class Leader:
         return ErrorCode.NONE
 
     def ask_followers(self) -> dict[int, int]:
-        """Return, for each follower in sync or about to be, the number of fetches that confirms this leader.
+        """Return, for each follower in the maximal ISR, the number of fetches that it has to reach to show
+        that this broker still leads.
 
-        Another leader would be one of these followers, and a replica that still fetches here knows of no
-        other leader.
+        Another leader could only be elected among these followers, and a follower that still fetches from
+        this broker knows of no other leader.
         """
         return {remote.id: remote.await_answer() for remote in self._waits_for}
 

@@ -33,8 +33,8 @@ class CachedAnswer(Struct, frozen=True):
     def lasts(self, partition: Partition, spec: FetchSpec, reader: PartitionReader) -> bool:
         """Return whether the request is the same and a new read would give the same response.
 
-        Each election makes another `Leader`, and the last stable offset does not move unless the high
-        watermark or the log start moves.
+        It compares the `Leader`, since each election makes a new one. The last stable offset needs no
+        comparison, since it moves only with the high watermark or the log start.
         """
         log, leader, fetched = partition.log, self.leader, self.fetched
         return (

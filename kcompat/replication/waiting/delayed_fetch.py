@@ -96,7 +96,7 @@ class DelayedFetch:
                 partition.note_fetch(target.spec, self._reader, now_ms)
 
     def count(self, results: Results, now_ms: int) -> None:
-        """Count the bytes that throttled replicas are sent."""
+        """Count the bytes that are sent to throttled replicas."""
         for (_, partition), (_, fetched) in zip(self._targets, results, strict=True):
             throttle = partition.throttled.leader if isinstance(partition, Partition) else None
             if throttle is not None:

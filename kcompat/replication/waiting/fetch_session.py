@@ -31,7 +31,7 @@ session with more partitions may (two minutes in Kafka).
 """
 
 MOST_EVICTED: Final = 1000
-"""Most ids of evicted sessions that are remembered, for the log."""
+"""Maximum number of ids of evicted sessions that are remembered, for the log."""
 
 TopicKey = str | bytes
 """Name of a topic; from Fetch v13 on its 16-byte id."""

@@ -1,3 +1,3 @@
 """OAuth bearer tokens (RFC 6750) as JSON Web Tokens: the checks that a broker makes of them, and the key sets
-that their signatures are checked with.
+by which it checks their signatures.
 """

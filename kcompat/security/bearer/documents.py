@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LARGEST_DOCUMENT: Final = 1024 * 1024
 """Bytes of the largest document that is read."""
 FETCH_TIMEOUT_S: Final = 10.0
-"""Time in seconds after which a document is given up."""
+"""Longest time in seconds for reading a document."""
 
 _PIECE: Final = 64 * 1024
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
@@ -63,8 +63,8 @@ def _ask(
 ) -> bytes:
     """Return the response of a web server. Raises OSError.
 
-    No redirection is followed, and no proxy of the environment is used: only the configured address is
-    asked.
+    Redirections are not followed and proxies in the environment are not used, so that only the configured
+    address is contacted.
     """
     deadline = time.monotonic() + timeout_s
     opener = urllib.request.build_opener(

@@ -30,7 +30,7 @@ def token_fetcher(
     of a key for error texts.
 
     Raises:
-        ConfigError: a setting is missing, or asks for what there is not.
+        ConfigError: a setting is missing, or names something unsupported.
     """
     from kcompat.security.bearer.documents import fetcher
 
@@ -57,10 +57,11 @@ def token_fetcher(
 
 def trust(options: Mapping[str, str], setting: str) -> Callable[[], SSLContext] | None:
     """Return the function that makes the context of TLS for an identity provider; None if the options of the
-    JAAS login say nothing, and the system decides whom to trust. `setting` is the name of the login's key.
+    JAAS login have no trust store, so that the system's authorities are trusted. `setting` is the name of the
+    login's key.
 
     Raises:
-        ConfigError: an option asks for what there is not.
+        ConfigError: an option names something unsupported.
     """
     given = {name.removeprefix(_TRUST): text for name, text in options.items() if name.startswith("ssl.")}
     if not given:

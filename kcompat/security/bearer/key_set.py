@@ -1,6 +1,6 @@
 """Sets of public keys (RFC 7517) that the signatures of tokens are checked with.
 
-Only asymmetric keys are taken: a token that is "signed" with a key which everybody may read proves nothing.
+Only asymmetric keys are used: a signature by a symmetric key in a public document proves nothing.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 MOST_KEYS: Final = 100
-"""Keys of a set that are used; identity providers publish a handful."""
+"""Maximum number of keys of a set that are used; identity providers publish a few."""
 LONGEST_KEY_ID: Final = 1000
 RSA_BITS: Final = range(2048, 8193)
-"""Sizes of RSA keys: smaller ones can be broken (Kafka refuses them as well), larger ones take the broker
-long to check a signature with."""
+"""Sizes of RSA keys: smaller ones can be broken (Kafka refuses them as well), checking a signature with
+larger ones takes the broker a long time.
+"""
 
 _RSA: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 _BY_CURVE: Final = {
@@ -37,12 +38,12 @@ _PUBLIC_PARTS: Final = frozenset({"kty", "crv", "n", "e", "x", "y"})
 
 
 class VerificationKey(Struct, frozen=True):
-    """A public key and what it may be used for."""
+    """A public key, and the signatures that it may be used for."""
 
     key_id: str | None
     algorithms: tuple[str, ...]
     key: Any
-    """The key as `cryptography` has it."""
+    """The key as an object of the library `cryptography`."""
 
 
 class KeySet:
@@ -53,10 +54,10 @@ class KeySet:
 
     @classmethod
     def parse(cls, document: bytes) -> KeySet:
-        """Return the keys of a document. Keys that signatures are not checked with are passed over.
+        """Return the keys of a document. Keys that are not for checking signatures are ignored.
 
         Raises:
-            DocumentError: the document is no key set.
+            DocumentError: the document is not a key set.
         """
         try:
             rows = msgspec.json.decode(document, type=_Document).keys
@@ -66,7 +67,9 @@ class KeySet:
         return cls(key for key in keys if key is not None)
 
     def candidates(self, key_id: str | None, algorithm: str) -> list[VerificationKey]:
-        """Return the keys that may have made a signature. A token without a key id may be of any key."""
+        """Return the keys that may have made a signature. A token without a key id may be signed by any
+        key.
+        """
         return [
             key for key in self.keys
             if algorithm in key.algorithms and (key_id is None or key.key_id == key_id)
@@ -78,7 +81,7 @@ class _Document(Struct):
 
 
 def _key_of(row: Mapping[str, Any]) -> VerificationKey | None:
-    """Return one key of a document, or None if no signature may be checked with it."""
+    """Return one key of a document, or None if the key is not for checking signatures."""
     operations = row.get("key_ops")
     if row.get("use", "sig") != "sig" or (isinstance(operations, list) and "verify" not in operations):
         return None

@@ -1,8 +1,8 @@
 """The current key set of an identity provider, which is fetched beside the event loop and kept.
 
 A key set is fetched when the broker starts, every `refresh_ms`, and when a token names an unknown key. While
-it cannot be fetched, the last one stays in use; as long as there was none, every token is refused.
-Kafka's counterpart: `RefreshingHttpsJwks`.
+it cannot be fetched, the last one stays in use; before the first one, every token is refused. Kafka's
+counterpart: `RefreshingHttpsJwks`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SAME_KEY_AGAIN_MS: Final = 60_000
-"""Time in which one unknown key makes the set be fetched once."""
+"""Time in ms within which one unknown key makes the set be fetched at most once."""
 UNKNOWN_KEYS: Final = 16
-"""Unknown keys that are remembered for that."""
+"""Maximum number of unknown keys that are remembered for `SAME_KEY_AGAIN_MS`."""
 SHORTEST_INTERVAL_MS: Final = 1000
-"""Time between two fetches that unknown keys cause, so that clients with made-up keys cannot make a broker
-flood the identity provider."""
+"""Shortest time in ms between two fetches that unknown keys cause, so that clients with made-up keys cannot
+make a broker flood the identity provider.
+"""
 
 
 class KeySource:
@@ -42,8 +43,8 @@ class KeySource:
         clock: Clock,
         beside: Callable[[Callable[[], object]], object] = in_thread,
     ) -> None:
-        """Keep no key at first. `fetch` returns the document at the address `name`, or raises OSError; it is
-        run by `beside`.
+        """Begin without keys. `fetch` returns the document at the address `name`, or raises OSError; `beside`
+        runs it outside the event loop.
         """
         self.current = KeySet()
         self._name = name
@@ -60,11 +61,13 @@ class KeySource:
         self._refresh()
 
     def close(self) -> None:
-        """Fetch no more."""
+        """Stop fetching the key set."""
         self._refreshing.close()
 
     def key_missing(self, key_id: str) -> None:
-        """Fetch the set for a key that it has not, unless it was fetched for that key a short time ago."""
+        """Fetch the set because a token names a key that is not in it, unless it was fetched for that key a
+        short time ago.
+        """
         now_ms = self._clock.now_ms()
         if self._refreshing.is_fetching or now_ms - self._begun_at_ms < SHORTEST_INTERVAL_MS:
             return

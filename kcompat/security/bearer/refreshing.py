@@ -20,7 +20,7 @@ SHORTEST_PAUSE_MS: Final = 1
 
 
 class Backoff(Struct, frozen=True):
-    """Pauses between attempts in ms: the first one, and the longest one, to which they double."""
+    """Pauses in ms between attempts: the first pause, which doubles with each failure, up to the longest."""
 
     first_ms: int = 100
     longest_ms: int = 10_000
@@ -31,11 +31,11 @@ class Backoff(Struct, frozen=True):
 
 
 class DocumentError(Exception):
-    """A document that is not what it should be; the text holds no secret."""
+    """A document has not the expected content; the text contains no secret."""
 
 
 def in_thread(work: Callable[[], object]) -> None:
-    """Run work in a thread of its own, for which nothing waits when the broker stops."""
+    """Run work in a daemon thread of its own; a stop of the broker does not wait for it."""
     threading.Thread(target=work, name="identity-provider", daemon=True).start()
 
 
@@ -53,9 +53,9 @@ class Refreshing:
     ) -> None:
         """Prepare to fetch. `name` stands for the document in the log.
 
-        `beside(work)` runs work beside the event loop, where `fetch` returns the document in the form that
-        is needed, or raises OSError or DocumentError. `take` gets it, and returns the time in ms after which
-        it is fetched again.
+        `beside(work)` runs work outside the event loop. There `fetch` returns the parsed document, or raises
+        OSError or DocumentError. `take` receives the result, and returns the time in ms after which the
+        document is fetched again.
         """
         self._name = name
         self._fetch = fetch
@@ -78,12 +78,12 @@ class Refreshing:
         self._beside(self._work)
 
     def close(self) -> None:
-        """Fetch no more, and ignore what is being fetched."""
+        """Stop fetching, and ignore a document that is being fetched."""
         self._is_closed = True
         self._stop_timer()
 
     def _work(self) -> None:
-        """Fetch the document, beside the event loop."""
+        """Fetch the document, outside the event loop."""
         try:
             document, failure = self._fetch(), None
         except (OSError, DocumentError) as error:

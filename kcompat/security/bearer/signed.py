@@ -1,7 +1,7 @@
 """Signed tokens: JSON Web Tokens with the signature of an identity provider, and the claims a broker checks.
 
-Kafka's counterpart: `org.apache.kafka.common.security.oauthbearer.secured`, where jose4j decides what a valid
-token is. The library here checks the signature; the claims are compared below, on the broker's clock.
+Kafka's counterpart: `org.apache.kafka.common.security.oauthbearer.secured`, where jose4j decides whether a
+token is valid. The library here checks the signature; the claims are compared below, on the broker's clock.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class SignedSettings(Struct, frozen=True):
-    """The claims that a valid token must have, by the keys `sasl.oauthbearer.*`."""
+    """The claims that a valid token must have, from the keys `sasl.oauthbearer.*`."""
 
     audiences: tuple[str, ...] = ()
     """Audiences of which a token must name one. If there are none, a token must not name any."""
@@ -42,13 +42,13 @@ class SignedSettings(Struct, frozen=True):
 
 
 class Keys(Protocol):
-    """The source of the keys that the signatures are checked with."""
+    """The source of the keys by which signatures are checked."""
 
     current: KeySet
-    """The keys known now; none before the first set has come."""
+    """The current keys; none before the first set was fetched."""
 
     def key_missing(self, key_id: str) -> None:
-        """Take note that a token names a key that the current set has not."""
+        """Handle a token that names a key which is not in the current set."""
 
 
 class SignedTokens:
@@ -70,7 +70,7 @@ class SignedTokens:
         return BearerToken(text_claim(claims, self._settings.subject_claim).strip(), expires_at_ms)
 
     def _signed_content(self, token: str) -> bytes:
-        """Return the content of a token, once its signature is checked."""
+        """Return the content of a token, after checking its signature."""
         header, _, _ = split_token(token)
         algorithm, key_id = header.get("alg"), header.get("kid")
         if "crit" in header or "b64" in header:

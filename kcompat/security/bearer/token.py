@@ -12,9 +12,11 @@ from msgspec import Struct
 Claims: TypeAlias = dict[str, Any]
 
 LONGEST_TOKEN: Final = 64 * 1024
-"""Characters of the longest token that is looked at. The tokens of identity providers have a few thousand."""
+"""Maximum number of characters of a token. The tokens of identity providers have a few thousand."""
 LONGEST_NAME: Final = 4096
-"""Characters of the longest principal that a token may name: names are remembered for many clients."""
+"""Maximum number of characters of the principal that a token names, since names are remembered for many
+clients.
+"""
 END_OF_TIME_MS: Final = 2**63 - 1
 """Latest time in ms since the epoch that Kafka's protocol can carry."""
 
@@ -44,10 +46,10 @@ class TokenValidator(Protocol):
     """A validator of bearer tokens (the part of Kafka's `AuthenticateCallbackHandler` on a broker)."""
 
     def validate(self, token: str) -> BearerToken:
-        """Return what the token says.
+        """Return the content of a valid token.
 
         Raises:
-            RefusedTokenError: the token is not valid here and now.
+            RefusedTokenError: the token is not valid at this listener now.
         """
 
 
@@ -55,7 +57,8 @@ def split_token(token: str) -> tuple[Claims, str, str]:
     """Return the header of a JSON Web Token, its encoded claims, and its encoded signature.
 
     Raises:
-        RefusedTokenError: the token is too long, has not three parts, or its header is no JSON object.
+        RefusedTokenError: the token is too long, does not have three parts, or its header is not a JSON
+            object.
     """
     if len(token) > LONGEST_TOKEN:
         raise RefusedTokenError(f"a token of more than {LONGEST_TOKEN} characters")
@@ -69,7 +72,8 @@ def split_token(token: str) -> tuple[Claims, str, str]:
 def decoded(part: str) -> bytes:
     """Return the bytes of one part of a token.
 
-    Kafka reads unsecured tokens in the alphabet of base64, everyone else in that of base64url; both are read.
+    Kafka reads unsecured tokens in the alphabet of base64, other programs use that of base64url; both are
+    accepted.
 
     Raises:
         RefusedTokenError: the part is not base64.
@@ -111,7 +115,7 @@ def time_claim_ms(claims: Claims, name: str) -> int | None:
     """Return a claim in seconds since the epoch as milliseconds; None if the token has no such claim.
 
     Raises:
-        RefusedTokenError: the claim is no number, or below zero.
+        RefusedTokenError: the claim is not a number, or is below zero.
     """
     value = claims.get(name)
     if value is None:

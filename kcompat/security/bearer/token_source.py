@@ -24,18 +24,20 @@ logger = logging.getLogger(__name__)
 
 
 class RefreshWindow(Struct, frozen=True):
-    """When a token is fetched again, by the keys `sasl.login.refresh.*`."""
+    """The rules for the time at which a token is fetched again, from the keys `sasl.login.refresh.*`."""
 
     factor: float = 0.8
-    """Part of the token's life after which it is."""
+    """Fraction of the token's lifetime after which it is fetched again."""
     jitter: float = 0.05
-    """Largest random part of the life that is added."""
+    """Largest random fraction of the lifetime that is added to `factor`."""
     min_period_ms: int = 60_000
     buffer_ms: int = 300_000
-    """Time that is kept between the refresh and the expiry, where the life is long enough for both."""
+    """Minimum time between the refresh and the expiry, if the lifetime is long enough for both buffers."""
 
     def refresh_at_ms(self, now_ms: int, expires_at_ms: int, chance: float) -> float:
-        """Return the time of the refresh of a token that is new now; `chance` is from 0 to 1."""
+        """Return the time at which a token issued now is fetched again; `chance` is a random number from 0 to
+        1.
+        """
         life_ms = expires_at_ms - now_ms
         wanted = now_ms + life_ms * (self.factor + self.jitter * chance)
         if self.min_period_ms + self.buffer_ms > life_ms:
@@ -53,7 +55,7 @@ class _Held(Struct, frozen=True):
 
 
 class TokenSource:
-    """The current token. `beside` runs the only method that another thread enters."""
+    """The current token. `beside` runs its method `_work` in another thread, and no other method."""
 
     def __init__(
         self,
@@ -66,7 +68,7 @@ class TokenSource:
         chance: Callable[[], float],
         beside: Callable[[Callable[[], object]], object] = in_thread,
     ) -> None:
-        """Hold no token yet. `fetch` returns one from the address `name`, or raises OSError or
+        """Begin without a token. `fetch` returns one from the address `name`, or raises OSError or
         DocumentError; `chance` returns random numbers from 0 to 1.
         """
         self._name = name
@@ -83,10 +85,10 @@ class TokenSource:
         self._reason = "none has come yet"
 
     def token(self) -> str:
-        """Return the token, and fetch the next one if it is time to.
+        """Return the token, and begin to fetch the next one if that is due.
 
         Raises:
-            SaslError: there is none yet, or it has expired.
+            SaslError: no token was fetched yet, or it has expired.
         """
         now_ms, held = self._now_ms(), self._held
         if (held is None or now_ms >= held.refresh_at_ms) and not self._is_fetching:
@@ -102,7 +104,7 @@ class TokenSource:
             self._beside(self._work)
 
     def _work(self) -> None:
-        """Fetch a token, beside the event loop, which reads the outcome at the next login."""
+        """Fetch a token outside the event loop. The event loop reads the result at the next login."""
         try:
             token = self._fetch()
             _, claims, _ = split_token(token)
@@ -149,5 +151,5 @@ def token_of_response(body: bytes) -> str:
 
 
 def token_of_file(content: bytes) -> str:
-    """Return the token that is all the content of a file."""
+    """Return the token that is the whole content of a file."""
     return content.decode("ascii", "replace").strip()

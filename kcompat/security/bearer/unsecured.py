@@ -39,10 +39,10 @@ class UnsecuredSettings(Struct, frozen=True):
 
     @classmethod
     def read(cls, options: Mapping[str, str]) -> Self:
-        """Return the settings among the options of a JAAS login; an empty option is as none.
+        """Return the settings among the options of a JAAS login; an empty option counts as absent.
 
         Raises:
-            ValueError: an option has a value that is not allowed.
+            ValueError: an option has an invalid value.
         """
         given = {name: options.get(_OPTION + name, "").strip() for name in _NAMES}
         skew = given["AllowableClockSkewMs"] or "0"

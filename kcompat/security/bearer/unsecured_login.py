@@ -21,7 +21,7 @@ def unsecured_tokens(options: Mapping[str, str], now_ms: Callable[[], int]) -> C
     """Return a function that makes a token, valid from now on for the lifetime of the options.
 
     Raises:
-        ValueError: the options name no principal, or a number is none.
+        ValueError: the options name no principal, or an option that must be a number is not one.
     """
     lifetime_s = float(options.get(f"{_OPTION}LifetimeSeconds") or _LIFETIME_S)
     given: dict[str, Any] = {}

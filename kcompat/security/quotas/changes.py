@@ -39,7 +39,7 @@ fractions.
 
 
 def entity_of(names: Mapping[str, str | None]) -> QuotaEntity:
-    """Return the entity with these names by type, which `fault_of_entity` finds no fault with."""
+    """Return the entity with these names by type, for which `fault_of_entity` returns None."""
     return tuple((kind, names[kind]) for kind in TYPES if kind in names)
 
 
@@ -49,7 +49,7 @@ def keys_of(entity: QuotaEntity) -> frozenset[str]:
 
 
 def fault_of_entity(names: Mapping[str, str | None]) -> str | None:
-    """Return the reason why names by type are no entity, or None."""
+    """Return the reason why these names by type are not a valid entity, or None."""
     if not names:
         return "Invalid empty client quota entity"
     for kind, name in names.items():
@@ -89,13 +89,13 @@ def fault_of_quota(entity: QuotaEntity, key: str, value: float) -> str | None:
 
 
 def stored(key: str, value: float) -> str:
-    """Return the text that a quota is stored as among the dynamic configs of its entity."""
+    """Return the text in which a quota is stored among the dynamic configs of its entity."""
     return str(min(int(value), _LARGEST[key][0])) if key in _LARGEST else repr(value)
 
 
 def quotas_in(entity: QuotaEntity, configs: Mapping[str, str]) -> dict[str, float]:
-    """Return the quotas among the dynamic configs of an entity. Values that no broker can obey are left out;
-    so is what else is stored there, such as the credentials of a user.
+    """Return the quotas among the dynamic configs of an entity. Invalid values are left out, and so are other
+    configs, such as the credentials of a user.
     """
     quotas = {}
     for key in keys_of(entity) & configs.keys():

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from kcompat.security.quotas.limits import Holder, QuotaEntity
 
 MOST_CLIENTS: Final = 10_000
-"""Clients whose quotas are remembered. A client chooses its own client id, so there may be more: then those
-remembered first are forgotten, and begin anew.
+"""Maximum number of clients whose quota use is remembered. Clients choose their client ids, so there may be
+more: then the oldest entries are dropped, and those clients begin with no use.
 """
 LONGEST_CLIENT_ID: Final = 249
-"""Characters of a client id that are remembered, of up to 32,767. Clients whose ids begin alike for as long
-count together.
+"""Number of characters of a client id (of up to 32,767) that are compared. Clients whose ids are equal up to
+that length count together.
 """
 
 
@@ -39,14 +39,14 @@ class _Usage(Protocol):
     limit: float
 
     def is_idle(self, now_ms: int) -> bool:
-        """Return whether forgetting the use would change nothing."""
+        """Return whether a new object would give the same throttle times."""
 
 
 U = TypeVar("U", bound=_Usage)
 
 
 class ClientQuota(Struct, frozen=True):
-    """Use that one client has made of each quota; None where it has no limit."""
+    """The use that one client has made of each quota; None for a quota without a limit."""
 
     produce: LimitedRate | None
     """Bytes of Produce requests per second."""
@@ -76,7 +76,9 @@ class ClientQuotas:
         self._buckets: dict[tuple[str, Holder], TokenBucket] = {}
 
     def set(self, entity: QuotaEntity, limits: Mapping[str, float]) -> None:
-        """Put the limits of an entity in force. What clients have used so far counts against them."""
+        """Put the limits of an entity in force. The use that clients have made so far counts against the new
+        limits.
+        """
         if limits:
             self.limits[entity] = limits
             self.are_set = self.are_set or entity[0][0] != IP
@@ -125,7 +127,9 @@ class ClientQuotas:
         client_id: str,
         make: Callable[[float], U],
     ) -> U | None:
-        """Return a client's use of the quota with this key, with the limit in force; None without a limit."""
+        """Return a client's use of the quota with this key, with the current limit set; None without a
+        limit.
+        """
         found = limit_of(self.limits, key, user, client_id)
         if found is None:
             return None
@@ -147,7 +151,7 @@ class ClientQuotas:
         return TokenBucket(limit, self._mutation_window)
 
     def _make_room(self, remembered: dict[tuple[str, Holder], U], now_ms: int) -> None:
-        """Forget uses until there is room for more; each call that does work makes room for many."""
+        """Drop entries until there is room for more; each call that drops any makes room for many."""
         if len(remembered) < MOST_CLIENTS:
             return
         self._clients.clear()

@@ -1,4 +1,4 @@
-"""Quota entities, the keys of quotas, and which limit holds for a client. Pure."""
+"""Quota entities, the keys of quotas, and the rule which limit applies to a client. Pure."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ IP_KEYS: Final = frozenset({CONNECTION_CREATION_RATE})
 
 QuotaEntity = tuple[tuple[str, str | None], ...]
 """Types and names of an entity: an address, a user, a client id, or a user before a client id. The name None
-stands for all that have no quota of their own (`--entity-default`).
+stands for every entity without a quota of its own (`--entity-default`).
 """
 
 Holder = tuple[str | None, str | None]
-"""User and client id whose requests count together; None where it does not matter."""
+"""User and client id whose requests count together; None for a part that is not compared."""
 
 
 def limit_of(
     limits: Mapping[QuotaEntity, Mapping[str, float]], key: str, user: str, client_id: str
 ) -> tuple[float, Holder] | None:
-    """Return the limit of a client by Kafka's precedence, and whose requests count together; None if the
-    client has no limit.
+    """Return the limit of a client by Kafka's precedence, and the holder whose requests count together; None
+    if the client has no limit.
     """
     for entity, holder in _by_precedence(user, client_id):
         quotas = limits.get(entity)

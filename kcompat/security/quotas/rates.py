@@ -1,7 +1,7 @@
-"""Rates over a window of samples and token buckets, and the throttle times that they ask for.
+"""Rates over a window of samples and token buckets, and the throttle times that follow from them.
 
-All is computed as by Kafka's `Rate`, `SampledStat`, `TokenBucket` and `QuotaUtils`, to the millisecond: a
-client meets the same limits whichever broker it talks to. Pure; times are wall-clock milliseconds.
+All values are computed as in Kafka's `Rate`, `SampledStat`, `TokenBucket` and `QuotaUtils`, to the
+millisecond, so that a client meets the same limits at every broker. Pure; times are wall-clock milliseconds.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SampledRate:
         self._total = 0.0
 
     def record(self, value: float, now_ms: int) -> None:
-        """Count a value; a negative one takes back a value that was counted."""
+        """Count a value; a negative value undoes a count."""
         current = self._current
         if not self._begins or now_ms < self._begins[current]:
             # The first record, or the first after the wall clock was set back.
@@ -71,18 +71,20 @@ class SampledRate:
         return self._total
 
     def window_ms(self, now_ms: int) -> int:
-        """Return the length of the window in ms, after `over` was called for the same time."""
+        """Return the length of the window in ms, after a call of `over` for the same time."""
         sample_ms = self._window.sample_ms
         elapsed_ms = now_ms - min(self._begins, default=now_ms)
         missing = self._window.samples - 1 - elapsed_ms // sample_ms
         return max(elapsed_ms + missing * sample_ms if missing > 0 else elapsed_ms, 1)
 
     def is_idle(self, now_ms: int) -> bool:
-        """Return whether nothing was recorded within the window: a new rate would measure the same."""
+        """Return whether nothing was recorded within the window, so that a new object would measure the
+        same.
+        """
         return not self._ends or max(self._ends) <= now_ms - self._window.samples * self._window.sample_ms
 
     def _begin_sample(self, now_ms: int) -> int:
-        """Begin a sample in the place of the oldest; return its index."""
+        """Begin a sample in place of the oldest one; return its index."""
         current = self._current = (self._current + 1) % (self._window.samples + 1)
         if current == len(self._begins):
             self._begins.append(now_ms)
@@ -133,13 +135,13 @@ class LimitedRate:
         self._rate.record(-value, now_ms)
 
     def is_idle(self, now_ms: int) -> bool:
-        """Return whether a new one with the same limit would throttle as this one does."""
+        """Return whether a new object with the same limit would throttle as this one does."""
         return self._rate.is_idle(now_ms)
 
 
 class TokenBucket:
-    """Tokens that refill at the limit per second, up to those of a whole window; one more than there are may
-    be taken at any time, and leaves the bucket in debt (KIP-599).
+    """Tokens that refill at the limit per second, up to those of a whole window; more tokens than there are
+    may be taken at any time, which leaves the bucket in debt (KIP-599).
     """
 
     __slots__ = ("_refilled_ms", "_tokens", "_window_s", "limit")
@@ -159,7 +161,7 @@ class TokenBucket:
         return min(_rounded(-self._tokens / self.limit * 1000), LONGEST_THROTTLE_MS)
 
     def take(self, tokens: float, now_ms: int) -> None:
-        """Take tokens, more than there are if need be."""
+        """Take tokens, even more than there are."""
         self._refill(now_ms)
         self._tokens -= tokens
 

@@ -6,7 +6,7 @@ FIRST ──ApiVersions──> HANDSHAKE        FIRST, HANDSHAKE ──SaslHands
 TOKENS ──SaslAuthenticate──> TOKENS or COMPLETE         RAW_TOKENS ──a token──> RAW_TOKENS or COMPLETE
 ```
 
-Only the APIs of `PARSED` are decoded, each with a small budget of values; of other requests no more than the
+Only requests of the APIs in `PARSED` are decoded, with a low limit of values; of other requests only the
 header is read. After a failure the connection must be closed.
 
 A client with a session that ends logs in again on the same connection (KIP-368): `SaslExchange.renewing`
@@ -53,15 +53,15 @@ class ExchangeState(Enum):
     """The states of an exchange."""
 
     FIRST = auto()
-    """Nothing has been answered yet, or only refusals of ApiVersions."""
+    """No request was answered yet, except refused ApiVersions requests."""
     HANDSHAKE = auto()
-    """The versions were listed, or the session is renewed."""
+    """The versions were listed, or a renewal of the session begins."""
     TOKENS = auto()
     """A mechanism is chosen; its tokens come in SaslAuthenticate requests."""
     RAW_TOKENS = auto()
     """A mechanism is chosen by SaslHandshake v0; its tokens come as frames without a header."""
     OTHER_MECHANISM = auto()
-    """A renewal has chosen another mechanism than the login; the next frame is refused."""
+    """A renewal has chosen another mechanism than the first login; the next frame is refused."""
     COMPLETE = auto()
     """The client has logged in."""
     FAILED = auto()
@@ -75,8 +75,8 @@ PARSED: Final[Mapping[ExchangeState, frozenset[ApiKey]]] = MappingProxyType(
         ExchangeState.TOKENS: frozenset({ApiKey.SASL_AUTHENTICATE}),
     }
 )
-"""The APIs whose requests are decoded in a state. In the states that are missing here, frames have no
-header, or none is taken.
+"""The APIs whose requests are decoded in a state. In states without an entry, frames have no header, or no
+frame is accepted.
 """
 
 
@@ -88,7 +88,7 @@ class ListVersions(Protocol):
 
 
 class LoginRefusedError(Exception):
-    """A refusal that the client is told after a delay. `str(error)` is the reason for the log, without a
+    """A refusal that is sent to the client after a delay. `str(error)` is the reason for the log, without a
     secret.
 
     `response` is the response, None where the protocol has none.
@@ -107,7 +107,7 @@ class OfferedMechanism(Struct, frozen=True):
 
 
 class LoginSession(Struct):
-    """A connection's login, the name of its mechanism, and how long it counts.
+    """A connection's login, the name of its mechanism, and the time for which it is valid.
 
     Its times are elapsed ones (`Clock.elapsed_ms`), so that setting the wall clock ends no session.
     """
@@ -115,7 +115,7 @@ class LoginSession(Struct):
     login: Login
     mechanism: str
     lifetime_ms: int | None
-    """Time in ms after the login from which on requests are not served any more; None for no end."""
+    """Time in ms after the login from which on requests are refused; None for no end."""
     renewed_at_ms: int | None = None
     """Elapsed time in ms at which the last renewal began."""
     began_at_ms: int = 0
@@ -128,7 +128,7 @@ class LoginSession(Struct):
         return self.renewed_at_ms is None or elapsed_ms - self.renewed_at_ms >= RENEWAL_PAUSE_MS
 
     def has_ended(self, elapsed_ms: int) -> bool:
-        """Return whether requests are not served any more."""
+        """Return whether requests are refused now."""
         return self.lifetime_ms is not None and elapsed_ms - self.began_at_ms > self.lifetime_ms
 
 
@@ -236,7 +236,8 @@ class SaslExchange:
         return [struct.pack(">i", len(answer)) + answer]
 
     def _negotiate(self, token: bytes, state: ExchangeState, now_ms: int) -> bytes:
-        """Give the client's token to the mechanism and return the server's; note a login that it completes.
+        """Give the client's token to the mechanism and return the server's; record a login that the token
+        completes.
 
         Raises:
             SaslError: the login is refused.
@@ -267,7 +268,7 @@ class SaslExchange:
         self.state = ExchangeState.COMPLETE
 
     def _general_message(self) -> str:
-        """Return Kafka's text for a refusal that must not tell its reason."""
+        """Return Kafka's general text for a refusal whose reason must not be revealed."""
         what = "authentication" if self._previous is None else "re-authentication"
         return (
             f"Authentication failed during {what} due to invalid credentials with SASL mechanism "
@@ -314,7 +315,7 @@ class _Request:
         return self.version if self.is_of_known_version else 0
 
     def decode(self) -> Any:
-        """Return the decoded request. Raises ProtocolViolation."""
+        """Return the decoded body of the request. Raises ProtocolViolation."""
         return decoder(request_class(self.key), self.version)(self._frame, self._body, MAX_VALUES)[0]
 
     def answered(self, response: Any) -> Response:

@@ -38,7 +38,7 @@ _END: Final[_Token] = ("", True)
 
 
 class JaasLogin(Struct, frozen=True):
-    """The login that a JAAS line names. Its options may be secret, so its text form leaves them out."""
+    """The login that a JAAS line names. Its options may be secret, so its `repr` leaves them out."""
 
     module: str
     """Java class of the login module."""
@@ -54,8 +54,8 @@ def parse_jaas(line: str) -> JaasLogin:
     """Return the login of a JAAS line.
 
     Raises:
-        ConfigError: the line does not have the form, or names no or several logins. The message is the end of
-            a sentence that begins with the name of the setting.
+        ConfigError: the line is malformed, or does not name exactly one login. The message is the end of a
+            sentence that begins with the name of the setting.
     """
     tokens = iter(list(_tokens(line)))
     module, is_mark = next(tokens, _END)

@@ -14,8 +14,8 @@ class SaslError(Exception):
     """A refused login. `str(error)` is the reason for the broker's log; it contains no secret.
 
     `message` is the text for the client, None for Kafka's general one ("Authentication failed during
-    authentication due to invalid credentials with SASL mechanism ..."). It must not tell whether a user
-    exists (Kafka's `SaslAuthenticationException`).
+    authentication due to invalid credentials with SASL mechanism ..."). The message must not reveal whether a
+    user exists (Kafka's `SaslAuthenticationException`).
     """
 
     def __init__(self, reason: str, message: str | None = None) -> None:
@@ -69,7 +69,7 @@ class ClientNegotiation(Protocol):
         """Take the server's next token, and return the client's; None if the login is complete.
 
         Raises:
-            SaslError: the server has not proven who it is, or does not follow the mechanism.
+            SaslError: the server has not proven its identity, or violates the mechanism.
         """
 
 

@@ -1,7 +1,7 @@
 """OAUTHBEARER (RFC 7628, KIP-255): a login with a bearer token, and extensions of the client (KIP-342).
 
 A token that is not valid is answered with a text in JSON. The login fails when the client acknowledges that
-text with one byte of the value 1. Another message is read as a first one, so another token may follow.
+text with one byte of the value 1. Any other message is read as a first message, so another token may follow.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ClientMessage(Struct, frozen=True):
     """The content of a client's first message. Its `repr` does not show the token."""
 
     authorization_id: str
-    """Name that the client wants to act as; empty if it is that of the token."""
+    """Name that the client wants to act as; empty for the principal of the token."""
     token: str
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ class OAuthBearerClient:
     name = OAUTHBEARER
 
     def __init__(self, token: Callable[[], str]) -> None:
-        """`token` returns a token that is valid now, or raises SaslError."""
+        """Prepare the mechanism; `token` returns a token that is valid now, or raises SaslError."""
         self._token = token
 
     def begin(self) -> OAuthBearerClientNegotiation:
@@ -114,7 +114,7 @@ class OAuthBearerClientNegotiation:
 
 
 def read_client_message(data: bytes) -> ClientMessage:
-    """Return what a client's first message says. Its extensions need only be well-formed, as in Kafka.
+    """Return the content of a client's first message. As in Kafka, its extensions need only be well-formed.
 
     Raises:
         SaslError: the message is malformed.
@@ -132,7 +132,7 @@ def read_client_message(data: bytes) -> ClientMessage:
 
 
 def _error_status(error: RefusedTokenError) -> str:
-    """Return the answer to a token that is not valid, character by character as Kafka's."""
+    """Return the answer to an invalid token, identical to Kafka's."""
     if error.scope is None:
         return '{"status":"invalid_token"}'
     return f'{{"status":"insufficient_scope", "scope":{msgspec.json.encode(error.scope).decode()}}}'

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 USER_OPTION: Final = "user_"
-"""Beginning of the options of a JAAS line that hold passwords; the name of the user follows."""
+"""Prefix of the options of a JAAS line that hold passwords; the name of the user follows."""
 MAX_PART: Final = 1024
 """Largest number of bytes of a name or a password."""
 PARTS: Final = 3
@@ -48,7 +48,7 @@ class Plain:
         return PlainNegotiation(self)
 
     def is_password_of(self, user: str, password: str) -> bool:
-        """Return whether a user has this password, in a time that does not depend on the user."""
+        """Return whether a user has this password; the time that this takes does not depend on the user."""
         return hmac.compare_digest(_digest(password), self._digests.get(user, self._of_nobody))
 
 
@@ -63,7 +63,7 @@ class PlainNegotiation:
         """Check the name and the password in the client's token; return nothing for the client.
 
         Raises:
-            SaslError: the token is malformed, or the login is refused. Messages are Kafka's.
+            SaslError: the token is malformed, or the login is refused. The messages are Kafka's.
         """
         parts = token.split(b"\0", PARTS)
         if len(parts) != PARTS:

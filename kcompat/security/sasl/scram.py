@@ -6,7 +6,7 @@ client's final message proves that it knows the password, and the server's that 
 An unknown user gets a made-up salt and fails in the second round, as a wrong password does: the messages are
 of the same form, and the same work is done for them. Kafka refuses unknown users in the first round.
 
-Differences from the RFC that are Kafka's: there is no channel binding, and neither names nor passwords are
+As in Kafka, and unlike in the RFC, there is no channel binding, and neither names nor passwords are
 normalized (SASLprep). The extension `tokenauth=true` says that the user is the id of a delegation token.
 """
 
@@ -31,8 +31,9 @@ OTHER_AUTHORIZATION_ID: Final = (
     "Authentication failed: Client requested an authorization id that is different from username"
 )
 LONGEST_MESSAGE: Final = 16 * 1024
-"""Bytes of the longest message of a client. Patterns take long for more, and memory, before the client has
-logged in."""
+"""Maximum number of bytes of a client's message: parsing longer ones would cost time and memory before the
+client has logged in.
+"""
 
 _NAME: Final = r"(?:[^\x00=,]|=2C|=3D)+"
 _NONCE: Final = r"[\x21-\x2b\x2d-\x7e]+"

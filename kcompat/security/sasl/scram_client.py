@@ -1,7 +1,7 @@
 """SCRAM (RFC 5802, RFC 7677), the client's side: proof of a password, and of the server's knowledge of it.
 
-A salted password costs as many rounds as the server asks for. So the server's number is bounded, and the
-result is kept: brokers log in to one another with the same salt all the time.
+Computing a salted password takes as many rounds as the server requests. So the number is limited, and the
+result is cached, because brokers log in to each other with the same salt repeatedly.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ class ScramClient:
         *,
         is_token: bool = False,
     ) -> None:
-        """`is_token` says that the user is the id of a delegation token, and the password its HMAC."""
+        """Prepare the mechanism. With `is_token` the user is the id of a delegation token, and the password
+        its HMAC.
+        """
         self.name = mechanism.name
         self.mechanism = mechanism
         self.user = user.replace("=", "=3D").replace(",", "=2C")

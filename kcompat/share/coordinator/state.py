@@ -67,9 +67,9 @@ def initialized(
 def brought_up_to_date(known: ShareState, write: StateWrite) -> StateWrite:
     """Return `write` with a start offset that is not below the known one.
 
-    The start offset never goes back within a state epoch. A leader without a response reads its state again,
-    and may be far ahead when its earlier write arrives. The start offset of that write would deliver finished
-    records again.
+    The start offset never goes back within a state epoch. A leader that got no response reads its state
+    again, and may be far ahead when its earlier write arrives. The start offset of that write would deliver
+    finished records again.
     """
     if write.start_offset == NO_OFFSET or write.start_offset >= known.start_offset:
         return write

@@ -1,1 +1,3 @@
-"""The story of a failing test: what its clients asked a broker, what they got, and what may be wrong."""
+"""The report on a failing test, called its story: the requests of its clients, the broker's answers, and
+probable causes.
+"""

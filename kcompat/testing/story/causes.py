@@ -1,4 +1,4 @@
-"""Sentences about what may be wrong: each rule knows one mistake and how it shows."""
+"""Sentences about probable causes of a failed test. Each rule detects one mistake."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ _USUAL: Final = frozenset(
         *_TOO_LARGE,
     }
 )
-"""Errors that belong to a normal course of things, or that another rule explains."""
+"""Errors that are normal, or that another rule explains."""
 
 
 def causes(evidence: Evidence) -> list[str]:
-    """Return a sentence for each thing that may be wrong, each once, the most likely first. Answers that
-    faults on purpose made show nothing.
+    """Return a sentence for each probable cause, each once, the most likely first. Answers made by simulated
+    faults are not evidence.
     """
     honest = evidence.without_faults()
     return list(dict.fromkeys(sentence for rule in _RULES for sentence in rule(honest)))
@@ -113,7 +113,7 @@ def _too_large(evidence: Evidence) -> Iterator[str]:
 
 
 def _size_of(asked: RecordedRequest, refused: Refusal) -> str:
-    """Return the size of the first refused batch of a produce, if it is known."""
+    """Return the size of the first refused batch of a Produce, if it is known."""
     for topic in (asked.request or {}).get("topic_data", ()):
         if topic.get("name", refused.topic) == refused.topic:
             for fields in topic["partition_data"]:
@@ -204,7 +204,7 @@ def _needless_logins(evidence: Evidence) -> Iterator[str]:
 
 
 def _moved_clock(evidence: Evidence) -> Iterator[str]:
-    """Yield the members whose sessions ended because a test moved the clock."""
+    """Yield the members whose sessions ended because a test moved the clock forward."""
     if not evidence.ahead_s:
         return
     for name in dict.fromkeys(asked.group for asked in evidence.requests if asked.group):
@@ -219,7 +219,7 @@ def _moved_clock(evidence: Evidence) -> Iterator[str]:
 
 
 def _last_refusals(evidence: Evidence) -> Iterator[str]:
-    """Yield the refusals after which the same request never succeeded."""
+    """Yield the errors of requests that never succeeded afterwards."""
     refused: dict[tuple[object, ...], tuple[RecordedRequest, Refusal]] = {}
     for asked in evidence.requests:
         key = (asked.client_id, asked.api, tuple(asked.topics), asked.group)
@@ -236,7 +236,7 @@ def _last_refusals(evidence: Evidence) -> Iterator[str]:
 
 
 def explained(refused: Refusal) -> str:
-    """Return an error with the thing that it is about and the reason."""
+    """Return the text of an error with its subject and reason."""
     place = refused.topic if refused.partition is None else f"{refused.topic}-{refused.partition}"
     about = f" for {place or refused.subject}" if place or refused.subject else ""
     known = ErrorCode.__members__.get(refused.error)

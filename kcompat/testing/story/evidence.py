@@ -1,4 +1,4 @@
-"""The knowledge of a broker about the clients of one test, as values."""
+"""The facts that a broker has recorded about the clients of one test, as values."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ Place = tuple[str, int]
 """A topic and the index of a partition."""
 NOT_KNOWN: Final = -1
 SINCE_EARLIER: Final = "since an earlier test"
-"""The mark of clients that were connected before the test."""
+"""Mark in the report for clients that were connected before the test."""
 _STORAGE_ERROR: Final = "KAFKA_STORAGE_ERROR"
 
 
 class Evidence(Struct, frozen=True, dict=True):
-    """The knowledge of a broker about the clients of one test."""
+    """The facts that a broker has recorded about the clients of one test."""
 
     address: str
     requests: Sequence[RecordedRequest]
-    """Requests since the test began of clients that connected in it, the oldest first."""
+    """Requests since the test began, of clients that connected during the test, the oldest first."""
     others: Sequence[RecordedRequest] = ()
-    """Requests since the test began of clients that were connected before."""
+    """Requests since the test began, of clients that were connected before."""
     earlier: Sequence[RecordedRequest] = ()
     """Requests before the test began."""
     complaints: Sequence[ConnectionEvent] = ()
-    """Reasons why the broker closed connections in the test."""
+    """Reasons for which the broker closed connections during the test."""
     topics: Mapping[str, Topic] = {}
     groups: Mapping[str, Group] = {}
     struck: Sequence[RecordedRequest] = ()
-    """Requests that were left out because a fault made their answers."""
+    """Requests that are left out because a fault made their answers."""
     faults: Sequence[FaultReport] = ()
-    """Faults on purpose that were in force in the test."""
+    """Simulated faults that were active during the test."""
     creates_topics: bool | None = None
     """Whether the broker creates topics by itself; None if that is not known."""
     stopped: frozenset[int] = frozenset()
-    """Ids of the brokers of a cluster that do not run."""
+    """Ids of the brokers of a cluster that are not running."""
     ahead_s: float = 0.0
-    """Seconds by which the clock of the broker was moved ahead."""
+    """Seconds by which the test has moved the clock of the broker forward."""
 
     @cached_property
     def in_test(self) -> list[RecordedRequest]:
@@ -63,7 +63,7 @@ class Evidence(Struct, frozen=True, dict=True):
         return {id(asked) for asked in self.others}
 
     def fault_of(self, asked: RecordedRequest) -> FaultReport | None:
-        """Return the fault that struck a request, or that is the reason of its error; None if none did."""
+        """Return the fault that affected a request, or that explains its error; None if there is none."""
         exchange = (asked.peer, asked.correlation_id)
         fails_to_store = any(each.error == _STORAGE_ERROR for each in asked.errors)
         for fault in self.faults:
@@ -89,17 +89,15 @@ class Evidence(Struct, frozen=True, dict=True):
     def answered(
         self, *apis: str, among: Sequence[RecordedRequest] | None = None
     ) -> Iterator[tuple[RecordedRequest, dict[str, Any], dict[str, Any]]]:
-        """Yield the requests of these APIs with their fields and those of their answers, in order; without
-        `among` those of `requests`.
+        """Yield the requests of these APIs with their fields and those of their answers, in order; by default
+        those of `requests`.
         """
         for asked in self.requests if among is None else among:
             if asked.api in apis and (request := asked.request) and (response := asked.response):
                 yield asked, request, response
 
     def topic_of(self, fields: Mapping[str, Any]) -> str:
-        """Return the name of the topic that some fields of a message are about: by its id, if they have no
-        name.
-        """
+        """Return the name of the topic in some fields of a message, found by its id if they have no name."""
         named = fields.get("topic") or fields.get("name")
         if named:
             return str(named)
@@ -114,7 +112,7 @@ class Evidence(Struct, frozen=True, dict=True):
 
 
 def client_of(asked: RecordedRequest) -> str:
-    """Return the name of a client for people."""
+    """Return the name of a client for the report."""
     return asked.client_id or "a client without an id"
 
 

@@ -1,4 +1,4 @@
-"""Gathering of the evidence from embedded brokers, running or stopped."""
+"""Collection of the facts for a report from embedded brokers, running or stopped."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from kcompat.instrumentation.recording.entry import RecordedRequest
 
 _LEAST_ADVANCE_S: Final = 1.0
-"""Least difference between two clocks that is no inaccuracy."""
+"""Smallest difference in seconds between two clocks that counts as moved."""
 
 
 def evidence_of(brokers: Broker | Cluster, since: float) -> Evidence:
-    """Return what brokers know of their clients since a time in seconds since the epoch."""
+    """Return the facts that brokers have recorded about their clients since a time in seconds since the
+    epoch.
+    """
     everything = [each for each in brokers.requests() if not _is_of_peer(brokers, each)]
     events = brokers.connection_events()
     earlier = [each for each in everything if each.time < since]
@@ -55,13 +57,13 @@ def evidence_of(brokers: Broker | Cluster, since: float) -> Evidence:
 
 
 def _ahead_s(brokers: Broker | Cluster) -> float:
-    """Return how far a clock was moved ahead of that of the machine."""
+    """Return the seconds by which a clock was moved ahead of the clock of the machine."""
     ahead = brokers.now_ms / 1000 - time.time()
     return ahead if ahead >= _LEAST_ADVANCE_S else 0.0
 
 
 def _is_of_peer(brokers: Broker | Cluster, asked: RecordedRequest) -> bool:
-    """Return whether a request is that of another broker of a cluster."""
+    """Return whether a request comes from another broker of the cluster."""
     key = api_named(asked.api) if asked.api else None
     if key is not None and API_FACTS[key].cluster_action:
         return True

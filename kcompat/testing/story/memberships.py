@@ -1,4 +1,4 @@
-"""The groups of a test: members, what each has, and why partitions moved."""
+"""The groups of a test: their members, the partitions of each, and the reasons why partitions moved."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HEARTBEATS: Final = frozenset({"ConsumerGroupHeartbeat", "ShareGroupHeartbeat",
 
 
 class MemberMove(Struct, frozen=True):
-    """A change of a group that a request shows: of its members, or of the partitions of one of them."""
+    """A change of a group that a request reveals: of its members, or of one member's partitions."""
 
     time: float
     client: str
@@ -34,7 +34,7 @@ class MemberMove(Struct, frozen=True):
     """The change as a verb, such as `joined` or `left`."""
     why: str = ""
     places: tuple[str, ...] | None = None
-    """The partitions that the member was given, if it was given any or none."""
+    """The partitions that the member was assigned; None if the change is not an assignment."""
     is_older: bool = False
     """Whether the client was connected before the test began."""
 
@@ -63,7 +63,7 @@ def groups_of_test(evidence: Evidence) -> list[Group]:
 
 
 def lines_of(evidence: Evidence, group: Group) -> Iterator[str]:
-    """Yield the lines about a group: its state, its members, and the last moves."""
+    """Yield the lines of the report about a group: its state, its members, and their last changes."""
     yield f"{group.id}: a {group.kind} group, {group.state}, {counted(len(group.members), 'member')}"
     for member in group.members[:MOST_MEMBERS]:
         since = f"; {SINCE_EARLIER}" if is_older(evidence, group.id, member.id) else ""
@@ -85,13 +85,13 @@ def places_of(member: GroupMember) -> tuple[str, ...]:
 
 
 def listed(places: Sequence[str]) -> str:
-    """Return places as one text of bounded length."""
+    """Return partitions or tasks as one text of limited length."""
     more = len(places) - MOST_PLACES
     return ", ".join(places[:MOST_PLACES]) + (f" and {more} more" if more > 0 else "") or "nothing"
 
 
 def shares(evidence: Evidence, group: Group) -> list[Share]:
-    """Return what each member had before the first one left in the test."""
+    """Return the partitions of each member before the first member left during the test."""
     given: dict[str, MemberMove] = {}
     present = {member.id: member for member in group.members}
     for move in moves(evidence, group.id):
@@ -111,8 +111,8 @@ def shares(evidence: Evidence, group: Group) -> list[Share]:
 
 
 def is_older(evidence: Evidence, group: str, member: str) -> bool:
-    """Return whether a member joined before the test began: an earlier request names it, or none of the test
-    shows how it joined.
+    """Return whether a member joined before the test began: an earlier request names it, or no request of the
+    test shows that it joined.
     """
     if any(asked.group == group and member in _members(asked) for asked in evidence.earlier):
         return True
@@ -120,8 +120,8 @@ def is_older(evidence: Evidence, group: str, member: str) -> bool:
 
 
 def moves(evidence: Evidence, group: str, *, earlier: bool = False) -> list[MemberMove]:
-    """Return the changes of a group that the requests of the test show, in order; with `earlier` also those
-    of the requests before.
+    """Return the changes of a group that the requests of the test reveal, in order; with `earlier` also
+    changes before the test.
     """
     found: list[MemberMove] = []
     joined: set[str] = set()
@@ -142,7 +142,7 @@ def moves(evidence: Evidence, group: str, *, earlier: bool = False) -> list[Memb
 
 
 def ended(evidence: Evidence, group: str, members: Sequence[GroupMember]) -> Iterator[MemberMove]:
-    """Yield the end of each member of a group that did not leave, and is none of its `members` any more."""
+    """Yield the end of each member that did not leave the group, and is not one of its `members` any more."""
     everything = [*evidence.earlier, *evidence.in_test]
     happened = moves(evidence, group, earlier=True)
     gone = {move.member for move in happened if move.what == "left"}

@@ -1,4 +1,4 @@
-"""The text of the story: a bounded number of lines."""
+"""The text of the report on a failed test, with a limited number of lines."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ MOST_PLACES: Final = 4
 MOST_REQUESTS: Final = 12
 _WIDTH: Final = 110
 _ROUTINE: Final = frozenset({"ApiVersions", "FindCoordinator", "Heartbeat", "SaslHandshake"})
-"""APIs whose successful requests tell little."""
+"""APIs whose successful requests are rarely of interest."""
 _ROUTINE_ERRORS: Final = frozenset({"MEMBER_ID_REQUIRED"})
-"""Errors that each new member of a group gets."""
+"""Errors that every new member of a group gets."""
 
 
 def tell(evidence: Evidence) -> str:
-    """Return the story that the evidence tells, in some 40 lines at most; empty if no client came."""
+    """Return the report on the evidence, at most some 40 lines; empty if no client sent a request."""
     parts = [
         ("What may be wrong:", _bounded(list(_wrapped(causes(evidence)[:MOST_CAUSES])), MOST_CAUSE_LINES)),
         ("Groups:", _bounded(_group_lines(evidence), MOST_GROUP_LINES)),
@@ -57,7 +57,7 @@ def _fault_lines(evidence: Evidence) -> list[str]:
 
 
 def _span(fault: FaultReport) -> str:
-    """Return the time at which an intervention took effect, or for which its effect lasted."""
+    """Return the time of an intervention, or the span of time for which its effect lasted."""
     if fault.ended is None:
         return f"since {clock(fault.began)}"
     if fault.ended == fault.began:
@@ -102,17 +102,19 @@ class _Row:
     def __init__(self, asked: RecordedRequest, number: int, deed: str, *, is_older: bool) -> None:
         self.asked = asked
         self.deed = deed
-        """The thing that a fault did to the requests; empty if none struck them."""
+        """Effect of a fault on the requests as a participle; empty if no fault affected them."""
         self.is_older = is_older
         """Whether the client was connected before the test."""
         self.first = asked.time
         self.number = number
-        """Place of the last one among the requests."""
+        """Position of the last of the requests in the order of all requests."""
         self.count = 0
 
     @property
     def is_routine(self) -> bool:
-        """Whether the requests tell little: they are usual, or were refused as usual."""
+        """Whether the requests are rarely of interest: they succeeded, or got only the errors that every
+        client gets.
+        """
         errors = self.asked.errors
         if self.deed:
             return False
@@ -138,8 +140,8 @@ def _outcome(asked: RecordedRequest) -> str:
 
 
 def _request_lines(evidence: Evidence) -> list[str]:
-    """Return a line for each kind of request, in the order of their last ones, those of clients that are new
-    in the test first. If there are too many, these and those that failed are shown.
+    """Return a line for each kind of request, in the order of the last request of each kind. If there are too
+    many, requests of clients that connected during the test and requests that failed are preferred.
     """
     rows: dict[tuple[object, ...], _Row] = {}
     for number, asked in enumerate(evidence.in_test):
@@ -156,5 +158,5 @@ def _request_lines(evidence: Evidence) -> list[str]:
 
 
 def _weight(row: _Row) -> tuple[bool, bool, bool, int]:
-    """Return the place of a row among those that may be shown; the lowest is shown first."""
+    """Return the priority of a row: rows with the lowest number are shown first."""
     return row.is_older, row.is_routine, not (row.asked.failed or row.deed), -row.number

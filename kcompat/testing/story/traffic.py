@@ -1,4 +1,6 @@
-"""Records that were produced and offsets that were read, as requests and their answers show."""
+"""Records that were produced and offsets that were read during a test, as recorded requests and answers
+show.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ class Written(Struct, frozen=True):
     """Records that were appended to a partition in a test."""
 
     first: int
-    """Offset of the first one."""
+    """Offset of the first record."""
     count: int
 
 
@@ -26,7 +28,7 @@ class Read(Struct):
 
     begin: int
     end: int
-    """Offset behind the last one."""
+    """Offset after the last record read."""
 
     def covers(self, first: int, end: int) -> bool:
         """Return whether everything from the offset `first` to `end` was read."""
@@ -39,7 +41,7 @@ class Read(Struct):
 
 
 def produced(evidence: Evidence) -> dict[Place, Written]:
-    """Return what was appended to each partition in the test."""
+    """Return the records that were appended to each partition during the test."""
     found: dict[Place, Written] = {}
     for asked in evidence.requests:
         if asked.api != "Produce" or not asked.request or asked.is_waiting:
@@ -54,7 +56,7 @@ def produced(evidence: Evidence) -> dict[Place, Written]:
 
 
 def _answers(evidence: Evidence, asked: RecordedRequest) -> dict[Place, dict[str, Any]]:
-    """Return the fields of each partition in the answer to a produce."""
+    """Return the fields of each partition in the answer to a Produce."""
     responses = (asked.response or {"responses": []})["responses"]
     return dict(_partitions(evidence, responses, "partition_responses", "index"))
 
@@ -65,8 +67,8 @@ def _count(batches: list[dict[str, Any]] | None) -> int:
 
 
 def offsets_read(evidence: Evidence) -> dict[Place, Read]:
-    """Return the offsets of each partition that clients have read: from the lowest that was fetched to the
-    highest, or to the end that the broker had when it answered with records.
+    """Return the range of offsets of each partition that clients have read: from the lowest offset that was
+    fetched to the highest, or to the end of the log when the broker returned records.
     """
     found: dict[Place, Read] = {}
     for asked in evidence.in_test:
@@ -90,7 +92,7 @@ def _extend(found: dict[Place, Read], place: Place, begin: int, end: int) -> Non
 
 
 def started_at_the_end(evidence: Evidence) -> Iterator[tuple[RecordedRequest, Place, int]]:
-    """Yield each request by which a client asked for the end of a partition and then read from there, with
+    """Yield each ListOffsets request for the end of a partition whose client then read from that offset, with
     the partition and the offset.
     """
     fetched: dict[tuple[str | None, Place], int] = {}

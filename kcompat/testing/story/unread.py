@@ -1,4 +1,4 @@
-"""Sentences about why a consumer got no records, although its requests were answered."""
+"""Sentences about the reason why a consumer got no records although its requests succeeded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def read_from_the_end(evidence: Evidence) -> Iterator[str]:
-    """Yield the partitions that clients began to read behind records that were there."""
+    """Yield the partitions that clients began to read after existing records."""
     with_group = {asked.client_id for asked in evidence.in_test if asked.group}
     for asked, place, offset in started_at_the_end(evidence):
         start, _ = evidence.offsets(place)
@@ -32,7 +32,7 @@ def read_from_the_end(evidence: Evidence) -> Iterator[str]:
 
 
 def committed_at_the_end(evidence: Evidence) -> Iterator[str]:
-    """Yield the partitions of which a group had read everything before its new member came."""
+    """Yield the partitions whose records a group had all committed before its new member joined."""
     seen: set[tuple[str, Place]] = set()
     for asked, request, response in evidence.answered("OffsetFetch"):
         for group, place, committed in _committed(evidence, request, response):
@@ -60,7 +60,7 @@ def _committed(
 
 
 def near_names(evidence: Evidence) -> Iterator[str]:
-    """Yield the topics that were written and not read, while one of nearly their name is empty."""
+    """Yield the topics that were written and not read, while an empty topic of similar name was read."""
     written = {topic for topic, _ in produced(evidence)}
     read = {topic for (topic, _), read in offsets_read(evidence).items() if read.end > read.begin}
     for topic in sorted(written - read):
@@ -74,7 +74,7 @@ def near_names(evidence: Evidence) -> Iterator[str]:
 
 
 def without_brokers(evidence: Evidence) -> Iterator[str]:
-    """Yield the partitions of the test whose replicas are all on brokers that do not run."""
+    """Yield the partitions of the test whose replicas are all on brokers that are not running."""
     names = dict.fromkeys(topic for asked in evidence.requests for topic in asked.topics)
     for name in names:
         for each in evidence.topics[name].partitions if name in evidence.topics else ():
@@ -92,8 +92,8 @@ def without_brokers(evidence: Evidence) -> Iterator[str]:
 
 
 def is_typo(name: str, other: str) -> bool:
-    """Return whether two names differ by one letter that is missing, wrong, or swapped with the next. Digits
-    are no typo: they number things.
+    """Return whether two names differ by one letter that is missing, wrong, or swapped with the next one.
+    Different digits do not count as a misspelling, since they number topics.
     """
     if name == other or abs(len(name) - len(other)) > 1:
         return False

@@ -217,7 +217,9 @@ def remove_member(
 def add_pending(
     transition: GroupTransition, group: ClassicMembers, member_id: str, session_timeout_ms: int
 ) -> None:
-    """Record an assigned member id, with which its client has to join within its session timeout."""
+    """Record a member id that was assigned to a client, which has to join with it within its session
+    timeout.
+    """
     group.pending_members.add(member_id)
     transition.shard.timers.schedule(
         session_key(group.group_id, member_id),

@@ -61,8 +61,8 @@ class ConsumerGroup(ConsumerMembers):
         return partial(_late_error, member, request.generation)
 
     def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
-        """Return the error of a fetch of offsets (`Group.fetch_error`), by the committed state, as committed
-        offsets are returned.
+        """Return the error for an OffsetFetch of a member (`Group.fetch_error`), checked against the
+        committed state of the group.
         """
         member, error = reader(self.members, member_id, member_epoch)
         return error if member is None or member_epoch == member.member_epoch else _stale(member)

@@ -41,7 +41,7 @@ INTERVAL_PER_MEMBER_MS: Final = 5
 
 
 def leave(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> HeartbeatAnswer | Refusal:
-    """Remove a member; a static member that will return is only marked as absent."""
+    """Remove a member that leaves. A static member that will return is only marked as absent."""
     group = find(transition.shard, request.group_id, ConsumerGroup)
     if isinstance(group, Refusal):
         return group
@@ -105,7 +105,9 @@ def _group(transition: GroupTransition, request: ConsumerHeartbeatRequest) -> Co
 
 
 def _as_it_wants(member: ConsumerMember, request: ConsumerHeartbeatRequest) -> ConsumerMember:
-    """Return the member with the fields of the request and without classic protocols."""
+    """Return the member with the fields of the request. A member that sends this heartbeat has no classic
+    protocols.
+    """
     fields: dict[str, object] = {
         name: value
         for name, value in (

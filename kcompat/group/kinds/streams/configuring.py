@@ -37,7 +37,7 @@ _SHOWN = 3
 def configure(topology: Topology, image: ClusterImage) -> ConfiguredTopology:
     """Return the topology matched with the topics of the image.
 
-    Raises InvalidTopologyError if no set of topics could match; the response is
+    Raises InvalidTopologyError if no set of topics could satisfy the topology; the response is
     STREAMS_INVALID_TOPOLOGY(130).
     """
     subtopologies = topology.subtopologies.values()

@@ -64,8 +64,8 @@ class StreamsGroup(StreamsMembers):
         return partial(_late_error, member, self.topology, request.generation)
 
     def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
-        """Return the error of a fetch of offsets (`Group.fetch_error`), by the committed state, as committed
-        offsets are returned.
+        """Return the error for an OffsetFetch of a member (`Group.fetch_error`), checked against the
+        committed state of the group.
         """
         member, error = reader(self.members, member_id, member_epoch)
         return (

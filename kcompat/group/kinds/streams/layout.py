@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class Layout(Struct, frozen=True):
-    """Topology matched with topics, and their hash; `is_news` says whether the topics were looked up just
-    now.
+    """Topology matched with topics, and their hash; `is_news` says whether this request has looked the topics
+    up.
     """
 
     configured: ConfiguredTopology

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class InvalidTopologyError(Exception):
-    """No set of topics could match the topology."""
+    """No set of topics could satisfy the topology."""
 
 
 class WronglyPartitionedError(Exception):
@@ -44,8 +44,8 @@ class PartitionCounts(Struct):
 def decide(topology: Topology, existing: Mapping[str, int]) -> PartitionCounts:
     """Decide the numbers of partitions of all internal topics; `existing` has every source topic.
 
-    Raises InvalidTopologyError if no topics could match, and WronglyPartitionedError if the existing topics
-    do not.
+    Raises InvalidTopologyError if no topics could satisfy the topology, and WronglyPartitionedError if
+    existing topics have other numbers of partitions than it requires.
     """
     subtopologies = topology.subtopologies.values()
     counts = PartitionCounts(existing, {})
@@ -95,7 +95,9 @@ def _decide_repartition_topics(subtopologies: Collection[Subtopology], counts: P
 
 
 def _of_writer(writer: Subtopology, counts: PartitionCounts) -> int | None:
-    """Return the largest known number of partitions of the writer's sources; None if none is known."""
+    """Return the largest number of partitions among the source topics of a subtopology that writes to a
+    repartition topic; None if no number is known.
+    """
     names = [topic.name for topic in writer.repartition_source_topics]
     known = [counts.decided[name] for name in names if name in counts.decided]
     known += (counts.existing[name] for name in writer.source_topics)

@@ -40,7 +40,7 @@ def keep_alive(transition: GroupTransition, group_id: str, member_id: str) -> No
 
 
 def watch_revocation(transition: GroupTransition, group_id: str, member: StreamsMember) -> None:
-    """Start the timer in which a member has to revoke tasks, or cancel it if none are left to revoke.
+    """Start the timer within which a member has to revoke tasks, or cancel it if none are left to revoke.
 
     The timer lasts for the member's rebalance timeout; a member that exceeds it is removed.
     """
