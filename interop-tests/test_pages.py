@@ -20,8 +20,6 @@ SHELL = "org.apache.zookeeper.ZooKeeperMainWithTlsSupportForKafka"
 SCRIPTS = {
     "kafka-topics": ("3.9.2", CLASSES["topics"]),
     "kafka-configs": ("4.3.0", CLASSES["configs"]),
-    "kafka-reassign-partitions": ("3.9.2", CLASSES["reassign"]),
-    "kafka-log-dirs": ("3.9.2", CLASSES["log-dirs"]),
     "kafka-acls": ("3.9.2", "kafka.admin.AclCommand"),
     "kafka-console-consumer": ("3.9.2", CLASSES["console-consumer"]),
     "zookeeper-shell": ("3.9.2", f"{SHELL} -server"),
@@ -97,12 +95,21 @@ def python_of(package: str) -> Path:
     return python
 
 
+FIRST_RECIPES = ("test-with-kafka-python.md", "test-with-java.md")
 WITH_SPARK = pytest.mark.thorough("test_demo.py and test_spark.py run the same programs")
 
 
-@pytest.mark.parametrize(
-    "scene", [pytest.param(each, marks=WITH_SPARK if needs_spark(each) else ()) for each in SCENES], ids=str
-)
+RECIPE = pytest.mark.thorough("the recipes for kafka-python and Java are of the same form")
+
+
+def marks(scene: Scene) -> tuple[pytest.MarkDecorator, ...]:
+    if needs_spark(scene):
+        return (WITH_SPARK,)
+    is_like_another = scene.page.parent.name == "recipes" and scene.page.name not in FIRST_RECIPES
+    return (RECIPE,) if is_like_another else ()
+
+
+@pytest.mark.parametrize("scene", [pytest.param(each, marks=marks(each)) for each in SCENES], ids=str)
 def test_blocks_do_what_the_page_says(scene: Scene, tmp_path: Path) -> None:
     programs = {"pytest": f'exec python -W ignore -m pytest {PLAIN} "$@"'}
     needs = scene.needs

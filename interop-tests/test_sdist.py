@@ -61,7 +61,8 @@ KINDS = ("wire", "simulation", "property")
 )
 def test_its_tests_are_found(unpacked: Path, kinds: tuple[str, ...]) -> None:
     paths = [f"tests/{kind}" for kind in kinds]
-    found = run("-m", "pytest", "-q", "--collect-only", *paths, cwd=unpacked, imports=unpacked)
+    collect = ("-m", "pytest", "-q", "--assert=plain", "--collect-only")
+    found = run(*collect, *paths, cwd=unpacked, imports=unpacked)
     for path in paths:
         assert f"\n{path}/" in f"\n{found}"
 

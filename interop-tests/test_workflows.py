@@ -47,11 +47,11 @@ with KafkaProducer(bootstrap_servers=os.environ["BOOTSTRAP_SERVERS"]) as produce
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The variables of a new environment of Python, in which pip finds the packages of this one alone."""
     place = tmp_path_factory.mktemp("venv")
-    subprocess.run([sys.executable, "-m", "venv", place], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
     packages = next(place.glob("lib/python*/site-packages"))
     (packages / "others.pth").write_text(f"{REPOSITORY}\n{sysconfig.get_path('purelib')}\n")
     python = place / "bin" / "python"
-    for name in ("kcompat", "pytest"):
+    for name in ("kcompat", "pip", "pytest"):
         (python.parent / name).write_text(f'#!/bin/sh\nexec {python} -W ignore -m {name} "$@"\n')
         (python.parent / name).chmod(0o755)
     path = os.pathsep.join([str(python.parent), os.environ["PATH"]])

@@ -37,10 +37,10 @@ def zookeeper() -> Iterator[ZooKeeper]:
         yield zookeeper
 
 
-MORE = pytest.mark.thorough("the first seeds")
+MORE = pytest.mark.thorough("the first seed")
 
 
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=MORE) for seed in range(3, 12))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=MORE) for seed in range(1, 12))])
 def test_random_requests_are_answered_as_by_a_real_zookeeper(
     seed: int, broker: ZooKeeperBroker, zookeeper: ZooKeeper
 ) -> None:
