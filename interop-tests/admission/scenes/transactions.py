@@ -13,13 +13,16 @@ if TYPE_CHECKING:
     from differential.transactions import Identity
 
 IDS = ("open", "secret")
+LONGEST_MS = 900_000
+"""Timeout of the transactions: the abort of one that has timed out would move the ends of the shared topics
+while another scene is played."""
 FIRST_WITH_PATTERN = 2
 """First version of ListTransactions with patterns."""
 
 
 def producers(play: Asker) -> list[Identity]:
     """The producers of an open id and of a secret one, made by one who may do everything."""
-    return [begun(play, play.name(suffix)) for suffix in IDS]
+    return [begun(play, play.name(suffix), LONGEST_MS) for suffix in IDS]
 
 
 @scene(ApiKey.INIT_PRODUCER_ID)
