@@ -46,6 +46,11 @@ DISTRUST: Final = {
     "franz-go": GO,
     "sarama": GO,
     "kafka-go": GO,
+    "kafka-python-2.0.2": OPENSSL,
+    "confluent-2.0.2": (UNVERIFIED, UNVERIFIED),
+    "java-0.10.2.2": ("TimeoutException", "TimeoutException"),
+    "java-1.1.1": ("validity check failed", "unable to find valid certification path"),
+    "java-2.8.2": ("validity check failed", "unable to find valid certification path"),
     "java-3.9.2": ("validity check failed", "unable to find valid certification path"),
     "java-4.3.0": ("SSL handshake failed", "SSL handshake failed"),
 }

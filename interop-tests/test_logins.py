@@ -47,6 +47,11 @@ REFUSED: Final = {
     "franz-go": "SASL_AUTHENTICATION_FAILED",
     "sarama": "SASL",
     "kafka-go": "SASL Authentication failed",
+    "kafka-python-2.0.2": "NoBrokersAvailable",
+    "confluent-2.0.2": "_AUTHENTICATION",
+    "java-0.10.2.2": "TimeoutException",  # before 1.0 a client is not told that its login is refused
+    "java-1.1.1": "Authentication failed",
+    "java-2.8.2": "Authentication failed",
     "java-3.9.2": "Authentication failed",
     "java-4.3.0": "Authentication failed",
 }

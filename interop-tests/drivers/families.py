@@ -17,6 +17,7 @@ from drivers.logins import (
     kafkajs,
     kcat,
 )
+from drivers.old_logins import JAVA, confluent_2, kafka_python_2, old_java
 from kcompat.security.client_settings import SETTINGS
 from real_kafka import properties_text
 from support.places import CACHE
@@ -39,20 +40,22 @@ _OTHERS: Final[dict[str, ListTopics]] = {
     "franz-go": go("franz"),
     "sarama": go("sarama"),
     "kafka-go": go("kafkago"),
+    "kafka-python-2.0.2": kafka_python_2,
+    "confluent-2.0.2": confluent_2,
 }
-_JAVA: Final = ("3.9.2", "4.3.0")
-CLIENTS: Final = (*_OTHERS, *(f"java-{version}" for version in _JAVA))
+_WITH_TOOLS: Final = ("3.9.2", "4.3.0")
+CLIENTS: Final = (*_OTHERS, *(f"java-{version}" for version in (*JAVA, *_WITH_TOOLS)))
 """Names of the clients."""
 
 
 class Families:
-    """The clients. Those in Java share one virtual machine a version, which ends with the `with` block."""
+    """The clients. Kafka's tools share one virtual machine a version, which ends with the `with` block."""
 
     def __init__(self, make_directory: Callable[[str], Path]) -> None:
         """Prepare no client yet; `make_directory` returns a new directory with a name like the given one."""
         self._make_directory = make_directory
         self._running = ExitStack()
-        self._java: dict[str, ToolsJvm] = {}
+        self._java: dict[str, ListTopics] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -66,17 +69,21 @@ class Families:
             return _OTHERS[name]
         version = name.removeprefix("java-")
         if version not in self._java:
-            self._java[version] = self._tools(version)
-        return partial(_kafka_topics, self._java[version], self._make_directory("clients"))
+            make = self._with_tools if version in _WITH_TOOLS else self._old
+            self._java[version] = make(version)
+        return self._java[version]
 
-    def _tools(self, version: str) -> ToolsJvm:
+    def _old(self, version: str) -> ListTopics:
+        return old_java(version, self._make_directory(f"java-{version}"))
+
+    def _with_tools(self, version: str) -> ListTopics:
         if shutil.which("javac") is None or not (CACHE / f"kafka-{version}" / "libs").is_dir():
             raise MissingError("install a Java 17 JDK and run python interop-tests/fetch.py jars")
         runner = self._make_directory(f"tools-{version}")
         compile_runner(version, runner)
         jvm = ToolsJvm(version, runner)
         self._running.callback(jvm.close)
-        return jvm
+        return partial(_kafka_topics, jvm, self._make_directory("clients"))
 
 
 def _kafka_topics(jvm: ToolsJvm, directory: Path, access: ClientAccess) -> list[str]:
