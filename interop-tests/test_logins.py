@@ -5,6 +5,9 @@ A row of `ROWS` is a client, a mechanism and a protocol. ``--target=kafka`` play
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -13,11 +16,14 @@ import pytest
 from drivers.families import CLIENTS, Families
 from drivers.logins import LoginFailedError, MissingError, confluent, kafka_python
 from kcompat.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
-from kcompat.security.client_settings import ClientAccess, ClientLogin
+from kcompat.security.client_settings import SETTINGS, ClientAccess, ClientLogin
 from kcompat.security.credentials import SCRAM_MECHANISMS
 from kcompat.security.login_lines import login_line
 from kcompat.security.scram_keys import salted_password
-from real_kafka import RealKafka
+from real_kafka import RealKafka, properties_text
+from support.eventually import limit_s
+from support.kafka_jars import jvm
+from support.places import CACHE
 from support.raw_client import RawClient
 from support.raw_requests import create_topic
 from support.tls_authority import Authority, as_pem
@@ -56,6 +62,9 @@ REFUSED: Final = {
     "java-4.3.0": "Authentication failed",
 }
 """Part of what each client says of a refused login."""
+
+EXPIRED: Final = "has not logged in again"
+"""Part of what our broker logs of a client whose session has ended."""
 
 QUICK: Final = frozenset({"kafka-python", "aiokafka", "confluent", "kafkajs", "franz-go", "java-3.9.2"})
 """Clients that `make test` lets log in, each by one mechanism at one listener."""
@@ -189,3 +198,39 @@ def test_sessions_that_end_are_noticed_by_no_client(
 ) -> None:
     access = access_to(broker, authority, mechanism, listener, USER, PASSWORD)
     assert TOPIC in client(access, 2.5 * SESSION_S)
+    assert EXPIRED not in broker.log_path.read_text(), "the client has logged in again in time"
+
+
+@pytest.mark.thorough("tests/wire/test_logins.py renews sessions by raw frames")
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
+@pytest.mark.parametrize("listener", SESSIONS)
+@pytest.mark.parametrize("release", ["3.9.2", "4.3.0"])
+def test_sessions_that_end_are_noticed_by_no_producer_in_java(
+    broker: BrokerProcess,
+    authority: tuple[Path, Path],
+    tmp_path: Path,
+    mechanism: str,
+    listener: str,
+    release: str,
+) -> None:
+    """The tool sends ten records a second until its sessions have ended twice."""
+    if shutil.which("javac") is None or not (CACHE / f"kafka-{release}" / "libs").is_dir():
+        pytest.skip("install a Java 17 JDK and run python interop-tests/fetch.py jars")
+    access = access_to(broker, authority, mechanism, listener, USER, PASSWORD)
+    config = tmp_path / "client.properties"
+    config.write_text(properties_text(SETTINGS["java"](access)))
+    count = round(2.5 * SESSION_S * 10)
+    words = ["--bootstrap-server", access.bootstrap_servers, "--topic", TOPIC, "--throughput", "10"]
+    words += ["--max-messages", str(count), "--producer.config", str(config), "--acks", "1"]
+    done = subprocess.run(
+        [*jvm(release), "org.apache.kafka.tools.VerifiableProducer", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=limit_s(60),
+    )
+    said = [json.loads(line)["name"] for line in done.stdout.splitlines() if line.startswith("{")]
+    assert said.count("producer_send_success") == count, done.stdout[-2000:] + done.stderr[-2000:]
+    assert "producer_send_error" not in said
+    assert EXPIRED not in broker.log_path.read_text(), "the client has logged in again in time"
