@@ -6,6 +6,8 @@ that sees nothing has come in under another. ``--target=kafka`` plays the tests 
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -16,9 +18,13 @@ from drivers.logins import LoginFailedError, MissingError
 from kcompat.protocol.messages.create_acls import CreateAclsRequest
 from kcompat.security.client_settings import ClientAccess, ClientLogin
 from kcompat.security.login_lines import login_line
+from support.eventually import eventually, limit_s
+from support.kafka_jars import jvm
+from support.places import CACHE
 from support.raw_client import RawClient
 from support.raw_requests import create_topic
 from support.tls_authority import HOSTS, Authority, as_pem
+from tool_bench import CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -186,3 +192,42 @@ def test_a_client_without_a_certificate_is_anonymous_or_logs_in(
     client = client_of(name)
     assert TOPIC in client(access_to(broker, "SSL", files["ca"])), "User:ANONYMOUS is a super user"
     assert TOPIC in client(access_to(broker, "SASL_SSL", files["ca"]))
+
+
+@pytest.mark.thorough("tests/wire/test_tls_broker.py, by raw requests")
+@pytest.mark.parametrize("release", ["3.9.2", "4.3.0"])
+def test_kafkas_tool_renews_a_certificate(
+    new_broker: Callable[..., BrokerProcess], tmp_path: Path, release: str
+) -> None:
+    """A file of the same name is read again too; a certificate for fewer hosts is refused."""
+    if shutil.which("javac") is None or not (CACHE / f"kafka-{release}" / "libs").is_dir():
+        pytest.skip("install a Java 17 JDK and run python interop-tests/fetch.py jars")
+    authority, store = Authority(), tmp_path / "broker.pem"
+    store.write_bytes(as_pem(authority.broker))
+    properties = {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(store)}
+    key = "listener.name.ssl.ssl.keystore.location"
+    with new_broker(
+        properties=properties | {"ssl.allow.dn.changes": "true"}, listeners={"SSL": "SSL"}
+    ) as broker:
+
+        def serial() -> object:
+            address = (broker.host, broker.listeners["SSL"][1])
+            with RawClient(address, tls=authority.client_context()) as client:
+                return client._socket.getpeercert()["serialNumber"]  # type: ignore[attr-defined]
+
+        def alter(path: Path) -> str:
+            words = ["--alter", "--entity-type", "brokers", "--entity-name", "1"]
+            words += ["--add-config", f"{key}={path}"]
+            command = [*jvm(release), CLASSES["configs"], "--bootstrap-server", broker.bootstrap, *words]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit_s(60))
+            return done.stdout + done.stderr
+
+        seen = [serial()]
+        for path in (tmp_path / "new.pem", tmp_path / "new.pem"):
+            path.write_bytes(as_pem(authority.ca.issue_cert(*HOSTS)))
+            assert "Completed updating config for broker 1." in alter(path)
+            eventually(lambda: serial() not in seen, "new connections are shown the new certificate")
+            seen.append(serial())
+        (tmp_path / "fewer.pem").write_bytes(as_pem(authority.ca.issue_cert(HOSTS[0])))
+        assert "InvalidRequestException" in alter(tmp_path / "fewer.pem")
+        assert serial() == seen[-1]
