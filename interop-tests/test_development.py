@@ -136,10 +136,16 @@ def test_spark_writes_and_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(REPOSITORY / "spark-examples"))
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", " ".join(QUICK))
     with importlib.import_module("spark_session").spark_session("secured") as spark:
-        for kind in ("SSL", "SASL_SSL"):
+        for kind in ("SSL", "SASL_PLAINTEXT", "SASL_SSL"):
             with Broker(**KINDS[kind]) as broker:
                 settings = broker.client_config("alice", library="spark", mechanism="SCRAM-SHA-512")
                 values = spark.createDataFrame([("one",), ("two",)], ["value"])
                 values.write.format("kafka").options(**settings).option("topic", "orders").save()
                 read = spark.read.format("kafka").options(**settings).option("subscribe", "orders").load()
                 assert sorted(bytes(row.value) for row in read.collect()) == [b"one", b"two"]
+                if kind == "SSL":
+                    continue
+                wrong = {key: str(value).replace("secret", "wrong") for key, value in settings.items()}
+                refused = spark.read.format("kafka").options(**wrong).option("subscribe", "orders").load()
+                with pytest.raises(Exception, match="SaslAuthenticationException"):
+                    refused.collect()
