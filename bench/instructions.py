@@ -42,6 +42,8 @@ from kcompat.records.compression import Codec
 from support.kcompat_broker import KcompatBroker
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from trial import Numbers
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,8 +56,8 @@ FETCH_BYTES = 10_000_000
 class Counted(KcompatBroker):
     """A broker of a checkout that runs under callgrind, with its children, fifty times slower."""
 
-    def __init__(self, checkout: Path) -> None:
-        super().__init__(restart.PROPERTIES)
+    def __init__(self, checkout: Path, properties: Mapping[str, str] = restart.PROPERTIES) -> None:
+        super().__init__(properties)
         self._checkout = checkout
 
     def command(self) -> list[str]:

@@ -48,6 +48,13 @@ FIGURES = (
     Figure("tls-fetch", "TLS: fetch, answers of 10 MB", "MB/s", ">= 1.3"),
     Figure("tls-fetch-cpu", "  broker CPU", "s per GB", "<= 0.7"),
     Figure("tls-login", "TLS: connect and log in by PLAIN, p50", "ms", "<= 0.6"),
+    Figure(
+        "refused-plain",
+        "p99 beside 500 logins a second refused by PLAIN, over the calm one",
+        "",
+        "<= 2 of ours",
+    ),
+    Figure("refused-scram", "  by SCRAM", "", "<= 2 of ours"),
     Figure("acks-1-p50", "one record at a time, acks=1, p50", "us", "<= 0.65"),
     Figure("acks-1-p99", "  p99", "us", "<= 0.65"),
     Figure("acks-all-p50", "one record at a time, acks=all, p50", "us", "<= 0.65"),

@@ -30,6 +30,7 @@ import growth_of_clients
 import latency
 import offsets
 import peers
+import refused_logins
 import report
 import restart
 import rounds
@@ -49,6 +50,7 @@ MEASURES: tuple[Measure, ...] = (
     *footprint.FIRST,
     *throughput.MEASURES,
     *encrypted.MEASURES,
+    *refused_logins.MEASURES,
     *latency.MEASURES,
     *fresh_group.MEASURES,
     *transactions.MEASURES,

@@ -79,6 +79,10 @@ def test_a_host_opens_it_and_the_line_says_so(tmp_path: Path) -> None:
         assert f"is bound to every interface, port {port}; clients" in process.stdout.readline()
         with socket.create_connection(("127.0.0.2", port), timeout=limit_s(10)):
             pass
+        process.terminate()
+        _, warned = process.communicate(timeout=limit_s(20))
+        assert warned.count("asks for no login: anyone who reaches it may do anything") == 1
+        assert warned.count("\n") == 1
 
 
 def test_a_name_that_clients_are_told_in_vain_is_a_warning(tmp_path: Path) -> None:
