@@ -54,9 +54,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_UNANSWERED = 10_000
-"""Maximum number of submitted events that may wait for an answer; further ones are refused with
-REQUEST_TIMED_OUT.
-"""
+"""Maximum number of submitted events that wait for an answer; REQUEST_TIMED_OUT refuses further ones."""
 
 FIRST_BALANCE_MS = 5000
 """Time in ms from the start of a term to the first leader rebalance, as in Kafka: brokers that start together
@@ -214,9 +212,7 @@ class Controller:
         self.report(FailuresDetected(gone))
 
     def _again(self, what: Event[Any] | _ToLook) -> None:
-        """Queue an item again whose write the store refused; it is decided with the then current configs and
-        failures.
-        """
+        """Queue an item again whose write the store refused, for a decision with the latest configs."""
         match what:
             case _ToLook():
                 self._look(what.path, what.how)
@@ -349,9 +345,7 @@ class Controller:
             call.refuse(error)
 
     def _refuse(self, calls: list[_Call[Any]]) -> None:
-        """Answer calls that cannot be completed, with REQUEST_TIMED_OUT if the event may have taken
-        effect.
-        """
+        """Answer calls that cannot be completed: REQUEST_TIMED_OUT if the event may have taken effect."""
         for call in calls:
             decided = call.decision is not None
             self._fail(call, ErrorCode.REQUEST_TIMED_OUT if decided else ErrorCode.NOT_CONTROLLER)
