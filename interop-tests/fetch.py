@@ -55,6 +55,7 @@ VENV_PACKAGES: Mapping[str, tuple[str, ...]] = {
     "kafka-python-2": ("kafka-python==2.0.2", "six", "python-snappy", "lz4", "zstandard", "xxhash", "crc32c"),
     "confluent-old": ("confluent-kafka==2.0.2",),
     "kio-old": ("kio==0.5.0",),
+    "exporter": ("prometheus-kafka-consumer-group-exporter==0.5.5", "kafka-python==2.0.2", "six"),
     "faust": ("faust-streaming==0.15.3", *KCOMPAT_AND_PYTEST),
     "quixstreams": ("quixstreams==3.28.1", *KCOMPAT_AND_PYTEST),
     "release": tuple(PROJECT["dependency-groups"]["release"]),
