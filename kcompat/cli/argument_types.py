@@ -69,6 +69,13 @@ def broker_count(text: str) -> int:
     return int(text)
 
 
+def record_count(text: str) -> int:
+    """Return a number of records from the command line."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text} is not a number of records")
+    return int(text)
+
+
 def factor(text: str) -> float:
     """Return a factor of speed from the command line."""
     return _positive(text, "a speed")

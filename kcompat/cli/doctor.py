@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from kcompat.cli.argument_types import path, seconds
+from kcompat.cli.argument_types import path, record_count, seconds
 
 if TYPE_CHECKING:
     import argparse
@@ -32,7 +32,7 @@ def add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     doctor.add_argument(
         "--max-lag",
-        type=int,
+        type=record_count,
         default=10_000,
         metavar="RECORDS",
         help="records that a group may be behind (default: 10000)",
@@ -64,7 +64,9 @@ def run(options: argparse.Namespace) -> int:
         print(f"kcompat: {fault}", file=sys.stderr)
         return 2
     except JavaError as fault:
-        print(f"kcompat: {fault.__cause__ or fault}", file=sys.stderr)
+        reason = str(fault.__cause__ or fault)
+        hint = ": name brokers as HOST:PORT, with commas between them" if "bootstrap" in reason else ""
+        print(f"kcompat: {reason}{hint}", file=sys.stderr)
         return 2
     if options.output == "json":
         _print_json(options.address, findings)

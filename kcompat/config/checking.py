@@ -117,7 +117,7 @@ def _judged(name: str, text: str) -> tuple[Verdict, str]:
     if not is_known(name):
         meant = meant_key(name)
         hint = "it is ignored" if meant is None else f"did you mean {meant}?"
-        return Verdict.UNKNOWN, f"{name} is not a key of Kafka's brokers: {hint}"
+        return Verdict.UNKNOWN, f"{name or repr(name)} is not a key of Kafka's brokers: {hint}"
     if has_variable(text):
         return Verdict.UNRESOLVED, f"{name}: no provider of config.providers has a value for its variable"
     return Verdict.ENFORCED, ""

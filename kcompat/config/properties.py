@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -76,6 +77,8 @@ def read_settings(path: Path) -> list[Setting]:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     if len(content) > MAX_FILE_BYTES:
         raise ConfigError(f"{path} is larger than {MAX_FILE_BYTES} bytes, which no configuration is")
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise ConfigError(f"{path} is encoded in UTF-16, in which a broker finds no key: save it as UTF-8")
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import socket
 import struct
+import time
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -96,8 +97,10 @@ def look_at(address: Address, timeout_s: float) -> Port:
     with connect(address, timeout_s) as sock:
         try:
             served = _ask(sock, ApiVersionsRequest(), 0)
-        except (OSError, ProtocolViolation, struct.error) as fault:
-            first = fault.args[0] if fault.args and isinstance(fault, _NotKafkaError) else b""
+        except _NotKafkaError as fault:
+            first = fault.beginning
+        except OSError:
+            first = b""
         else:
             versions = {each.api_key: (each.min_version, each.max_version) for each in served.api_keys}
             return Port(Speech.KAFKA, versions)
@@ -114,11 +117,15 @@ def look_at(address: Address, timeout_s: float) -> Port:
 
 
 class _NotKafkaError(OSError):
-    """Error of an answer that is not in Kafka's protocol; its argument is the beginning of the answer."""
+    """Error of an answer that is not in Kafka's protocol."""
+
+    def __init__(self, beginning: bytes) -> None:
+        super().__init__()
+        self.beginning = beginning
 
 
 def _ask(sock: socket.socket, request: Message, version: int) -> Any:
-    """Return the response to a request. Raises OSError, ProtocolViolation."""
+    """Return the response to a request. Raises OSError."""
     facts = API_FACTS[ApiKey(request.api_key)]
     header_version = facts.request_header_version(version)
     header = RequestHeader(facts.key, version, _CORRELATION_ID, "kcompat-doctor")
@@ -132,13 +139,20 @@ def _ask(sock: socket.socket, request: Message, version: int) -> Any:
         raise _NotKafkaError(beginning)
     answer = _receive(sock, size - 4)
     position = 1 if facts.response_header_version(version) else 0
-    return response_class(facts.key).decode(memoryview(answer), version, position)
+    try:
+        return response_class(facts.key).decode(memoryview(answer), version, position)
+    except (ProtocolViolation, struct.error) as fault:
+        raise _NotKafkaError(beginning) from fault
 
 
 def _receive(sock: socket.socket, size: int) -> bytes:
-    """Receive `count` bytes; return fewer if the connection ends before."""
+    """Receive `size` bytes; return fewer if the connection ends before. The timeout of the socket is for all
+    of them. Raises OSError.
+    """
+    until_s = time.monotonic() + (sock.gettimeout() or 0)
     data = b""
     while len(data) < size:
+        sock.settimeout(max(until_s - time.monotonic(), 0.001))
         piece = sock.recv(size - len(data))
         if not piece:
             break
@@ -151,7 +165,7 @@ def serves_without_login(address: Address, timeout_s: float) -> bool:
     try:
         with connect(address, timeout_s) as sock:
             _ask(sock, MetadataRequest([]), 1)
-    except (OSError, CannotConnectError, ProtocolViolation, struct.error):
+    except (OSError, CannotConnectError):
         return False
     return True
 
@@ -161,7 +175,7 @@ def offered_mechanisms(address: Address, timeout_s: float) -> tuple[str, ...] | 
     try:
         with connect(address, timeout_s) as sock:
             response = _ask(sock, SaslHandshakeRequest("none"), 1)
-    except (OSError, CannotConnectError, ProtocolViolation, struct.error):
+    except (OSError, CannotConnectError):
         return None
     is_asked_for = response.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM
     return tuple(response.mechanisms) if is_asked_for else None

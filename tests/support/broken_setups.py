@@ -86,6 +86,11 @@ def other_protocol(_: Path, undo: ExitStack) -> dict[str, str]:
     return _at(undo.enter_context(_answering(b"SSH-2.0-OpenSSH_9.2\r\n")))
 
 
+def damaged_answer(_: Path, undo: ExitStack) -> dict[str, str]:
+    """A frame of the right length, with the id of the request and nonsense behind it."""
+    return _at(undo.enter_context(_answering(b"\0\0\0\x20\0\0\0\x01" + b"\xff" * 28)))
+
+
 def plain_on_tls(_: Path, undo: ExitStack) -> dict[str, str]:
     return _at(undo.enter_context(Broker(tls=True)).bootstrap_servers)
 
@@ -215,6 +220,7 @@ SETUPS: Final[dict[Callable[[Path, ExitStack], dict[str, str]], list[str]]] = {
     http_port: ["http-port"],
     zookeeper_port: ["zookeeper-port"],
     other_protocol: ["other-protocol"],
+    damaged_answer: ["other-protocol"],
     plain_on_tls: ["plain-on-tls-port"],
     tls_on_plain: ["tls-on-plain-port"],
     untrusted: ["certificate-not-trusted"],

@@ -119,7 +119,11 @@ def test_the_command_prints_findings_and_advice(tmp_path: Path) -> None:
     code, text, _ = run(nowhere, "-o", "json")
     (found,) = json.loads(text)["findings"]
     assert (code, found["name"], found["severity"]) == (1, "nothing-listens", "error")
-    assert run("nowhere")[0::2] == (2, "kcompat: Invalid url in bootstrap.servers: nowhere\n")
+    assert run("nowhere")[0::2] == (
+        2,
+        "kcompat: Invalid url in bootstrap.servers: nowhere: "
+        "name brokers as HOST:PORT, with commas between them\n",
+    )
     missing = str(tmp_path / "missing.properties")
     sentence = f"kcompat: {missing} cannot be read: No such file or directory\n"
     assert run(nowhere, "--command-config", missing)[0::2] == (2, sentence)

@@ -42,6 +42,10 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
         read_properties(huge)
     with pytest.raises(ConfigError, match="zero is larger than 1048576 bytes"):
         read_properties(Path("/dev/zero"))
+    of_windows = tmp_path / "windows"
+    of_windows.write_text("a=1", "utf-16")
+    with pytest.raises(ConfigError, match=r"windows is encoded in UTF-16.*: save it as UTF-8"):
+        read_properties(of_windows)
     broken = tmp_path / "broken"
     broken.write_text("a=\\uzzzz")
     with pytest.raises(ConfigError, match=r"broken: .*is not a Unicode escape"):
