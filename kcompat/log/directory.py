@@ -40,6 +40,7 @@ logger = logging.getLogger(__name__)
 
 META_VERSIONS = ("0", "1")
 """Versions of `meta.properties` that Kafka writes with ZooKeeper, and with KRaft (MetaPropertiesVersion)."""
+_UNKNOWN_OWNER = "restore that file, or name another directory, since the logs here may be another broker's"
 
 
 class LogDirectory(LogContext):
@@ -97,10 +98,11 @@ class LogDirectory(LogContext):
         try:
             properties = parse_properties(data)
         except CheckpointDamaged as damage:
-            raise LogDirectoryError(f"{path} is damaged ({damage}): whose logs are these?") from damage
+            raise LogDirectoryError(f"{path} is damaged ({damage}): {_UNKNOWN_OWNER}") from damage
         version = properties.get("version")
         if version not in META_VERSIONS:
-            raise LogDirectoryError(f"{path} says version={version} instead of 0 or 1: whose logs are these?")
+            found = "no version" if version is None else f"version={version}"
+            raise LogDirectoryError(f"{path} has {found}, where Kafka writes 0 or 1: {_UNKNOWN_OWNER}")
         known_broker = properties.get("broker.id", properties.get("node.id"))
         if known_broker is not None and known_broker != str(broker_id):
             raise LogDirectoryError(

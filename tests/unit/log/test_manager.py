@@ -116,7 +116,7 @@ def test_an_identity_of_an_unknown_version_is_refused(
     tmp_path: Path, clock: VirtualClock, written: str, version: str
 ) -> None:
     (tmp_path / "meta.properties").write_text(f"{written}broker.id=1\ncluster.id=c\n")
-    with pytest.raises(LogDirectoryError, match=f"says version={version} instead of 0 or 1"):
+    with pytest.raises(LogDirectoryError, match=f"has version={version}, where Kafka writes 0 or 1: restore"):
         start(clock, tmp_path)
 
 
