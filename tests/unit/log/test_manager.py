@@ -110,13 +110,14 @@ def test_a_foreign_broker_or_cluster_is_refused(tmp_path: Path, clock: VirtualCl
 
 
 @pytest.mark.parametrize(
-    ("written", "version"), [("version=2\n", "2"), ("", "None"), ("no properties\n", "None")]
+    ("written", "found"),
+    [("version=2\n", "version=2"), ("", "no version"), ("no properties\n", "no version")],
 )
 def test_an_identity_of_an_unknown_version_is_refused(
-    tmp_path: Path, clock: VirtualClock, written: str, version: str
+    tmp_path: Path, clock: VirtualClock, written: str, found: str
 ) -> None:
     (tmp_path / "meta.properties").write_text(f"{written}broker.id=1\ncluster.id=c\n")
-    with pytest.raises(LogDirectoryError, match=f"has version={version}, where Kafka writes 0 or 1: restore"):
+    with pytest.raises(LogDirectoryError, match=f"has {found}, where Kafka writes 0 or 1: restore"):
         start(clock, tmp_path)
 
 
