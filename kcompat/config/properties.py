@@ -78,7 +78,7 @@ def read_settings(path: Path) -> list[Setting]:
     if len(content) > MAX_FILE_BYTES:
         raise ConfigError(f"{path} is larger than {MAX_FILE_BYTES} bytes, which no configuration is")
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        raise ConfigError(f"{path} is encoded in UTF-16, in which a broker finds no key: save it as UTF-8")
+        raise ConfigError(f"{path} is encoded in UTF-16, in which no key can be found: save it as UTF-8")
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:

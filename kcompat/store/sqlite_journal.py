@@ -189,7 +189,7 @@ class SqliteJournal:
 
     def _damaged(self, error: Exception) -> StoreUnavailableError:
         return StoreUnavailableError(
-            f"the metadata store {self._path} is damaged ({error!r}): "
+            f"the metadata store {self._path} is damaged ({error}): "
             "move it away, and the logs are adopted without the settings of their topics"
         )
 
