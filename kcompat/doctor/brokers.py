@@ -36,7 +36,7 @@ def _look_at_address(admin: AdminClient, view: ClusterView, node: Node, first: A
     at = as_address(node.host, node.port)
     told = f"broker {node.id} tells its clients to connect to {at}"
     try:
-        port = look_at((node.host, node.port), timeout_of(admin.settings))
+        port = look_at((node.host, node.port), timeout_of(admin.settings), by_tls=admin.settings.has_tls)
     except CannotConnectError as fault:
         if fault.failure is Failure.NAME:
             return error(

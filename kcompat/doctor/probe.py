@@ -92,8 +92,16 @@ def connect(address: Address, timeout_s: float) -> socket.socket:
         raise CannotConnectError(Failure.REFUSED if refused else Failure.UNREACHABLE) from fault
 
 
-def look_at(address: Address, timeout_s: float) -> Port:
-    """Return what a port speaks. Raises CannotConnectError."""
+def look_at(address: Address, timeout_s: float, *, by_tls: bool = False) -> Port:
+    """Return what a port speaks. Raises CannotConnectError.
+
+    With `by_tls` the first question is a handshake, so that the log of a listener with TLS has no line about
+    a client without it.
+    """
+    if by_tls:
+        with connect(address, timeout_s) as sock:
+            if _shakes_hands(sock):
+                return Port(Speech.TLS)
     with connect(address, timeout_s) as sock:
         try:
             served = _ask(sock, ApiVersionsRequest(), 0)
@@ -105,7 +113,9 @@ def look_at(address: Address, timeout_s: float) -> Port:
             versions = {each.api_key: (each.min_version, each.max_version) for each in served.api_keys}
             return Port(Speech.KAFKA, versions)
     timeout_s = min(timeout_s, OTHERS_TIMEOUT_S)
-    if first.startswith((_TLS_ALERT, _TLS_HANDSHAKE)) or _takes_part_in_tls(address, timeout_s):
+    if first.startswith((_TLS_ALERT, _TLS_HANDSHAKE)) or (
+        not by_tls and _takes_part_in_tls(address, timeout_s)
+    ):
         return Port(Speech.TLS)
     if first.startswith(b"HTTP/") or _answer_to(address, b"GET / HTTP/1.0\r\n\r\n", timeout_s).startswith(
         b"HTTP/"
@@ -182,16 +192,25 @@ def offered_mechanisms(address: Address, timeout_s: float) -> tuple[str, ...] | 
 
 
 def _takes_part_in_tls(address: Address, timeout_s: float) -> bool:
+    try:
+        with connect(address, timeout_s) as sock:
+            return _shakes_hands(sock)
+    except CannotConnectError:
+        return False
+
+
+def _shakes_hands(sock: socket.socket) -> bool:
+    """Return whether the port at the other end of a new connection speaks TLS."""
     import ssl  # late: most ports need no OpenSSL
 
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing secret is sent
     try:
-        with connect(address, timeout_s) as sock, context.wrap_socket(sock):
+        with context.wrap_socket(sock):
             return True
     except ssl.SSLError as fault:
         return "ALERT" in (fault.reason or "")  # it refuses this client in TLS' own words
-    except (OSError, CannotConnectError):
+    except OSError:
         return False
 
 

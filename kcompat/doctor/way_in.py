@@ -107,7 +107,7 @@ def look_at_port(settings: ClientSettings, address: Address, timeout_s: float) -
     """
     at = as_address(*address)
     try:
-        port = look_at(address, timeout_s)
+        port = look_at(address, timeout_s, by_tls=settings.has_tls)
     except CannotConnectError as fault:
         return _finding(_FAILURES[fault.failure], address)
     if port.speech in _OTHER_PORTS:

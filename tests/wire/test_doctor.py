@@ -80,10 +80,11 @@ def test_an_address_of_ipv6_has_brackets() -> None:
 
 
 @pytest.mark.parametrize("tls", [False, True])
-def test_a_healthy_broker_gets_no_finding(tls: bool) -> None:
+def test_a_healthy_broker_gets_no_finding(tls: bool, caplog: pytest.LogCaptureFixture) -> None:
     with Broker(tls=tls, users={"alice": "secret"}, topics={"orders": 3}) as broker:
         properties = broker.client_config("alice", library="java")
         assert findings_of({key: str(value) for key, value in properties.items()}) == []
+    assert not tls or not caplog.messages
 
 
 def test_addresses_that_cannot_be_used_do_not_hide_a_cluster() -> None:
