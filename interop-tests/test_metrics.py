@@ -39,6 +39,14 @@ EQUAL: Final = (
 )
 """Counts of a topic that are the same after the same requests."""
 
+LATE: Final = (
+    "failedproducerequests_total",
+    "failedfetchrequests_total",
+    "producemessageconversions_total",
+    "fetchmessageconversions_total",
+)
+"""Counts that a Kafka makes for a topic when they begin to count."""
+
 
 def work_with(address: tuple[str, int]) -> None:
     """Write and read some records, also wrongly."""
@@ -79,6 +87,27 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 def test_names_are_those_of_a_kafka(kafkas: Page, ours: Page) -> None:
     mine = {name for name in ours.samples if name.startswith("kafka_")}
     assert mine <= kafkas.samples.keys()
+
+
+def label_names(page: Page, name: str) -> set[frozenset[str]]:
+    """Return the sets of labels that the samples of a metric have."""
+    return {frozenset(each.labels) for each in page.samples[name]}
+
+
+def test_labels_are_those_of_a_kafka(kafkas: Page, ours: Page) -> None:
+    """A Kafka has no sample of a topic until the first failure or conversion there; ours then shows 0."""
+    different = {
+        name: more
+        for name in ours.samples
+        if name.startswith("kafka_") and (more := label_names(ours, name) - label_names(kafkas, name))
+    }
+    assert different == {f"kafka_server_brokertopicmetrics_{each}": {frozenset({"topic"})} for each in LATE}
+    for name, label in (
+        ("kafka_server_delayedoperationpurgatory_purgatorysize", "delayedOperation"),
+        ("kafka_network_requestmetrics_totaltimems", "quantile"),
+    ):
+        shown = {page: {each.labels[label] for each in page.samples[name]} for page in (kafkas, ours)}
+        assert shown[ours] <= shown[kafkas], name
 
 
 def test_counts_are_those_of_a_kafka(kafkas: Page, ours: Page) -> None:

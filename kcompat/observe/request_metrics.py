@@ -38,13 +38,12 @@ def _times(
 
 def _purgatories(scrape: Scrape) -> Iterator[Sample]:
     replicas = scrape.parts.storage.replicas
-    for operation, purgatory in (
-        ("Produce", replicas.produces),
-        ("Fetch", replicas.fetches),
-        ("FetchFollower", replicas.replica_fetches),
-        ("DeleteRecords", replicas.deletions),
+    for operation, waiting in (
+        ("Produce", len(replicas.produces)),
+        ("Fetch", len(replicas.fetches) + len(replicas.replica_fetches)),
+        ("DeleteRecords", len(replicas.deletions)),
     ):
-        yield labels(delayedOperation=operation), len(purgatory)
+        yield labels(delayedOperation=operation), waiting
 
 
 def _sessions(scrape: Scrape) -> list[Sample]:
