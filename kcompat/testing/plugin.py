@@ -7,12 +7,15 @@ nothing of a broker.
 from __future__ import annotations
 
 import os
-import sys
-from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
 import pytest
 
+from kcompat.testing.plain_imports import import_plainly
+
+import_plainly()  # first: with the finder of pytest the imports that follow take five times as long
+
+# ruff: noqa: E402
 from kcompat.embedded.observers import observers
 from kcompat.testing import factories
 from kcompat.testing.options import add_options, check_options, external_address, settings
@@ -20,9 +23,7 @@ from kcompat.testing.sharing import unique_topic
 from kcompat.testing.watch import TITLE, WATCH, BrokerWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-    from importlib.machinery import ModuleSpec
-    from types import ModuleType
+    from collections.abc import Generator
 
     from kcompat.embedded.settings import Settings
 
@@ -52,9 +53,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Check the options, keep pytest from rewriting the assertions of brokers, and watch brokers."""
+    """Check the options, and watch brokers."""
     check_options(config)
-    import_plainly()
     watch = config.stash[WATCH] = BrokerWatch()
     observers.append(watch)
     config.add_cleanup(lambda: observers.remove(watch))
@@ -90,24 +90,3 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     if address is None:
         return None
     return f"kcompat: the tests use the broker at {address}, with its own settings"
-
-
-class PlainFinder:
-    """Import finder for the modules of kcompat that is asked before pytest's.
-
-    pytest rewrites the `assert` statements of all modules of a distribution that has a plugin. Rewriting
-    those of kcompat would take seconds in a first run, and make a broker slower.
-    """
-
-    @staticmethod
-    def find_spec(
-        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Return the spec of a module of kcompat as Python finds it; None for any other."""
-        return PathFinder.find_spec(name, path, target) if name.startswith("kcompat.") else None
-
-
-def import_plainly() -> None:
-    """Import modules of kcompat without rewriting from now on."""
-    if PlainFinder not in sys.meta_path:
-        sys.meta_path.insert(0, PlainFinder)

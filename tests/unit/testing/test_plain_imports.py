@@ -8,7 +8,7 @@ from importlib.machinery import SourceFileLoader
 import pytest
 
 import kcompat
-from kcompat.testing.plugin import PlainFinder, import_plainly
+from kcompat.testing.plain_imports import PlainFinder, import_plainly
 
 
 def test_modules_of_kcompat_are_found_as_python_finds_them() -> None:
