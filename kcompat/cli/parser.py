@@ -170,6 +170,21 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     start.add_argument(
         "--override", action="append", default=[], metavar="KEY=VALUE", help="set one key; may be repeated"
     )
+    _add_address(start)
+    _add_cluster(start)
+    where = start.add_mutually_exclusive_group()
+    where.add_argument(
+        "--data-dir", type=absolute_path, metavar="DIR", help="where to store (default: ./kcompat-data)"
+    )
+    where.add_argument("--memory", action="store_true", help="store in memory; everything is gone at the end")
+    _add_security(start)
+    _add_instruments(start)
+    add_metrics(start)
+    add_logging(start)
+
+
+def _add_address(start: argparse.ArgumentParser) -> None:
+    """Add the options for the address of the only listener."""
     start.add_argument(
         "--host",
         type=host_name,
@@ -180,6 +195,10 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     start.add_argument(
         "--port", type=port_number, help="port of the only listener; 0 for any free one (default: 9092)"
     )
+
+
+def _add_cluster(start: argparse.ArgumentParser) -> None:
+    """Add the options for the number of brokers, and the topics that they begin with."""
     start.add_argument(
         "--brokers",
         type=broker_count,
@@ -201,12 +220,10 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="a topic that is created at the start unless it exists, such as orders:3 or "
         "users:1,cleanup.policy=compact; may be repeated",
     )
-    where = start.add_mutually_exclusive_group()
-    where.add_argument(
-        "--data-dir", type=absolute_path, metavar="DIR", help="where to store (default: ./kcompat-data)"
-    )
-    where.add_argument("--memory", action="store_true", help="store in memory; everything is gone at the end")
-    _add_security(start)
+
+
+def _add_instruments(start: argparse.ArgumentParser) -> None:
+    """Add the options for programs that look into the broker, and for people who look for a fault."""
     start.add_argument(
         "--record",
         type=absolute_path,
@@ -232,8 +249,6 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default="real",
         help="with --control-port: a manual clock can be moved ahead, so that what would expire does",
     )
-    add_metrics(start)
-    add_logging(start)
 
 
 def _add_security(start: argparse.ArgumentParser) -> None:

@@ -15,10 +15,9 @@ from kcompat.admin.quotas import (
     describe_quotas,
     describe_scram_users,
 )
-from kcompat.commands.java_double import java_double
 from kcompat.commands.options import illegal
 from kcompat.commands.output import print_json
-from kcompat.config.java_text import parse_double
+from kcompat.config.java_text import java_double, parse_double
 from kcompat.security.credentials import MIN_ITERATIONS, SCRAM_MECHANISMS
 
 if TYPE_CHECKING:

@@ -186,8 +186,7 @@ def effective(name: str, overrides: Mapping[str, str], config: BrokerKeys) -> Va
     key = GROUP_KEYS[name]
     if name not in overrides:
         return group_default(config, key)
-    value = key.row.parse(overrides[name])
-    return clamped(value, group_bounds(name, config.integer)) if isinstance(value, int) else value
+    return bounded(name, overrides[name], group_bounds(name, config.integer))
 
 
 def group_bounds(name: str, integer: Callable[[str], int]) -> Bounds:
@@ -199,10 +198,10 @@ def group_bounds(name: str, integer: Callable[[str], int]) -> Bounds:
     )
 
 
-def clamped(value: int, bounds: Bounds) -> int:
-    """Return the number within these bounds that is closest to `value`."""
-    least, most = bounds
-    return min(max(value, least), most)
+def bounded(name: str, text: str, bounds: Bounds) -> Value:
+    """Return the value of a group's override; a number outside the bounds becomes the closest one within."""
+    value, (least, most) = GROUP_KEYS[name].row.parse(text), bounds
+    return min(max(value, least), most) if isinstance(value, int) else value
 
 
 def check_group_overrides(overrides: Mapping[str, str], config: BrokerKeys) -> None:

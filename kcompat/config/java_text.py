@@ -1,4 +1,4 @@
-"""Text of configuration values as Java reads it: numbers, lists, and the space that is trimmed.
+"""Text of values as Java reads it, and prints it: numbers, lists, and the space that is trimmed.
 
 Python's own functions differ: `str.strip` removes spaces of every script, `int` takes underscores, `float`
 takes no hexadecimal digits. Every value of a configuration is read with the functions of this module.
@@ -6,7 +6,9 @@ takes no hexadecimal digits. Every value of a configuration is read with the fun
 
 from __future__ import annotations
 
+import math
 import re
+import struct
 import unicodedata
 from typing import Final
 
@@ -22,6 +24,8 @@ _DECIMAL: Final = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]
 _HEXADECIMAL: Final = re.compile(
     r"([+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?"
 )
+_DECIMAL_FROM: Final = 1e-3
+_DECIMAL_BELOW: Final = 1e7
 _NOT_FINITE: Final = re.compile(r"[+-]?(?:NaN|Infinity)")
 _MOST_DIGITS: Final = 19
 """Digits of the largest 64-bit number: longer texts are refused before their costly conversion."""
@@ -98,3 +102,27 @@ def parse_double(text: str) -> float:
         except OverflowError:
             return float("-inf" if text.startswith("-") else "inf")
     raise ValueError("not a floating-point number")
+
+
+def java_double(value: float, *, is_single: bool = False) -> str:
+    """Return a number as Java's `Double.toString` prints it, or `Float.toString` for a 32-bit number.
+
+    From 0.001 to 10 million a number has no exponent: 1024.0, but 1.0E7; others are NaN and Infinity.
+    """
+    from decimal import Decimal  # here, as most processes print no such number
+
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    shortest = Decimal(_shortest_single(value) if is_single else repr(value))
+    if value == 0 or _DECIMAL_FROM <= abs(value) < _DECIMAL_BELOW:
+        text = format(shortest, "f")
+        return text if "." in text else f"{text}.0"
+    sign, digits, exponent = shortest.normalize().as_tuple()
+    text = "".join(map(str, digits))
+    return f"{'-' * sign}{text[0]}.{text[1:] or '0'}E{len(text) - 1 + int(exponent)}"
+
+
+def _shortest_single(value: float) -> str:
+    """Return the shortest decimal number that is this 32-bit number."""
+    pack = struct.Struct(">f").pack
+    return next(text for places in range(1, 10) if pack(float(text := f"{value:.{places}g}")) == pack(value))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from enum import IntEnum
 
 from kcompat.config.errors import InvalidValueError
-from kcompat.config.java_text import is_word, parse_double, parse_integer, split_list, trim
+from kcompat.config.java_text import is_word, java_double, parse_double, parse_integer, split_list, trim
 
 Value = bool | int | float | str | list[str] | None
 """A parsed value; the `ConfigType` of its key determines which of these types it has."""
@@ -64,20 +63,7 @@ def format_value(value: Value) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return _format_double(value)
+        return java_double(value)
     if isinstance(value, list):
         return ",".join(value)
     return str(value)
-
-
-def _format_double(value: float) -> str:
-    """Format a number as Java's `Double.toString`: plain from 0.001 to 10 million, else as in "1.5E7"."""
-    if value != value or value in (float("inf"), float("-inf")):
-        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
-    if value == 0 or 1e-3 <= abs(value) < 1e7:
-        return repr(value)
-    sign, digits, exponent = Decimal(repr(value)).as_tuple()
-    assert isinstance(exponent, int)
-    mantissa = "".join(map(str, digits)).rstrip("0") or "0"
-    scale = exponent + len(digits) - 1
-    return f"{'-' if sign else ''}{mantissa[0]}.{mantissa[1:] or '0'}E{scale}"

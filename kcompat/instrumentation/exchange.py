@@ -7,7 +7,7 @@ import os
 import struct
 from typing import TYPE_CHECKING, Any, Final
 
-from kcompat.instrumentation.request_head import read_head
+from kcompat.instrumentation.request_head import read_head, response_body_at
 from kcompat.net.answers import CLOSE, Waiting
 from kcompat.net.out_queue import is_lazy
 from kcompat.promise import Promise
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _VERSION: Final = struct.Struct(">h").pack_into
-_PREFIX: Final = 4
-"""Bytes of the length before a response."""
 
 
 class ReceivedRequest:
@@ -84,19 +82,14 @@ class ReceivedRequest:
     def answer_of(self, response: Any) -> list[Any]:
         """Return the answer to this request that carries a response."""
         frame = compile_framer(response_class(self.key), self.version)
-        return frame(response, self.correlation_id, self._response_header_version)
+        return frame(response, self.correlation_id, API_FACTS[self.key].response_header_version(self.version))
 
     def response_of(self, answer: Sequence[Piece]) -> Any:
         """Return the response that an answer to this request carries, with all bytes that it refers to."""
         data = memoryview(b"".join(map(_bytes_of, answer)))
-        position = _PREFIX + 4
-        if self._response_header_version:
-            position += 1  # the broker writes no tagged fields into the header
-        return decoder(response_class(self.key), self.version)(data, position)[0]
-
-    @property
-    def _response_header_version(self) -> int:
-        return API_FACTS[self.key].response_header_version(self.version)
+        return decoder(response_class(self.key), self.version)(
+            data, response_body_at(self.key, self.version)
+        )[0]
 
 
 def when_settled(answer: Answer, change: Callable[[Settled], Answer]) -> Answer:

@@ -1,4 +1,4 @@
-"""The header of a request, which tells its API, version and client."""
+"""The header of a request, which tells its API, version and client, and the size of response headers."""
 
 from __future__ import annotations
 
@@ -40,3 +40,11 @@ def read_head(request: bytes | memoryview) -> RequestHead:
     except (ProtocolViolation, StructError):
         return head
     return RequestHead(ApiKey(key), version, correlation_id, client_id, body)
+
+
+def response_body_at(key: ApiKey, version: int) -> int:
+    """Return the position of the body in a response with its length prefix.
+
+    Before it are the length, the correlation id and, in headers of version 1, no tagged fields (one byte).
+    """
+    return 8 + API_FACTS[key].response_header_version(version)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kcompat.api.api_versions import FIRST_WITH_SOFTWARE, has_valid_software
 from kcompat.net.answers import Waiting
-from kcompat.observe.deprecated_versions import is_deprecated
 from kcompat.observe.histogram import BUCKETS, SHORTEST_NS, bucket_of, new_histogram
 from kcompat.peer.client_ids import is_of_broker
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class
@@ -39,6 +38,32 @@ MOST_SOFTWARES: Final = 100
 FETCH_CONSUMER: Final = "FetchConsumer"
 FETCH_FOLLOWER: Final = "FetchFollower"
 """Kafka's names for fetches of consumers and of followers."""
+
+NEWEST_DEPRECATED: Final = {
+    ApiKey.PRODUCE: 2,
+    ApiKey.FETCH: 3,
+    ApiKey.LIST_OFFSETS: 0,
+    ApiKey.OFFSET_COMMIT: 1,
+    ApiKey.OFFSET_FETCH: 0,
+    ApiKey.CREATE_TOPICS: 1,
+    ApiKey.DELETE_TOPICS: 0,
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: 1,
+    ApiKey.DESCRIBE_ACLS: 0,
+    ApiKey.CREATE_ACLS: 0,
+    ApiKey.DELETE_ACLS: 0,
+    ApiKey.DESCRIBE_CONFIGS: 0,
+    ApiKey.ALTER_REPLICA_LOG_DIRS: 0,
+    ApiKey.DESCRIBE_LOG_DIRS: 0,
+    ApiKey.CREATE_DELEGATION_TOKEN: 0,
+    ApiKey.RENEW_DELEGATION_TOKEN: 0,
+    ApiKey.EXPIRE_DELEGATION_TOKEN: 0,
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: 0,
+}
+"""Newest deprecated version of each API that has any; all older ones are deprecated too.
+
+Kafka 4.0 no longer serves these versions (KIP-896). The list is that of `ApiKeys.isVersionDeprecated` of
+Kafka 3.9.2; a test compares it with Kafka.
+"""
 
 _KEY_AND_VERSION = struct.Struct(">hh").unpack_from
 _LAST: Final = BUCKETS - 1
@@ -220,3 +245,8 @@ _MOST_VALUES: Final = 100
 
 def _ignore(_error: Exception) -> None:
     """Do not count a request whose answer has failed: the dispatcher logs it."""
+
+
+def is_deprecated(key: ApiKey, version: int) -> bool:
+    """Return whether a version of an API is deprecated."""
+    return version <= NEWEST_DEPRECATED.get(key, -1)

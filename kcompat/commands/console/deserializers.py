@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import struct
-from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from kcompat.admin.errors import JavaError
 from kcompat.admin.log_lines import log_line
+from kcompat.config.java_text import java_double
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     """
 
 _PACKAGE: Final = "org.apache.kafka.common.serialization."
-_DECIMAL_FROM: Final = 1e-3
-_DECIMAL_BELOW: Final = 1e7
 
 
 def deserializer_named(properties: Mapping[str, str], name: str) -> Deserialize | None:
@@ -48,28 +46,9 @@ def _number(name: str, code: str) -> Deserialize:
         if len(data) != unpack.size:
             raise JavaError("SerializationException", f"Size of data received by {name} is not {unpack.size}")
         (value,) = unpack.unpack(data)
-        return java_float(value, code == ">f") if isinstance(value, float) else str(value)
+        return java_double(value, is_single=code == ">f") if isinstance(value, float) else str(value)
 
     return deserialize
-
-
-def java_float(value: float, is_single: bool = False) -> str:
-    """Return a number as Java's `Double.toString` or, if `single`, `Float.toString` prints it."""
-    if value != value or value in (float("inf"), float("-inf")):
-        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
-    shortest = f"{_shortest_single(value)}" if is_single else repr(value)
-    if value == 0 or _DECIMAL_FROM <= abs(value) < _DECIMAL_BELOW:
-        text = format(Decimal(shortest), "f")
-        return text if "." in text else f"{text}.0"
-    sign, digits, exponent = Decimal(shortest).normalize().as_tuple()
-    text = "".join(map(str, digits))
-    return f"{'-' * sign}{text[0]}.{text[1:] or '0'}E{len(text) - 1 + int(exponent)}"
-
-
-def _shortest_single(value: float) -> str:
-    """Return the shortest decimal number that is this 32-bit number."""
-    pack = struct.Struct(">f").pack
-    return next(text for places in range(1, 10) if pack(float(text := f"{value:.{places}g}")) == pack(value))
 
 
 def _string(data: bytes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from kcompat.cluster.config_entities import GROUPS
-from kcompat.config.group import clamped
+from kcompat.config.group import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,4 +33,8 @@ def own_numbers(own: Mapping[str, str], limits: Iterable[tuple[str, str, Bounds]
 
     `limits` has the key, the field name and the bounds of each number.
     """
-    return {field: clamped(int(own[name]), bounds) for name, field, bounds in limits if name in own}
+    return {
+        field: number
+        for name, field, bounds in limits
+        if name in own and isinstance(number := bounded(name, own[name], bounds), int)
+    }

@@ -6,6 +6,7 @@ from functools import cache
 from struct import error as StructError  # noqa: N812 - the module's own name says nothing
 from typing import TYPE_CHECKING, Any, Final
 
+from kcompat.instrumentation.request_head import response_body_at
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
 from kcompat.protocol.message import decoder
 from kcompat.protocol.plan import plan_message
@@ -52,8 +53,7 @@ def read_response(answer: Sequence[Kept], head: RequestHead) -> Message | None:
         version = 0  # an unknown version is answered in the form of the first one
     if version not in API_FACTS[head.key].versions:
         return None
-    body_at = 8 + API_FACTS[head.key].response_header_version(version)
-    return _decoded(response_class(head.key), version, frame, body_at)
+    return _decoded(response_class(head.key), version, frame, response_body_at(head.key, version))
 
 
 def _decoded(cls: type[Message], version: int, frame: bytes, body_at: int) -> Message | None:

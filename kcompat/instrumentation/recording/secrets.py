@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from kcompat.config.group import GROUP_KEYS
 from kcompat.config.table import TOPIC_KEYS, broker_key
+from kcompat.instrumentation.request_head import response_body_at
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
 from kcompat.protocol.compiling import read_request_header
 from kcompat.protocol.message import decoder
@@ -90,7 +91,7 @@ def answer_without_secrets(request: bytes, answer: bytes) -> bytes:
         return answer[:4]  # the answer to a SASL token without a header
     if key not in SECRET_ANSWERS:
         return answer
-    body = 8 + API_FACTS[key].response_header_version(version)
+    body = response_body_at(ApiKey(key), version)
     try:
         response, _ = decoder(response_class(key), version)(memoryview(answer), body)
     except (ProtocolViolation, StructError):

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from kcompat.net.answers import Mode, Waiting
-from kcompat.observe.deprecated_versions import NEWEST_DEPRECATED, is_deprecated
 from kcompat.observe.histogram import bucket_of
-from kcompat.observe.request_counts import MOST_SOFTWARES, OTHER, UNKNOWN, RequestObserver, Software
+from kcompat.observe.request_counts import (
+    MOST_SOFTWARES,
+    NEWEST_DEPRECATED,
+    OTHER,
+    UNKNOWN,
+    RequestObserver,
+    Software,
+    is_deprecated,
+)
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest

@@ -1,10 +1,10 @@
-"""Numbers as Java prints them."""
+"""Text of values as Java prints it."""
 
 from __future__ import annotations
 
 import pytest
 
-from kcompat.commands.java_double import java_double
+from kcompat.config.java_text import java_double
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,13 @@ from kcompat.commands.java_double import java_double
 )
 def test_a_number_is_written_as_by_java(value: float, text: str) -> None:
     assert java_double(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.1, "0.1"), (16777216.0, "1.6777216E7"), (1e-4, "1.0E-4"), (-0.0, "-0.0")]
+)
+def test_a_number_of_32_bits_has_the_digits_that_tell_it_from_others(value: float, text: str) -> None:
+    import struct
+
+    (single,) = struct.unpack(">f", struct.pack(">f", value))
+    assert java_double(single, is_single=True) == text
