@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from kcompat.admin.connection import Connection, LostConnectionError, Node, Versioned, overdue
+from kcompat.admin.connection import BrokerConnection, LostConnectionError, Node, Versioned, overdue
 from kcompat.admin.contact import Contact, resolves
 from kcompat.admin.errors import JavaError, error_of_code
 from kcompat.admin.settings import no_client
@@ -78,7 +78,7 @@ class AdminClient:
             raise no_client("No resolvable bootstrap urls given in bootstrap.servers")
         self._bootstrap = [Node(-n, *address) for n, address in enumerate(addresses, 1)]
         random.shuffle(self._bootstrap)
-        self._connections: dict[tuple[str, int], Connection] = {}
+        self._connections: dict[tuple[str, int], BrokerConnection] = {}
         self._cluster: ClusterView | None = None
         self._coordinators: dict[tuple[int, str], int] = {}
         self._end_s = math.inf
@@ -161,7 +161,7 @@ class AdminClient:
         """
         last: Exception | None = None
         for until_s in self._attempts(timeout_ms):
-            connection: Connection | None = None
+            connection: BrokerConnection | None = None
             try:
                 connection = self._connection_to(to, until_s)
                 if connection is not None:
@@ -208,7 +208,7 @@ class AdminClient:
         except JavaError as error:
             return error
 
-    def connection(self, broker_id: int) -> Connection:
+    def connection(self, broker_id: int) -> BrokerConnection:
         """Return an open connection to a broker.
 
         Raises:
@@ -322,7 +322,7 @@ class AdminClient:
             pause(min(pause_ms / 1000, until_s - time.monotonic()))
             failures += 1
 
-    def _connection_to(self, to: int, until_s: float = math.inf) -> Connection | None:
+    def _connection_to(self, to: int, until_s: float = math.inf) -> BrokerConnection | None:
         """Return an open connection; None if the broker, or which one is the controller, is not known."""
         if to == ANY:
             return self._any_connection(until_s)
@@ -330,7 +330,7 @@ class AdminClient:
         node = view.nodes.get(view.controller_id if to == CONTROLLER else to)
         return None if node is None else self._opened(node, until_s)
 
-    def _any_connection(self, until_s: float) -> Connection:
+    def _any_connection(self, until_s: float) -> BrokerConnection:
         for connection in self._connections.values():
             if not connection.is_over:
                 return connection
@@ -345,11 +345,11 @@ class AdminClient:
         assert last is not None
         raise last
 
-    def _opened(self, node: Node, until_s: float) -> Connection:
+    def _opened(self, node: Node, until_s: float) -> BrokerConnection:
         address = node.host, node.port
         connection = self._connections.get(address)
         if connection is None or connection.is_over:
-            connection = self._connections[address] = Connection(node, self.settings, self._security)
+            connection = self._connections[address] = BrokerConnection(node, self.settings, self._security)
         try:
             connection.open(min(until_s, self._end_s))
         except (LostConnectionError, JavaError) as error:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from kcompat.admin.client import ANY
 from kcompat.admin.connection import Versioned
 from kcompat.admin.errors import JavaError, error_of_code, raise_for, unsupported
 from kcompat.protocol.api_keys import ApiKey
+from kcompat.protocol.constants import ConfigResourceType
 from kcompat.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
 
 if TYPE_CHECKING:
@@ -18,31 +18,7 @@ if TYPE_CHECKING:
     from kcompat.admin.client import AdminClient
 
     ConfigEntry: TypeAlias = DescribeConfigsResponse.DescribeConfigsResourceResult
-    Resource: TypeAlias = tuple["ResourceType", str]
-
-
-class ResourceType(IntEnum):
-    """Kind of a resource that has configs (`ConfigResource.Type`)."""
-
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
-
-
-class ConfigSource(IntEnum):
-    """Where the value of a config comes from (`ConfigEntry.ConfigSource`)."""
-
-    UNKNOWN = 0
-    DYNAMIC_TOPIC_CONFIG = 1
-    DYNAMIC_BROKER_CONFIG = 2
-    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
-    STATIC_BROKER_CONFIG = 4
-    DEFAULT_CONFIG = 5
-    DYNAMIC_BROKER_LOGGER_CONFIG = 6
-    DYNAMIC_CLIENT_METRICS_CONFIG = 7
-    DYNAMIC_GROUP_CONFIG = 8
+    Resource: TypeAlias = tuple["ConfigResourceType", str]
 
 
 SET: Final = 0
@@ -75,7 +51,7 @@ def describe_configs(
         response = admin.ask(request, broker_id, name="describeConfigs", timeout_ms=timeout_ms)
         for row in response.results:
             raise_for(row.error_code, row.error_message)
-            found[ResourceType(row.resource_type), row.resource_name] = row.configs
+            found[ConfigResourceType(row.resource_type), row.resource_name] = row.configs
     return found
 
 
@@ -105,14 +81,14 @@ def alter_configs(
         raise_for(result.error_code, result.error_message)
 
 
-def list_resources(admin: AdminClient, kind: ResourceType) -> list[str]:
+def list_resources(admin: AdminClient, kind: ConfigResourceType) -> list[str]:
     """Return the names of the resources of a kind that have configs (KIP-714, KIP-1142). Raises JavaError."""
     from kcompat.protocol.messages.list_config_resources import ListConfigResourcesRequest
 
     def make(version: int) -> ListConfigResourcesRequest:
         if version:
             return ListConfigResourcesRequest([kind])
-        if kind is not ResourceType.CLIENT_METRICS:
+        if kind is not ConfigResourceType.CLIENT_METRICS:
             raise unsupported("The broker lists no resources but client metrics: it is older than Kafka 4.1")
         return ListConfigResourcesRequest()
 
@@ -125,7 +101,7 @@ def list_resources(admin: AdminClient, kind: ResourceType) -> list[str]:
 def _destination(resource: Resource) -> int:
     """Return the id of the broker that alone knows a resource, or `ANY`."""
     kind, name = resource
-    if kind not in (ResourceType.BROKER, ResourceType.BROKER_LOGGER) or not name:
+    if kind not in (ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER) or not name:
         return ANY
     try:
         return int(name)

@@ -91,7 +91,7 @@ class Pending:
             self.error = LostConnectionError(fault, fault.value)
 
 
-class Connection:
+class BrokerConnection:
     """A connection from its first request to its end."""
 
     def __init__(self, node: Node, settings: ClientSettings, security: PeerSecurity) -> None:

@@ -28,7 +28,7 @@ from kcompat.security.operations import Operation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kcompat.api.context import Cluster, RequestContext
+    from kcompat.api.context import ClusterServices, RequestContext
     from kcompat.cluster.config_entities import Entity
 
 _Deletion = AlterUserScramCredentialsRequest.ScramCredentialDeletion
@@ -69,7 +69,7 @@ def _response(users: Sequence[str], outcomes: Sequence[ConfigChange]) -> AlterUs
 
 
 def _decide(
-    cluster: Cluster, changes: Iterable[_Deletion | _Upsertion]
+    cluster: ClusterServices, changes: Iterable[_Deletion | _Upsertion]
 ) -> dict[str, _Deletion | _Upsertion | ConfigChange]:
     """Return the one change of each user, in the order of `changes`, or its refusal."""
     decisions: dict[str, _Deletion | _Upsertion | ConfigChange] = {}
@@ -82,14 +82,16 @@ def _decide(
     return decisions
 
 
-def _stored(cluster: Cluster, decision: _Deletion | _Upsertion | ConfigChange) -> Promise[ConfigChange]:
+def _stored(
+    cluster: ClusterServices, decision: _Deletion | _Upsertion | ConfigChange
+) -> Promise[ConfigChange]:
     if isinstance(decision, ConfigChange):
         return Promise.resolved(decision)
     judge = partial(_judge, cluster, decision)
     return store_change(cluster, _entity(decision.name), judge(), judge)
 
 
-def _judge(cluster: Cluster, change: _Deletion | _Upsertion) -> ConfigChange:
+def _judge(cluster: ClusterServices, change: _Deletion | _Upsertion) -> ConfigChange:
     """Return all configs of the user after the change, or a refusal."""
     refusal = _refusal(cluster, change)
     if refusal is not None:
@@ -106,7 +108,7 @@ def _judge(cluster: Cluster, change: _Deletion | _Upsertion) -> ConfigChange:
     return ConfigChange(configs=configs)
 
 
-def _refusal(cluster: Cluster, change: _Deletion | _Upsertion) -> ConfigChange | None:
+def _refusal(cluster: ClusterServices, change: _Deletion | _Upsertion) -> ConfigChange | None:
     """Return the error of one change with its reason; None if it is allowed."""
     if not change.name:
         return ConfigChange(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from enum import IntEnum
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +21,7 @@ from kcompat.config.dynamic import (
 from kcompat.config.java_text import parse_integer
 from kcompat.config.loggers import change_loggers
 from kcompat.promise import gather
+from kcompat.protocol.constants import ConfigResourceType
 from kcompat.protocol.errors import ErrorCode
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
@@ -32,16 +32,6 @@ if TYPE_CHECKING:
     from kcompat.api.context import RequestContext, Services
     from kcompat.config.broker import BrokerConfig
     from kcompat.promise import Promise
-
-
-class ConfigResourceType(IntEnum):
-    """Types of resources with a configuration (Kafka's `ConfigResource.Type`)."""
-
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
 
 
 class AlteredResource(Struct, frozen=True):

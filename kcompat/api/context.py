@@ -130,7 +130,7 @@ class Coordinators(Struct):
     coordinator_check: CoordinatorCheck
 
 
-class Cluster(Struct):
+class ClusterServices(Struct):
     """The broker's id, its view of the cluster, and the ports to change the cluster."""
 
     broker_id: int
@@ -152,7 +152,7 @@ class Cluster(Struct):
     """Whether this broker hosts the metadata store itself."""
 
 
-class Server(Struct):
+class RequestServices(Struct):
     """The parts that serve any request: APIs, configuration, clock, helper threads, authorizer, quotas."""
 
     served: tuple[Served, ...]
@@ -175,8 +175,8 @@ class Services(Struct):
 
     storage: Storage
     coordinators: Coordinators
-    cluster: Cluster
-    server: Server
+    cluster: ClusterServices
+    server: RequestServices
 
 
 class RequestContext(Struct):

@@ -16,11 +16,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.config_resources import ConfigResourceType, config_in_force, denial, id_of
+from kcompat.api.config_resources import config_in_force, denial, id_of
 from kcompat.cluster.config_entities import GROUPS, TOPICS
 from kcompat.config.describe import (
     EVERYTHING,
-    ConfigSource,
     DescribedConfig,
     describe_broker,
     describe_cluster_default,
@@ -28,6 +27,7 @@ from kcompat.config.describe import (
     describe_topic,
 )
 from kcompat.config.loggers import describe_loggers
+from kcompat.protocol.constants import ConfigResourceType, ConfigSource
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
 from kcompat.security.operations import Operation

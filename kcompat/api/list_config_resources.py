@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.config_resources import ConfigResourceType
 from kcompat.cluster.config_entities import GROUPS
+from kcompat.protocol.constants import ConfigResourceType
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_config_resources import (
     ListConfigResourcesRequest,

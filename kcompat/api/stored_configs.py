@@ -11,12 +11,12 @@ from kcompat.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.api.context import Cluster
+    from kcompat.api.context import ClusterServices
     from kcompat.cluster.config_entities import Entity
 
 
 def store_change(
-    cluster: Cluster, entity: Entity, outcome: ConfigChange, judge: Callable[[], ConfigChange]
+    cluster: ClusterServices, entity: Entity, outcome: ConfigChange, judge: Callable[[], ConfigChange]
 ) -> Promise[ConfigChange]:
     """Store the configs of `outcome`, which `judge` has just decided on the image; promise the outcome.
 
@@ -28,7 +28,7 @@ def store_change(
 
 
 def _store(
-    cluster: Cluster,
+    cluster: ClusterServices,
     entity: Entity,
     outcome: ConfigChange,
     judge: Callable[[], ConfigChange],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kcompat.cli.start import in_one_sentence, read_config
-from kcompat.config.checking import Finding, Verdict, findings
+from kcompat.config.checking import SettingFinding, Verdict, findings
 from kcompat.config.errors import ConfigError
 from kcompat.config.properties import read_settings, settings_of_variables
 from kcompat.log.errors import LogDirectoryError
@@ -45,7 +45,7 @@ def _run(options: Namespace) -> int:
     return 1 if is_bad else 0
 
 
-def findings_of(path: Path, environment: Mapping[str, str]) -> list[Finding]:
+def findings_of(path: Path, environment: Mapping[str, str]) -> list[SettingFinding]:
     """Return the effect of each setting that `kcompat start` would read from a file and the environment.
 
     Raises:
@@ -69,7 +69,7 @@ def _insist(path: Path, environment: Mapping[str, str]) -> None:
     TlsListeners(config)
 
 
-def _line(path: Path, finding: Finding) -> str:
+def _line(path: Path, finding: SettingFinding) -> str:
     place, setting = str(path), finding.setting
     if setting is not None:
         place = f"{path}:{setting.line}" if setting.line is not None else str(setting.variable)
@@ -77,14 +77,14 @@ def _line(path: Path, finding: Finding) -> str:
     return f"{place}: {finding.verdict.value}: {what}"
 
 
-def _summary(found: Sequence[Finding]) -> str:
+def _summary(found: Sequence[SettingFinding]) -> str:
     counts = Counter(each.verdict for each in found)
     parts = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
     would = "would not" if any(each.verdict.prevents_start for each in found) else "would"
     return f"{parts or 'no settings'}: a broker {would} start"
 
 
-def _as_json(path: Path, found: Sequence[Finding]) -> dict[str, Any]:
+def _as_json(path: Path, found: Sequence[SettingFinding]) -> dict[str, Any]:
     return {
         "file": str(path),
         "starts": not any(each.verdict.prevents_start for each in found),

@@ -90,7 +90,7 @@ class TopicAssignment(Struct, frozen=True):
     removing: Mapping[int, tuple[int, ...]] = {}
 
 
-class PartitionState(Struct, frozen=True):
+class StoredPartitionState(Struct, frozen=True):
     """Payload of `/brokers/topics/<topic>/partitions/<index>/state`.
 
     `leader` is -1 if there is none; `leader_recovery_state` is 1 while a leader that was elected uncleanly
@@ -306,7 +306,7 @@ def decode_log_dir_event(data: bytes) -> int:
     return field(json_object(data), "broker", int)
 
 
-def encode_partition_state(state: PartitionState) -> bytes:
+def encode_partition_state(state: StoredPartitionState) -> bytes:
     """Encode `.../partitions/<index>/state`, version 1, with the recovery state only during recovery."""
     payload: dict[str, Any] = {
         "controller_epoch": state.controller_epoch,
@@ -320,7 +320,7 @@ def encode_partition_state(state: PartitionState) -> bytes:
     return _encode(payload)
 
 
-decode_partition_state = decoder_of(PartitionState)
+decode_partition_state = decoder_of(StoredPartitionState)
 """Function that decodes the payload of `.../partitions/<index>/state`."""
 
 

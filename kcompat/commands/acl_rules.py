@@ -42,7 +42,7 @@ _CONSUMER: Final = {
 }
 
 
-class Resource(msgspec.Struct, frozen=True, order=True):
+class AclTarget(msgspec.Struct, frozen=True, order=True):
     """A resource, or a filter of resources."""
 
     type: ResourceType
@@ -80,7 +80,7 @@ class Entry(msgspec.Struct, frozen=True, order=True):
         }
 
 
-CLUSTER: Final = Resource(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
+CLUSTER: Final = AclTarget(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
 
 
 def pattern_type(options: Options) -> PatternType:
@@ -95,11 +95,11 @@ def pattern_type(options: Options) -> PatternType:
     return options.converted("resource-pattern-type", convert, PatternType.LITERAL)  # type: ignore[no-any-return]
 
 
-def resources(options: Options) -> list[Resource]:
+def resources(options: Options) -> list[AclTarget]:
     """Return the resources that options name. Raises JavaError."""
     pattern = pattern_type(options)
     found = [
-        Resource(kind, name.strip(), pattern)
+        AclTarget(kind, name.strip(), pattern)
         for option, kind in _NAMED.items()
         for name in options.values(option)
     ]
@@ -108,7 +108,7 @@ def resources(options: Options) -> list[Resource]:
     return list(dict.fromkeys(found))
 
 
-def rules(options: Options) -> dict[Resource, set[Entry]]:
+def rules(options: Options) -> dict[AclTarget, set[Entry]]:
     """Return the entries for each resource that the options ask for.
 
     The command ends if there is no resource, or an operation is not one of the resource's type. Raises
@@ -120,7 +120,7 @@ def rules(options: Options) -> dict[Resource, set[Entry]]:
             "You must provide at least one resource: --topic <topic> or --cluster or --group <group> or "
             "--delegation-token <Delegation Token ID>"
         )
-    found: dict[Resource, set[Entry]] = {}
+    found: dict[AclTarget, set[Entry]] = {}
     if not options.has("producer") and not options.has("consumer"):
         operations = [_operation(text.strip()) for text in options.values("operation") or ["All"]]
         found = {each: set(entries(options, operations)) for each in named}
@@ -135,9 +135,9 @@ def rules(options: Options) -> dict[Resource, set[Entry]]:
 
 
 def _add(
-    found: dict[Resource, set[Entry]],
+    found: dict[AclTarget, set[Entry]],
     options: Options,
-    named: Iterable[Resource],
+    named: Iterable[AclTarget],
     operations: Mapping[ResourceType, Iterable[Operation]],
 ) -> None:
     for each in named:
@@ -180,7 +180,7 @@ def _operation(text: str) -> Operation:
     return next((each for each in Operation if each.name.replace("_", "") == wanted), Operation.UNKNOWN)
 
 
-def _check(options: Options, found: Mapping[Resource, set[Entry]]) -> None:
+def _check(options: Options, found: Mapping[AclTarget, set[Entry]]) -> None:
     """End the command if an operation is not one of its resource's."""
     for resource, acl in found.items():
         allowed = {*SUPPORTED_OPERATIONS[resource.type], Operation.ALL}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from kcompat.admin.client import CONTROLLER
 from kcompat.admin.errors import JavaError, raise_for
 from kcompat.commands.acl_rules import (
+    AclTarget,
     Entry,
-    Resource,
     pattern_type,
     principals,
     resources,
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from kcompat.admin.client import AdminClient
     from kcompat.commands.options import Options
 
-    Rules = dict[Resource, set[Entry]]
+    Rules = dict[AclTarget, set[Entry]]
 
 PURPOSE: Final = "This tool helps to manage acls on kafka."
 ACTIONS: Final = ("add", "remove", "list")
-_EVERYTHING: Final = Resource(ResourceType.ANY, "", PatternType.ANY)
+_EVERYTHING: Final = AclTarget(ResourceType.ANY, "", PatternType.ANY)
 _PRINCIPALS: Final = ("allow-host", "allow-principal", "deny-host", "deny-principal")
 
 
@@ -152,7 +152,7 @@ def _add(admin: AdminClient, options: Options) -> None:
             _create(admin, resource, new)
 
 
-def _create(admin: AdminClient, resource: Resource, acl: Iterable[Entry]) -> None:
+def _create(admin: AdminClient, resource: AclTarget, acl: Iterable[Entry]) -> None:
     request = CreateAclsRequest(
         [
             CreateAclsRequest.AclCreation(
@@ -190,7 +190,7 @@ def _confirms(question: str) -> bool:
     return sys.stdin.readline().strip().lower() == "y"
 
 
-def _delete(admin: AdminClient, resource: Resource, acl: set[Entry]) -> None:
+def _delete(admin: AdminClient, resource: AclTarget, acl: set[Entry]) -> None:
     place = resource.type, resource.name, resource.pattern
     filters = [
         DeleteAclsRequest.DeleteAclsFilter(
@@ -239,7 +239,7 @@ def _lines(acl: Iterable[Entry]) -> str:
     return "\n".join(f"\t{entry}" for entry in acl)
 
 
-def _described(admin: AdminClient, wanted: Resource) -> Rules:
+def _described(admin: AdminClient, wanted: AclTarget) -> Rules:
     """Return the ACLs of the resources that a filter matches. Raises JavaError."""
     name = None if wanted is _EVERYTHING else wanted.name
     request = DescribeAclsRequest(
@@ -248,7 +248,7 @@ def _described(admin: AdminClient, wanted: Resource) -> Rules:
     response = admin.ask(request, name="describeAcls")
     raise_for(response.error_code, response.error_message)
     return {
-        Resource(ResourceType(row.resource_type), row.resource_name, PatternType(row.pattern_type)): {
+        AclTarget(ResourceType(row.resource_type), row.resource_name, PatternType(row.pattern_type)): {
             Entry(each.principal, each.host, Operation(each.operation), PermissionType(each.permission_type))
             for each in row.acls
         }

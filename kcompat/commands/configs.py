@@ -10,20 +10,13 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from kcompat.admin import topics
-from kcompat.admin.configs import (
-    DELETE,
-    SET,
-    ConfigSource,
-    ResourceType,
-    alter_configs,
-    describe_configs,
-    list_resources,
-)
+from kcompat.admin.configs import DELETE, SET, alter_configs, describe_configs, list_resources
 from kcompat.admin.errors import JavaError
 from kcompat.commands import config_options
 from kcompat.commands.config_options import parser
 from kcompat.commands.connecting import connect
 from kcompat.commands.output import execution_error, print_json
+from kcompat.protocol.constants import ConfigResourceType, ConfigSource
 from kcompat.topics import name_problem
 
 if TYPE_CHECKING:
@@ -35,11 +28,11 @@ if TYPE_CHECKING:
     from kcompat.commands.options import Options
 
 RESOURCES: Final = {
-    "topics": (ResourceType.TOPIC, ConfigSource.DYNAMIC_TOPIC_CONFIG),
-    "brokers": (ResourceType.BROKER, ConfigSource.DYNAMIC_BROKER_CONFIG),
-    "broker-loggers": (ResourceType.BROKER_LOGGER, None),
-    "client-metrics": (ResourceType.CLIENT_METRICS, ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG),
-    "groups": (ResourceType.GROUP, ConfigSource.DYNAMIC_GROUP_CONFIG),
+    "topics": (ConfigResourceType.TOPIC, ConfigSource.DYNAMIC_TOPIC_CONFIG),
+    "brokers": (ConfigResourceType.BROKER, ConfigSource.DYNAMIC_BROKER_CONFIG),
+    "broker-loggers": (ConfigResourceType.BROKER_LOGGER, None),
+    "client-metrics": (ConfigResourceType.CLIENT_METRICS, ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG),
+    "groups": (ConfigResourceType.GROUP, ConfigSource.DYNAMIC_GROUP_CONFIG),
 }
 """Resource type of each entity type that has configs, and the source of the configs that are set."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from kcompat.admin.errors import JavaError
 from kcompat.commands.console.clients import complain, connect_client, file_and_values, log_failure
 from kcompat.commands.console.lines import LineReader, LineSource
-from kcompat.commands.console.producer import Producer
+from kcompat.commands.console.producer import ConsoleProducer
 from kcompat.commands.console.producer_settings import ProducerSettings
 from kcompat.commands.options import OptionParser
 
@@ -95,7 +95,7 @@ def run(arguments: Sequence[str]) -> int:
         with connect_client(properties, "producer") as admin:
             topic = options.value("topic")
             failed = _raise if options.has("sync") else partial(_log, topic)
-            producer = Producer(admin, topic, settings, failed)
+            producer = ConsoleProducer(admin, topic, settings, failed)
             _send_lines(reader, producer, LineSource(sys.stdin.fileno()), is_synchronous=options.has("sync"))
     except JavaError as error:
         is_of_options = error.package == "joptsimple."
@@ -162,7 +162,9 @@ def _raise(_key: int | None, _value: int | None, error: JavaError) -> NoReturn:
     raise JavaError("ExecutionException", first, package="java.util.concurrent.") from error
 
 
-def _send_lines(reader: LineReader, producer: Producer, source: LineSource, *, is_synchronous: bool) -> None:
+def _send_lines(
+    reader: LineReader, producer: ConsoleProducer, source: LineSource, *, is_synchronous: bool
+) -> None:
     """Send the records of all lines. Raises JavaError for a line that cannot be read."""
     prompts = sys.stdin.isatty() and sys.stdout.isatty()
     try:
@@ -180,7 +182,7 @@ def _send_lines(reader: LineReader, producer: Producer, source: LineSource, *, i
         producer.flush()
 
 
-def _await(source: LineSource, producer: Producer) -> None:
+def _await(source: LineSource, producer: ConsoleProducer) -> None:
     """Wait for input; meanwhile send batches that have waited for `linger.ms`, and receive responses."""
     if source.wait(0):
         return

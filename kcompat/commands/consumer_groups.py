@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.admin.client import AdminClient
-    from kcompat.commands.groups.descriptions import Group
+    from kcompat.commands.groups.descriptions import GroupDescription
     from kcompat.commands.options import Options
 
 PURPOSE: Final = (
@@ -264,7 +264,7 @@ def _describe(admin: AdminClient, options: Options) -> None:
                 sys.stdout.write(tables.offset_table(rows, verbose=verbose))
 
 
-def _announce(group: Group, rows: int) -> bool:
+def _announce(group: GroupDescription, rows: int) -> bool:
     """Say what is special about the state of a group; return whether there is a table to print."""
     if group.state == "Dead":
         print_error(f"Consumer group '{group.group_id}' does not exist.", sys.stdout)
@@ -276,7 +276,7 @@ def _announce(group: Group, rows: int) -> bool:
     return rows > 0
 
 
-def _plain(admin: AdminClient, group: Group, options: Options) -> dict[str, Any]:
+def _plain(admin: AdminClient, group: GroupDescription, options: Options) -> dict[str, Any]:
     """Return the JSON form of a group."""
     found: dict[str, Any] = {
         "group": group.group_id,

@@ -6,10 +6,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from kcompat.admin import topics
-from kcompat.admin.configs import ConfigSource, ResourceType, describe_configs
+from kcompat.admin.configs import describe_configs
 from kcompat.admin.errors import JavaError
 from kcompat.commands.output import print_json
 from kcompat.commands.topic_names import insist
+from kcompat.protocol.constants import ConfigResourceType, ConfigSource
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.uuids import ZERO_UUID, uuid_from_text, uuid_to_text
 
@@ -34,10 +35,10 @@ def describe(
 ) -> None:
     """Print the topics that the options select; `select` returns the names that `--topic` stands for."""
     found = _described(admin, options, select)
-    configs = describe_configs(admin, [(ResourceType.TOPIC, each.name) for each in found])
+    configs = describe_configs(admin, [(ConfigResourceType.TOPIC, each.name) for each in found])
     live = frozenset(admin.cluster(refresh=True).nodes)
     moves = _reassignments(admin, found)
-    rows = [_Row(each, configs[ResourceType.TOPIC, each.name], moves, live) for each in found]
+    rows = [_Row(each, configs[ConfigResourceType.TOPIC, each.name], moves, live) for each in found]
     reports = [report for report in REPORTS if options.has(report)]
     with_overrides = options.has("topics-with-overrides")
     if with_overrides:

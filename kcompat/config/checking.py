@@ -50,7 +50,7 @@ class Verdict(Enum):
         return self in (Verdict.INVALID, Verdict.REFUSED)
 
 
-class Finding(Struct, frozen=True):
+class SettingFinding(Struct, frozen=True):
     """The effect of one setting, or the reason why several settings contradict each other."""
 
     verdict: Verdict
@@ -62,7 +62,7 @@ class Finding(Struct, frozen=True):
 
 def findings(
     settings: Sequence[Setting], environment: Mapping[str, str], insist: Callable[[], object]
-) -> list[Finding]:
+) -> list[SettingFinding]:
     """Return a finding for each of these settings, of which the last of equal keys counts, in their order. If
     settings contradict each other, the first one that the error names has the finding; if the error names
     none, one finding is added.
@@ -81,12 +81,12 @@ def findings(
         last = counting[setting.key]
         if last is not setting:
             where = f"line {last.line}" if last.line is not None else f"the variable {last.variable}"
-            found.append(Finding(Verdict.OVERRIDDEN, f"{setting.key}: {where} sets it again", setting))
+            found.append(SettingFinding(Verdict.OVERRIDDEN, f"{setting.key}: {where} sets it again", setting))
         elif setting.key in texts:
-            found.append(Finding(*_judged(setting.key, texts[setting.key]), setting))
+            found.append(SettingFinding(*_judged(setting.key, texts[setting.key]), setting))
     if any(each.verdict.prevents_start for each in found):
         found = [
-            Finding(Verdict.UNCHECKED, each.message, each.setting)
+            SettingFinding(Verdict.UNCHECKED, each.message, each.setting)
             if each.verdict is Verdict.ENFORCED
             else each
             for each in found
@@ -138,7 +138,7 @@ def _why_without_effect(name: str) -> str | None:
 _NAME: Final = re.compile(r"[\w.-]*\w")
 
 
-def _about_all(error: ConfigError, counting: Mapping[str, Setting]) -> Finding:
+def _about_all(error: ConfigError, counting: Mapping[str, Setting]) -> SettingFinding:
     """Return the finding for an error about several settings, attached to the first setting that it names."""
     named = (counting[name] for name in _NAME.findall(str(error)) if name in counting)
-    return Finding(Verdict.INVALID, str(error), next(named, None))
+    return SettingFinding(Verdict.INVALID, str(error), next(named, None))

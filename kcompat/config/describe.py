@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from kcompat.config.table import (
 )
 from kcompat.config.topic import topic_default
 from kcompat.config.types import ConfigType, Value, format_value
+from kcompat.protocol.constants import ConfigSource
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -29,18 +29,6 @@ if TYPE_CHECKING:
 
 REMEMBERED = 8
 """Number of configurations whose topic defaults are cached: one for each broker of a process."""
-
-
-class ConfigSource(IntEnum):
-    """The source of a value; the numbers are those of DescribeConfigs v1 and later (KIP-226)."""
-
-    DYNAMIC_TOPIC_CONFIG = 1
-    DYNAMIC_BROKER_CONFIG = 2
-    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
-    STATIC_BROKER_CONFIG = 4
-    DEFAULT_CONFIG = 5
-    DYNAMIC_BROKER_LOGGER_CONFIG = 6
-    GROUP_CONFIG = 8
 
 
 class Synonym(Struct, frozen=True):
@@ -120,7 +108,7 @@ def _group_entry(config: BrokerConfig, overrides: Mapping[str, str], key: GroupK
         synonyms = [Synonym(key.name, key.row.default, ConfigSource.DEFAULT_CONFIG)]
     if key.name in overrides:
         value = _shown(key.row, overrides[key.name])
-        synonyms.insert(0, Synonym(key.name, value, ConfigSource.GROUP_CONFIG))
+        synonyms.insert(0, Synonym(key.name, value, ConfigSource.DYNAMIC_GROUP_CONFIG))
     else:
         value = format_value(group_default(config, key))
     return _entry(key.name, key.row, value, synonyms, read_only=False)

@@ -12,10 +12,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from kcompat.config.describe import EVERYTHING, ConfigSource, DescribedConfig
+from kcompat.config.describe import EVERYTHING, DescribedConfig
 from kcompat.config.dynamic import CONFIG_OPERATIONS, Alteration, ConfigChange, ConfigOperation, check_form
 from kcompat.config.types import ConfigType
 from kcompat.logger_names import KAFKA_NAMES, LEVELS
+from kcompat.protocol.constants import ConfigSource
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

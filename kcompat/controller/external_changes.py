@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from kcompat.cluster.znodes import PartitionState
+    from kcompat.cluster.znodes import StoredPartitionState
     from kcompat.controller.state import ControlledTopic, ControllerState
     from kcompat.protocol.errors import ErrorCode
 
@@ -73,7 +73,7 @@ class PartitionsFound(Struct, frozen=True):
 class IsrsChanged(Struct, frozen=True):
     """Stored states of partitions, with the versions of their znodes."""
 
-    states: Mapping[tuple[str, int], tuple[PartitionState, int]]
+    states: Mapping[tuple[str, int], tuple[StoredPartitionState, int]]
 
     def decide(self, state: ControllerState) -> Decision[None]:
         """Take over the states that are newer than the known ones, and propagate them."""

@@ -151,14 +151,14 @@ async def load_topic_configs(store: MetadataStore, names: Iterable[str]) -> dict
 
 async def load_states(
     store: MetadataStore, keys: Sequence[TopicPartition]
-) -> dict[TopicPartition, tuple[znodes.PartitionState, Stat]]:
+) -> dict[TopicPartition, tuple[znodes.StoredPartitionState, Stat]]:
     """Return the stored states of these partitions; partitions without one are left out."""
     paths = {key: znodes.partition_state_path(*key) for key in keys}
     return await _load_all(store, paths, znodes.decode_partition_state)
 
 
 def partition_of(
-    assignment: znodes.TopicAssignment, index: int, found: tuple[znodes.PartitionState, Stat] | None
+    assignment: znodes.TopicAssignment, index: int, found: tuple[znodes.StoredPartitionState, Stat] | None
 ) -> ControlledPartition:
     """Return a partition made of its assignment and, if there is one, its state."""
     adding, removing = assignment.adding.get(index, ()), assignment.removing.get(index, ())

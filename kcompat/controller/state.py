@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcompat.cluster.znodes import PartitionState, TopicAssignment, encode_partition_state
+from kcompat.cluster.znodes import StoredPartitionState, TopicAssignment, encode_partition_state
 from kcompat.protocol.constants import NO_LEADER
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def assignment_of(topic: ControlledTopic) -> TopicAssignment:
 def encode_state(partition: ControlledPartition, controller_epoch: int) -> bytes:
     """Return the payload of a partition's state znode."""
     return encode_partition_state(
-        PartitionState(
+        StoredPartitionState(
             partition.leader,
             partition.leader_epoch,
             controller_epoch,

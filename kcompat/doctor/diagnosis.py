@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.admin.client import AdminClient
-from kcompat.admin.configs import ResourceType, describe_configs
+from kcompat.admin.configs import describe_configs
 from kcompat.admin.errors import JavaError
 from kcompat.admin.settings import ClientSettings
 from kcompat.admin.topics import describe_by_metadata, list_topics
 from kcompat.doctor import brokers, partitions, way_in
 from kcompat.doctor.groups import look_at_groups
 from kcompat.doctor.limits import look_at_limits
+from kcompat.protocol.constants import ConfigResourceType
 from kcompat.wording import as_address
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _look_at_cluster(admin: AdminClient, properties: Mapping[str, str], most_lag
 def _configs_of(admin: AdminClient, broker_id: int) -> dict[str, str]:
     """Return the configs of a broker, or none if the client may not see them."""
     try:
-        entries = describe_configs(admin, [(ResourceType.BROKER, str(broker_id))])
+        entries = describe_configs(admin, [(ConfigResourceType.BROKER, str(broker_id))])
     except JavaError:
         return {}
     return {each.name: each.value or "" for found in entries.values() for each in found}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from kcompat.admin.configs import ResourceType, describe_configs
+from kcompat.admin.configs import describe_configs
 from kcompat.admin.errors import JavaError
 from kcompat.commands.offsets import offsets_at
 from kcompat.doctor.brokers import not_allowed
 from kcompat.doctor.finding import error, some, warning
+from kcompat.protocol.constants import ConfigResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -81,7 +82,7 @@ def look_at_required_replicas(admin: AdminClient, topics: Sequence[TopicDescript
 def _required_replicas(admin: AdminClient, names: Sequence[str]) -> dict[str, int]:
     required: dict[str, int] = {}
     for at in range(0, len(names), TOPICS_AT_A_TIME):
-        wanted = [(ResourceType.TOPIC, name) for name in names[at : at + TOPICS_AT_A_TIME]]
+        wanted = [(ConfigResourceType.TOPIC, name) for name in names[at : at + TOPICS_AT_A_TIME]]
         for (_, name), entries in describe_configs(admin, wanted).items():
             values = {each.name: each.value for each in entries}
             required[name] = int(values.get("min.insync.replicas") or 1)

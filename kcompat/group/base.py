@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kcompat.group.requests import CommitRequest, DescribedGroup, ListedGroup
     from kcompat.protocol.errors import ErrorCode
 
-    GroupTransition = Transition["Groups"]
+    GroupTransition = Transition["ShardGroups"]
     PartitionJudge = Callable[[str, bytes, int], ErrorCode]
     """Returns the error of a commit for one partition, given the topic's name and id and the partition's
     index.
@@ -124,7 +124,7 @@ class Conversions(NamedTuple):
     """
 
 
-class Groups(Protocol):
+class ShardGroups(Protocol):
     """The groups of one partition of `__consumer_offsets`, with the parts of their shard that
     operations use.
     """

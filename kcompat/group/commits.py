@@ -12,7 +12,7 @@ from kcompat.protocol.uuids import ZERO_UUID
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcompat.group.base import Group, Groups, GroupTransition
+    from kcompat.group.base import Group, GroupTransition, ShardGroups
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.requests import CommitRequest, FetchingMember, OffsetToCommit
     from kcompat.topics import TopicPartition
@@ -101,7 +101,10 @@ def _metadata_fits(metadata: str, config: GroupCoordinatorConfig) -> bool:
 
 
 def fetch(
-    shard: Groups, asker: FetchingMember, partitions: Iterable[TopicPartition] | None, require_stable: bool
+    shard: ShardGroups,
+    asker: FetchingMember,
+    partitions: Iterable[TopicPartition] | None,
+    require_stable: bool,
 ) -> FetchAnswer:
     """Return committed offsets; of all partitions with an offset if `partitions` is None."""
     group_id = asker.group_id

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock, Timer
     from kcompat.coordinator.ports import Claim, CoordinatorLog
     from kcompat.coordinator.timer import KeyedTimers
-    from kcompat.group.base import Groups, GroupTransition
+    from kcompat.group.base import GroupTransition, ShardGroups
     from kcompat.group.commits import Errors
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.modern.kind import A, D, ModernKind, Q
@@ -361,7 +361,7 @@ class GroupCoordinator:
         """
         return self.runtime.run(self.partition_of(group_id), decide, failed)
 
-    def read(self, group_id: str, query: Callable[[Groups], T], failed: Callable[[ErrorCode], T]) -> T:
+    def read(self, group_id: str, query: Callable[[ShardGroups], T], failed: Callable[[ErrorCode], T]) -> T:
         """Run a query on the shard of a group at once; `failed` converts an error of the runtime to a
         response.
         """

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Set as AbstractSet
 
-    from kcompat.group.base import Groups
+    from kcompat.group.base import ShardGroups
     from kcompat.group.requests import ListedGroup
 
 STATE_OF_NO_GROUP = "Dead"
 
 
-def describe(shard: Groups, group_id: str) -> DescribedGroup:
+def describe(shard: ShardGroups, group_id: str) -> DescribedGroup:
     """Return the description of a group.
 
     An unknown group has the error GROUP_ID_NOT_FOUND and the state Dead.
@@ -45,7 +45,9 @@ def of_another_kind(group_id: str) -> DescribedGroup:
     )
 
 
-def list_groups(shard: Groups, states: AbstractSet[str], types: AbstractSet[str]) -> Iterator[ListedGroup]:
+def list_groups(
+    shard: ShardGroups, states: AbstractSet[str], types: AbstractSet[str]
+) -> Iterator[ListedGroup]:
     """Return the groups in any of the states and of any of the types.
 
     Both are in lower case; an empty set does not filter.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage
     from kcompat.coordinator.operation import Answer, CoordinatorRecord, ReplayPosition
     from kcompat.coordinator.timer import KeyedTimers
-    from kcompat.group.base import Group, Groups
+    from kcompat.group.base import Group, ShardGroups
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.events import GroupEvents
     from kcompat.group.expected import ExpectedMembers
@@ -196,7 +196,7 @@ class GroupShard:
         """Start the sessions of the stored groups after the log has been replayed."""
         self.timeline.loaded()
         self.topics_made_ms = now_ms
-        transition: Transition[Groups] = Transition(
+        transition: Transition[ShardGroups] = Transition(
             self, now_ms
         )  # a loaded group has no parked requests, and no record is written
         for group_id in list(self.groups):

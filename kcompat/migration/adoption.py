@@ -173,7 +173,7 @@ def _nodes(topic: AdoptedTopic, broker_id: int) -> Iterator[Op]:
     yield Create(f"{path}/partitions")
     for index in topic.partitions:
         epoch = max(topic.epochs.get(index, 0), 0)
-        state = znodes.PartitionState(broker_id, epoch, 0, replicas)
+        state = znodes.StoredPartitionState(broker_id, epoch, 0, replicas)
         yield Create(znodes.partition_path(topic.name, index))
         yield Create(znodes.partition_state_path(topic.name, index), znodes.encode_partition_state(state))
 

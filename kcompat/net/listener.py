@@ -19,7 +19,7 @@ class ListenerError(StartError):
     """Error of a listener that cannot be opened; the message is one sentence for the user."""
 
 
-class Listener(Protocol):
+class BoundListener(Protocol):
     """A bound address. It accepts connections from `start` until `pause` or `close`."""
 
     @property
@@ -57,7 +57,7 @@ class Bind(Protocol):
         buffers: tuple[int, int] = (-1, -1),
         protected: bool = False,
         tls: TlsServer | None = None,
-    ) -> Listener:
+    ) -> BoundListener:
         """Bind to an address. `localhost` stands for its IPv4 and IPv6 addresses, an empty host for every
         address, and port 0 for a free port. Raises `ListenerError`.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kcompat.net.answers import FrameHandler
     from kcompat.net.hub import Hub
-    from kcompat.net.listener import Listener
+    from kcompat.net.listener import BoundListener
 
 LOCALHOST: Final = "localhost"
 IPV4: Final = "127.0.0.1"
@@ -26,9 +26,9 @@ ATTEMPTS: Final = 10
 
 
 class JoinedListener:
-    """Listeners at several addresses of one host and one port that serve as one `Listener`."""
+    """Listeners at several addresses of one host and one port that serve as one `BoundListener`."""
 
-    def __init__(self, host: str, listeners: Sequence[Listener]) -> None:
+    def __init__(self, host: str, listeners: Sequence[BoundListener]) -> None:
         self.host = host
         self.name = listeners[0].name
         self.port = listeners[0].port
@@ -47,7 +47,7 @@ class JoinedListener:
             listener.close()
 
 
-def bind_localhost(port: int, bind_at: Callable[[str, int], Listener]) -> JoinedListener:
+def bind_localhost(port: int, bind_at: Callable[[str, int], BoundListener]) -> JoinedListener:
     """Bind to the loopback addresses that this machine has, at one port; 0 stands for a port free at all of
     them.
 

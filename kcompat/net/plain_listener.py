@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from kcompat.net.answers import FrameHandler
     from kcompat.net.hub import Hub
-    from kcompat.net.listener import Listener
+    from kcompat.net.listener import BoundListener
     from kcompat.net.poller import Poller
     from kcompat.security.tls_server import TlsServer
 
@@ -59,7 +59,7 @@ def bind(
     protected: bool = False,
     tls: TlsServer | None = None,
     make_poller: Callable[[Hub], Poller] = system_poller,
-) -> Listener:
+) -> BoundListener:
     """Open a listening TCP socket, or one at each address of `localhost` (see `listener.Bind`).
 
     `make_poller` gives the connections of a hub their poller. Raises `ListenerError`.
@@ -94,7 +94,7 @@ def _reason(error: OSError) -> str:
 
 
 class PlainListener:
-    """A `Listener` on a bound and listening socket."""
+    """A `BoundListener` on a bound and listening socket."""
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from kcompat.net.answers import FrameHandler
     from kcompat.net.limits import Limits
-    from kcompat.net.listener import Listener
+    from kcompat.net.listener import BoundListener
     from kcompat.net.loop_iteration import LoopIteration
     from kcompat.notices.notices import Notices
 
@@ -28,7 +28,7 @@ class Server:
 
     def __init__(
         self,
-        listeners: Iterable[Listener],
+        listeners: Iterable[BoundListener],
         handler: FrameHandler,
         limits: Limits | None = None,
         iteration: LoopIteration | None = None,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage
     from kcompat.config.broker import BrokerConfig
     from kcompat.config.first_topics import FirstTopic
-    from kcompat.net.listener import Listener
+    from kcompat.net.listener import BoundListener
     from kcompat.node.environment import Environment
     from kcompat.node.hooks import Hooks
     from kcompat.node.listeners import ServedListener
@@ -204,7 +204,7 @@ class ClusterNodes:
         return self._configs[broker_id].integer("zookeeper.session.timeout.ms")
 
     def _environment_of(self, broker_id: int, session: BorrowedStore) -> Environment:
-        def bind(name: str, host: str, port: int, **options: Any) -> Listener:
+        def bind(name: str, host: str, port: int, **options: Any) -> BoundListener:
             listener = self._environment.bind(name, host, port, **options)
             self._links.listens(broker_id, listener.port)
             return listener

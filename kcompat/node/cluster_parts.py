@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.api.alter_partition import event_of, response_of
-from kcompat.api.context import Cluster
+from kcompat.api.context import ClusterServices
 from kcompat.api.first_metadata_update import FirstMetadataUpdate
 from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.delegation_tokens import DelegationTokens
@@ -72,7 +72,7 @@ class ClusterParts:
         lifetime.began(self.proposals.close, self.proposals.close)
         storage.replicas.propose_to(self.proposals.submit)
         registration = self.registration
-        self.services = Cluster(
+        self.services = ClusterServices(
             broker_id=self.broker_id,
             broker_epoch=lambda: registration.epoch,
             local=storage.local,

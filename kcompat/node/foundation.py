@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kcompat.log.files import Files
     from kcompat.log.identity import Identity
     from kcompat.log.manager import LogManager
-    from kcompat.net.listener import Listener
+    from kcompat.net.listener import BoundListener
     from kcompat.node.environment import Environment
     from kcompat.node.lifetime import Lifetime
     from kcompat.node.listeners import ServedListener
@@ -44,7 +44,7 @@ class Foundation(Struct, frozen=True):
     keeps_metadata: bool
     """Whether the metadata store is the broker's own, so that no other broker can join."""
     logs: LogManager
-    listeners: list[Listener]
+    listeners: list[BoundListener]
     registration: BrokerRegistration
     """Registration of the broker in the cluster, with the addresses that it advertises."""
     served: list[ServedListener]

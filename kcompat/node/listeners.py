@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kcompat.config.broker import BrokerConfig
     from kcompat.config.listeners import Endpoint
-    from kcompat.net.listener import Bind, Listener
+    from kcompat.net.listener import Bind, BoundListener
     from kcompat.node.environment import HostName
     from kcompat.node.lifetime import Lifetime
     from kcompat.node.parts import Parts
@@ -47,7 +47,7 @@ class ServedListener(Struct, frozen=True):
         return f"listener {self.name} is bound to {bound}, and its clients are told {told}"
 
 
-def open_listeners(bind: Bind, config: BrokerConfig, tls: Mapping[str, TlsServer]) -> Iterator[Listener]:
+def open_listeners(bind: Bind, config: BrokerConfig, tls: Mapping[str, TlsServer]) -> Iterator[BoundListener]:
     """Bind to the addresses of `listeners`, and yield the listeners one by one; those named in `tls` are
     encrypted. Raises ListenerError.
     """
@@ -65,9 +65,9 @@ def open_listeners(bind: Bind, config: BrokerConfig, tls: Mapping[str, TlsServer
 
 def keep_open(
     bind: Bind, config: BrokerConfig, tls: Mapping[str, TlsServer], lifetime: Lifetime
-) -> list[Listener]:
+) -> list[BoundListener]:
     """Return the open listeners; each is closed at the end of the broker. Raises ListenerError."""
-    listeners: list[Listener] = []
+    listeners: list[BoundListener] = []
     for listener in open_listeners(bind, config, tls):
         listeners.append(listener)
         lifetime.began(listener.close, listener.close)
@@ -91,7 +91,7 @@ async def host_for_all(config: BrokerConfig, host_name: HostName, *, is_alone: b
 
 
 def registration_of(
-    config: BrokerConfig, listeners: Sequence[Listener], host_for_all: str
+    config: BrokerConfig, listeners: Sequence[BoundListener], host_for_all: str
 ) -> BrokerRegistration:
     """Return the registration of this broker: its advertised addresses, or else its bound ones, with
     `host_for_all` in place of every interface.
@@ -107,7 +107,7 @@ def registration_of(
 
 
 async def advertise(
-    config: BrokerConfig, listeners: Sequence[Listener], host_name: HostName, *, is_alone: bool
+    config: BrokerConfig, listeners: Sequence[BoundListener], host_name: HostName, *, is_alone: bool
 ) -> tuple[BrokerRegistration, list[ServedListener]]:
     """Return the registration for the cluster, and the listeners with the addresses for clients (see
     `api.cluster_view`).
@@ -125,7 +125,7 @@ def _told_of(config: BrokerConfig, listener: Endpoint) -> Endpoint:
     return config.advertised.get(listener.name, listener)
 
 
-def server_of(parts: Parts, listeners: Sequence[Listener]) -> Server:
+def server_of(parts: Parts, listeners: Sequence[BoundListener]) -> Server:
     """Return the server of a broker's listeners. Its limits follow the configuration."""
     config, iteration = parts.config, parts.environment.iteration
     limits, address_limits = limits_of(config.current), parts.quotas.connection_rates
@@ -174,7 +174,7 @@ def limits_of(config: BrokerConfig) -> Limits:
     )
 
 
-def address_of(listener: Listener) -> str:
+def address_of(listener: BoundListener) -> str:
     """Return HOST:PORT of a listener for clients of this machine."""
     return as_address(reachable_host(listener.host), listener.port)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from kcompat.api.context import Server, Services
+from kcompat.api.context import RequestServices, Services
 from kcompat.api.dispatcher import Dispatcher
 from kcompat.api.registry import SERVED
 from kcompat.cluster.config_entities import DEFAULT_ENTITY
@@ -79,7 +79,7 @@ class Parts:
             storage.services,
             self.coordinators.services,
             self.cluster.services,
-            Server(SERVED, config, environment.clock, helpers, authorizer, self.acls, self.quotas),
+            RequestServices(SERVED, config, environment.clock, helpers, authorizer, self.acls, self.quotas),
         )
         self.interception = interception
         self.dispatcher = interception.around(Dispatcher(self.services))

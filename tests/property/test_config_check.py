@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kcompat.cli.config_check import findings_of
 from kcompat.cli.start import read_config
-from kcompat.config.checking import Finding, Verdict
+from kcompat.config.checking import SettingFinding, Verdict
 from kcompat.config.known import NEWER_KEYS
 from kcompat.config.table import BROKER_KEYS
 from kcompat.errors import KcompatError
@@ -85,7 +85,7 @@ def refusal_of_start(path: Path) -> tuple[str | None, BrokerConfig | None]:
         return str(error), None
 
 
-def keys_with(found: list[Finding], verdict: Verdict) -> set[str]:
+def keys_with(found: list[SettingFinding], verdict: Verdict) -> set[str]:
     return {each.setting.key for each in found if each.verdict is verdict and each.setting is not None}
 
 

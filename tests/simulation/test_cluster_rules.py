@@ -31,7 +31,7 @@ from support.recorded_files import memory_directory
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kcompat.cluster.znodes import PartitionState
+    from kcompat.cluster.znodes import StoredPartitionState
     from kcompat.replication.partition import Partition
     from kcompat.store.interface import Op
     from support.cluster_story import Fault
@@ -65,18 +65,18 @@ def guard(cluster: VirtualCluster) -> Op:
     return Check(CONTROLLER_EPOCH, version_of(cluster, CONTROLLER_EPOCH))
 
 
-def setting(cluster: VirtualCluster, place: Place, state: PartitionState) -> Op:
+def setting(cluster: VirtualCluster, place: Place, state: StoredPartitionState) -> Op:
     """Write a state, on condition of its version."""
     path = partition_state_path(*place)
     return SetData(path, encode_partition_state(state), version_of(cluster, path))
 
 
-def store(cluster: VirtualCluster, place: Place, state: PartitionState) -> bool:
+def store(cluster: VirtualCluster, place: Place, state: StoredPartitionState) -> bool:
     commit(cluster, [guard(cluster), setting(cluster, place, state)])
     return True
 
 
-def led_states(cluster: VirtualCluster) -> Iterator[tuple[Place, PartitionState]]:
+def led_states(cluster: VirtualCluster) -> Iterator[tuple[Place, StoredPartitionState]]:
     """States of the topic, of partitions that have a leader and others in their ISR."""
     for place, state in cluster.store.states.items():
         if place[0] == TOPIC and state.leader in state.isr and len(state.isr) > 1:

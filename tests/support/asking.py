@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from kcompat.api.context import Cluster, Coordinators, RequestContext, Server, Services, Storage
+from kcompat.api.context import (
+    ClusterServices,
+    Coordinators,
+    RequestContext,
+    RequestServices,
+    Services,
+    Storage,
+)
 from kcompat.config.broker import BrokerConfig, ConfigFeed
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
@@ -24,7 +31,7 @@ if TYPE_CHECKING:
     from kcompat.security.operations import Operation, ResourceType
     from kcompat.security.principals import Principal
 
-T = TypeVar("T", Storage, Coordinators, Cluster, Server)
+T = TypeVar("T", Storage, Coordinators, ClusterServices, RequestServices)
 
 LOCAL_ADDRESS = ("10.0.0.1", 19092)
 NOW_MS = 1_700_000_000_000
@@ -165,7 +172,7 @@ def services_of(*, config: BrokerConfig | None = None, **parts: Any) -> Services
     def group(kind: type[T]) -> T:
         return kind(*(parts.pop(name, _ABSENT) for name in kind.__struct_fields__))
 
-    services = Services(group(Storage), group(Coordinators), group(Cluster), group(Server))
+    services = Services(group(Storage), group(Coordinators), group(ClusterServices), group(RequestServices))
     assert not parts, f"no service is named {', '.join(parts)}"
     return services
 

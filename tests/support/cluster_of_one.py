@@ -16,7 +16,7 @@ from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.cluster.znodes import (
     CLUSTER_ID,
     BrokerRegistration,
-    PartitionState,
+    StoredPartitionState,
     TopicAssignment,
     config_path,
     encode_cluster_id,
@@ -134,7 +134,7 @@ class ClusterFixture(ControllingBroker):
                 Create(partition_path(topic, 0)),
                 Create(
                     partition_state_path(topic, 0),
-                    encode_partition_state(PartitionState(leader, 0, 1, tuple(isr))),
+                    encode_partition_state(StoredPartitionState(leader, 0, 1, tuple(isr))),
                 ),
             ]
         )

@@ -39,7 +39,7 @@ from support.virtual_cluster import SETTINGS
 
 if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage
-    from kcompat.cluster.znodes import PartitionState
+    from kcompat.cluster.znodes import StoredPartitionState
     from kcompat.log.log import Log
     from kcompat.node.broker import BrokerNode
     from kcompat.records.batch import BatchHeader
@@ -88,7 +88,7 @@ class ClusterRules:
         self._images: dict[int, ClusterImage] = {}
         self._epochs: dict[Partition, int] = {}
         self._seen: dict[Partition, tuple[object, ...]] = {}
-        self._compared: dict[Place, PartitionState] = {}
+        self._compared: dict[Place, StoredPartitionState] = {}
         """Stored states that were checked and have not changed since; `_seen` and `_images` hold the like."""
         self._changed: set[Place] = set()
         """Where a replica is another than when the stored state was looked at, or more was promised."""

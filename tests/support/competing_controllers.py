@@ -40,7 +40,7 @@ Key = tuple[str, int]
 class JudgedStore(ProcessStore):
     """Looks at every write of a partition's state, by whomever."""
 
-    states: dict[str, znodes.PartitionState]
+    states: dict[str, znodes.StoredPartitionState]
 
     async def commit(self, session_id: int, ops: Sequence[Op | SetAcl]) -> list[OpResult]:
         results = await super().commit(session_id, ops)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.cluster.znodes import (
     CONTROLLER_EPOCH,
-    PartitionState,
+    StoredPartitionState,
     decode_epoch,
     decode_partition_state,
     decode_topic,
@@ -40,7 +40,7 @@ class GuardedStore(ProcessStore):
 
     def __init__(self, journal: Journal, wall_ms: Callable[[], int]) -> None:
         super().__init__(journal, wall_ms)
-        self.states: dict[tuple[str, int], PartitionState] = {}
+        self.states: dict[tuple[str, int], StoredPartitionState] = {}
         self.broken: list[str] = []
         self.wrote: Callable[[str], object] = lambda _: None
         """Told of every new state."""
@@ -95,7 +95,7 @@ class GuardedStore(ProcessStore):
         if old is not None:
             self._compare(f"{place[0]}-{place[1]}: {old} then {new}", old, new)
 
-    def _compare(self, name: str, old: PartitionState, new: PartitionState) -> None:
+    def _compare(self, name: str, old: StoredPartitionState, new: StoredPartitionState) -> None:
         falls = new.leader_epoch < old.leader_epoch or new.controller_epoch < old.controller_epoch
         self._insist(not falls, f"I2: an epoch falls: {name}")
         same = new.leader_epoch == old.leader_epoch

@@ -18,7 +18,7 @@ from support.fuzzing import examples
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcompat.instrumentation.control.operation import Operation
+    from kcompat.instrumentation.control.operation import HttpOperation
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ HARMLESS = [each for each in OPERATIONS if each.name not in ("fail_disk", "advan
     max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 def test_no_request_is_a_fault_of_the_broker(
-    control: ControlClient, operation: Operation, data: st.DataObject
+    control: ControlClient, operation: HttpOperation, data: st.DataObject
 ) -> None:
     names = operation.request.__struct_fields__
     body = data.draw(st.dictionaries(st.sampled_from(names), JSON) if names else st.just({}))

@@ -63,7 +63,7 @@ class SeesAll(msgspec.Struct, frozen=True, tag=True):
     """
 
 
-class Refused(msgspec.Struct, frozen=True, tag=True):
+class StartRefused(msgspec.Struct, frozen=True, tag=True):
     """Report: the broker cannot start, for the reason that the sentence gives."""
 
     sentence: str
@@ -74,7 +74,7 @@ class StopAll(msgspec.Struct, frozen=True, tag=True):
 
 
 Order = Job | Stop
-Report = Started | SeesAll | Refused | StopAll
+Report = Started | SeesAll | StartRefused | StopAll
 
 T = TypeVar("T")
 

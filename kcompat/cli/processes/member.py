@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kcompat.cli.logs import set_up_logging, with_request_logs
 from kcompat.cli.metrics import metrics_ports, with_metrics
 from kcompat.cli.own_process import collect_less_often, keep_freed_memory
-from kcompat.cli.processes.channel import OF_ORDERS, Channel, Job, Refused, SeesAll, Started, StopAll
+from kcompat.cli.processes.channel import OF_ORDERS, Channel, Job, SeesAll, Started, StartRefused, StopAll
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.errors import ConfigError
 from kcompat.descriptors import raise_limit
@@ -62,7 +62,7 @@ async def _live(end: socket.socket) -> int:
         async with AsyncExitStack() as undo:
             await _be(job, channel, undo)
     except (ConfigError, ListenerError, LogDirectoryError, StoreError) as error:
-        channel.send(Refused(str(error)))
+        channel.send(StartRefused(str(error)))
         return 1
     finally:
         channel.close()

@@ -17,9 +17,9 @@ from kcompat.cli.processes.channel import (
     Channel,
     Job,
     OwnStore,
-    Refused,
     SeesAll,
     Started,
+    StartRefused,
     Stop,
     StopAll,
 )
@@ -79,7 +79,7 @@ class _Process:
         if isinstance(report, kind):
             return report
         match report:
-            case Refused(sentence):
+            case StartRefused(sentence):
                 raise BrokerFailedError(f"broker {self.broker_id}: {sentence}")
             case None:
                 raise BrokerFailedError(f"broker {self.broker_id} {await self.fate()} while it started")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcompat.admin.client import AdminClient
-    from kcompat.admin.connection import Connection, Pending
+    from kcompat.admin.connection import BrokerConnection, Pending
     from kcompat.commands.console.consumed import Consumed
     from kcompat.commands.console.consumer_settings import ConsumerSettings
     from kcompat.commands.console.membership import Membership
@@ -193,7 +193,7 @@ class Consumer:
 
     def _responses(self, requests: dict[int, Versioned], timeout_ms: int) -> Iterator[FetchResponse]:
         """Yield the responses of the brokers that answer; if one does not, request the metadata again."""
-        sent: list[tuple[Connection, Pending]] = []
+        sent: list[tuple[BrokerConnection, Pending]] = []
         is_lost = False
         for leader, request in requests.items():
             try:

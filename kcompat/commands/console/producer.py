@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.admin.client import AdminClient
-    from kcompat.admin.connection import Connection, Pending
+    from kcompat.admin.connection import BrokerConnection, Pending
     from kcompat.commands.console.lines import Line
     from kcompat.commands.console.producer_settings import ProducerSettings
     from kcompat.commands.console.topic_view import Leaders
@@ -45,12 +45,12 @@ _LOGGER: Final = "org.apache.kafka.clients.producer.internals.Sender"
 class _InFlight(NamedTuple):
     """A request that a broker handles."""
 
-    connection: Connection
+    connection: BrokerConnection
     pending: Pending
     batches: list[Batch]
 
 
-class Producer:
+class ConsoleProducer:
     """Producer of records to one topic. `close` sends the records that are left."""
 
     def __init__(self, admin: AdminClient, topic: str, settings: ProducerSettings, failed: Failed) -> None:

@@ -36,7 +36,7 @@ commit.
 """
 
 
-class ListedGroup(msgspec.Struct, frozen=True):
+class GroupListing(msgspec.Struct, frozen=True):
     """A row of the list of groups; type and state are as Kafka's commands print them."""
 
     group_id: str
@@ -60,7 +60,7 @@ class Member(msgspec.Struct, frozen=True):
     """
 
 
-class Group(msgspec.Struct, frozen=True):
+class GroupDescription(msgspec.Struct, frozen=True):
     """Description of a group by its coordinator."""
 
     group_id: str
@@ -81,7 +81,7 @@ def wrapped(error: JavaError) -> JavaError:
 
 def list_groups(
     admin: AdminClient, states: Container[str] = (), types: Container[str] = ()
-) -> list[ListedGroup]:
+) -> list[GroupListing]:
     """Return the consumer groups of all brokers, ordered by their ids.
 
     With `states` or `types`, in lower case, only such groups. Raises JavaError if a broker does not answer.
@@ -103,11 +103,11 @@ def list_groups(
                 continue
             if (types and kind not in types) or (states and row.group_state.lower() not in states):
                 continue
-            found[row.group_id] = ListedGroup(row.group_id, kind.capitalize(), row.group_state or "Unknown")
+            found[row.group_id] = GroupListing(row.group_id, kind.capitalize(), row.group_state or "Unknown")
     return [found[group_id] for group_id in sorted(found)]
 
 
-def describe_group(admin: AdminClient, group_id: str) -> Group:
+def describe_group(admin: AdminClient, group_id: str) -> GroupDescription:
     """Return the description of a group of either type.
 
     Raises:
@@ -131,7 +131,7 @@ def describe_group(admin: AdminClient, group_id: str) -> Group:
     if code:
         raise error_of_code(code, row.error_message)
     members = [_consumer(member) for member in row.members]
-    return Group(
+    return GroupDescription(
         group_id,
         "Consumer",
         row.group_state,
@@ -161,7 +161,7 @@ def _partitions(assignment: Any) -> list[TopicPartition]:
     return [(row.topic_name, index) for row in assignment.topic_partitions for index in row.partitions]
 
 
-def _classic(admin: AdminClient, group_id: str, node: Node) -> Group:
+def _classic(admin: AdminClient, group_id: str, node: Node) -> GroupDescription:
     request = DescribeGroupsRequest([group_id])
     response = admin.ask_coordinator(GROUP, group_id, request, name="describeConsumerGroups")
     (row,) = response.groups
@@ -183,7 +183,7 @@ def _classic(admin: AdminClient, group_id: str, node: Node) -> Group:
         )
         for each in row.members
     ]
-    return Group(group_id, "Classic", row.group_state, row.protocol_data, node, members)
+    return GroupDescription(group_id, "Classic", row.group_state, row.protocol_data, node, members)
 
 
 def _assigned(data: bytes) -> list[TopicPartition]:

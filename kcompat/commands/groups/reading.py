@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from kcompat.admin.client import AdminClient
-    from kcompat.commands.groups.descriptions import Group, Member
+    from kcompat.commands.groups.descriptions import GroupDescription, Member
     from kcompat.commands.offsets import Offset
     from kcompat.protocol.errors import ErrorCode
     from kcompat.topics import TopicPartition
@@ -83,7 +83,7 @@ def first_and_last(
     return limits(admin, leaders, EARLIEST), limits(admin, leaders, LATEST)
 
 
-def offset_rows(admin: AdminClient, group: Group) -> list[OffsetRow]:
+def offset_rows(admin: AdminClient, group: GroupDescription) -> list[OffsetRow]:
     """Return the partitions of a group: those of its members, then those that have only offsets.
 
     Raises:
@@ -112,7 +112,11 @@ def offset_rows(admin: AdminClient, group: Group) -> list[OffsetRow]:
 
 
 def _row(
-    group: Group, partition: TopicPartition, offset: Offset | None, end: int | None, member: Member | None
+    group: GroupDescription,
+    partition: TopicPartition,
+    offset: Offset | None,
+    end: int | None,
+    member: Member | None,
 ) -> OffsetRow:
     epoch = None if offset is None or offset.epoch < 0 else offset.epoch
     return OffsetRow(

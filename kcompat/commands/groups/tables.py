@@ -9,7 +9,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kcompat.commands.groups.descriptions import Group, ListedGroup, Member
+    from kcompat.commands.groups.descriptions import GroupDescription, GroupListing, Member
     from kcompat.topics import TopicPartition
 
 MISSING: Final = "-"
@@ -53,7 +53,7 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     return " ".join([*padded, *cells[len(widths) :]])
 
 
-def list_table(groups: Sequence[ListedGroup], *, types: bool, states: bool) -> str:
+def list_table(groups: Sequence[GroupListing], *, types: bool, states: bool) -> str:
     """Return the list of groups with their types or states."""
     columns = [
         ("GROUP", _width(each.group_id for each in groups) + 10, [each.group_id for each in groups]),
@@ -89,7 +89,7 @@ def offset_table(rows: Sequence[OffsetRow], *, verbose: bool) -> str:
     return "".join(f"\n{_line(row, widths)}" for row in [head, *cells]) + "\n"
 
 
-def member_table(group: Group | None, *, verbose: bool) -> str:
+def member_table(group: GroupDescription | None, *, verbose: bool) -> str:
     """Return the members of one group; only the heading if the members are None."""
     members = group.members if group else []
     name = group.group_id if group else ""
@@ -129,7 +129,7 @@ def assignment_text(partitions: Iterable[TopicPartition]) -> str:
     return ";".join(texts) or MISSING
 
 
-def state_table(group: Group, *, verbose: bool) -> str:
+def state_table(group: GroupDescription, *, verbose: bool) -> str:
     """Return the state of one group."""
     node = group.coordinator
     coordinator = f"{node.host}:{node.port}  ({node.id})"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from kcompat.admin.configs import DELETE, SET, ResourceType, alter_configs
+from kcompat.admin.configs import DELETE, SET, alter_configs
+from kcompat.protocol.constants import ConfigResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -67,16 +68,18 @@ def throttle_moves(admin: AdminClient, found: Mapping[TopicPartition, Move], rat
     followers = throttled_replicas(found, of_leaders=False)
     for topic, replicas in leaders.items():
         changes = {LEADER_REPLICAS: (SET, replicas), FOLLOWER_REPLICAS: (SET, followers[topic])}
-        alter_configs(admin, (ResourceType.TOPIC, topic), changes)
+        alter_configs(admin, (ConfigResourceType.TOPIC, topic), changes)
     for broker in moving_brokers(found):
-        alter_configs(admin, (ResourceType.BROKER, str(broker)), {name: (SET, str(rate)) for name in RATES})
+        alter_configs(
+            admin, (ConfigResourceType.BROKER, str(broker)), {name: (SET, str(rate)) for name in RATES}
+        )
     sys.stdout.write(f"The inter-broker throttle limit was set to {rate} B/s\n")
 
 
 def throttle_directories(admin: AdminClient, brokers: Iterable[int], rate: int) -> None:
     """Limit moves between log directories to `rate` bytes a second, and print the limit. Raises JavaError."""
     for broker in brokers:
-        alter_configs(admin, (ResourceType.BROKER, str(broker)), {DIRECTORY_RATE: (SET, str(rate))})
+        alter_configs(admin, (ConfigResourceType.BROKER, str(broker)), {DIRECTORY_RATE: (SET, str(rate))})
     sys.stdout.write(f"The replica-alter-dir throttle limit was set to {rate} B/s\n")
 
 
@@ -85,11 +88,11 @@ def clear_throttles(admin: AdminClient, brokers: Collection[int], topics: Collec
     _say("broker", list(map(str, sorted(brokers))))
     for broker in sorted(brokers):
         changes: dict[str, tuple[int, str | None]] = dict.fromkeys((*RATES, DIRECTORY_RATE), (DELETE, None))
-        alter_configs(admin, (ResourceType.BROKER, str(broker)), changes)
+        alter_configs(admin, (ConfigResourceType.BROKER, str(broker)), changes)
     _say("topic", sorted(topics))
     for topic in sorted(topics):
         names = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
-        alter_configs(admin, (ResourceType.TOPIC, topic), dict.fromkeys(names, (DELETE, None)))
+        alter_configs(admin, (ConfigResourceType.TOPIC, topic), dict.fromkeys(names, (DELETE, None)))
 
 
 def _say(kind: str, names: list[str]) -> None:

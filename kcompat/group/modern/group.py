@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage, TopicImage
     from kcompat.coordinator.operation import Answer
     from kcompat.coordinator.timeline import Timeline
-    from kcompat.group.base import Groups, GroupTransition
+    from kcompat.group.base import GroupTransition, ShardGroups
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.offsets import CommittedOffset
     from kcompat.group.requests import DescribedGroup
@@ -277,7 +277,7 @@ class ModernGroup(ABC, Generic[M, T]):
 G = TypeVar("G", bound="ModernGroup[Any, Any]")
 
 
-def find(shard: Groups, group_id: str, wanted: type[G]) -> G | Refusal:
+def find(shard: ShardGroups, group_id: str, wanted: type[G]) -> G | Refusal:
     """Return the group of this id and kind, or the refusal."""
     group: object = shard.groups.get(group_id)
     if isinstance(group, wanted):
@@ -286,7 +286,7 @@ def find(shard: Groups, group_id: str, wanted: type[G]) -> G | Refusal:
     return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {what}.")
 
 
-def find_for_member(shard: Groups, group_id: str, wanted: type[G]) -> G | Refusal:
+def find_for_member(shard: ShardGroups, group_id: str, wanted: type[G]) -> G | Refusal:
     """Return the group of this id and kind, or the refusal of a member that is not joining."""
     if shard.groups.get(group_id) is None:
         message = f"{wanted.kind.capitalize()} group {group_id} not found."

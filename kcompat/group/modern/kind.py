@@ -12,7 +12,7 @@ from kcompat.group.modern.heartbeat import JOIN, Refusal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.group.base import Groups, GroupTransition
+    from kcompat.group.base import GroupTransition, ShardGroups
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.modern.group import ModernGroup
     from kcompat.group.modern.records import ModernRecords
@@ -67,7 +67,7 @@ class ModernKind(Struct, Generic[Q, A, D], frozen=True):
             return self.refused(outcome.error, outcome.message)
         return outcome
 
-    def describe(self, shard: Groups, group_id: str) -> D:
+    def describe(self, shard: ShardGroups, group_id: str) -> D:
         """Return the description of a group.
 
         The error is GROUP_ID_NOT_FOUND if the group does not exist or is of another kind.

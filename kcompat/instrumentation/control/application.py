@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from kcompat.instrumentation.control.control import Control
-    from kcompat.instrumentation.control.operation import Operation
+    from kcompat.instrumentation.control.operation import HttpOperation
     from kcompat.instrumentation.control.problems import Problem
 
     Endpoint = Callable[[Request], Awaitable[Response]]
@@ -34,9 +34,9 @@ BODY_TIMEOUT_S: Final = 30.0
 """Seconds within which the body of a request has to arrive."""
 
 
-def application(control: Control, operations: Sequence[Operation], *, is_loopback: bool) -> ASGIApp:
+def application(control: Control, operations: Sequence[HttpOperation], *, is_loopback: bool) -> ASGIApp:
     """Return the application that serves these operations on the brokers of `control`."""
-    paths: dict[str, dict[str, Operation]] = {}
+    paths: dict[str, dict[str, HttpOperation]] = {}
     for operation in operations:
         paths.setdefault(operation.path, {})[operation.method] = operation
     routes = [
@@ -61,7 +61,7 @@ def application(control: Control, operations: Sequence[Operation], *, is_loopbac
     return Guarded(served, "control port", forbidden, is_loopback=is_loopback)
 
 
-def _endpoint(control: Control, methods: Mapping[str, Operation]) -> Endpoint:
+def _endpoint(control: Control, methods: Mapping[str, HttpOperation]) -> Endpoint:
     """Return the function that serves the operations of one path."""
 
     async def serve(request: Request) -> Response:

@@ -11,7 +11,7 @@ from kcompat.instrumentation.control.problems import MEDIA_TYPE, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kcompat.instrumentation.control.operation import Operation
+    from kcompat.instrumentation.control.operation import HttpOperation
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -22,12 +22,12 @@ VERSION: Final = "1"
 _REFERENCE: Final = "#/components/schemas/{name}"
 
 
-def as_text(operations: Sequence[Operation]) -> bytes:
+def as_text(operations: Sequence[HttpOperation]) -> bytes:
     """Return the description of these operations as a file of JSON."""
     return msgspec.json.format(msgspec.json.encode(describe(operations)), indent=1) + b"\n"
 
 
-def describe(operations: Sequence[Operation]) -> Schema:
+def describe(operations: Sequence[HttpOperation]) -> Schema:
     """Return the description of these operations."""
     types = [each.request for each in operations] + [each.answer for each in operations if each.answer]
     schemas, components = msgspec.json.schema_components([*types, Problem], ref_template=_REFERENCE)
@@ -52,7 +52,7 @@ def describe(operations: Sequence[Operation]) -> Schema:
     }
 
 
-def _operation(operation: Operation, request: Schema, answer: Schema | None) -> Schema:
+def _operation(operation: HttpOperation, request: Schema, answer: Schema | None) -> Schema:
     """Return the description of one operation. `request` is the schema of all of its parameters."""
     summary, _, more = (operation.perform.__doc__ or "").partition("\n\n")
     described: Schema = {"operationId": operation.name, "summary": _one_line(summary)}

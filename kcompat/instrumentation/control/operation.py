@@ -27,7 +27,7 @@ class Nothing(Struct, forbid_unknown_fields=True):
     """A request without parameters."""
 
 
-class Operation(Struct, frozen=True):
+class HttpOperation(Struct, frozen=True):
     """An HTTP request, the function that serves it, and the types of its parameters and its answer.
 
     The fields of `request` are read from the path where its template names them. The others are read from the

@@ -11,8 +11,8 @@ from kcompat.cluster.feature_levels import Levels
 from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.znodes import (
     BrokerRegistration,
-    PartitionState,
     ProducerIdBlock,
+    StoredPartitionState,
     TopicAssignment,
 )
 
@@ -119,7 +119,7 @@ def test_topics_of_older_versions() -> None:
 
 
 def test_partition_state() -> None:
-    data = znodes.encode_partition_state(PartitionState(1, 5, 7, (1, 2)))
+    data = znodes.encode_partition_state(StoredPartitionState(1, 5, 7, (1, 2)))
     assert json.loads(data) == {
         "version": 1,
         "leader": 1,
@@ -127,11 +127,11 @@ def test_partition_state() -> None:
         "controller_epoch": 7,
         "isr": [1, 2],
     }
-    assert znodes.decode_partition_state(data) == PartitionState(1, 5, 7, (1, 2))
+    assert znodes.decode_partition_state(data) == StoredPartitionState(1, 5, 7, (1, 2))
 
 
 def test_the_recovery_state_shows_only_while_recovering() -> None:
-    data = znodes.encode_partition_state(PartitionState(1, 5, 7, (1,), 1))
+    data = znodes.encode_partition_state(StoredPartitionState(1, 5, 7, (1,), 1))
     assert json.loads(data)["leader_recovery_state"] == 1
     assert znodes.decode_partition_state(data).leader_recovery_state == 1
 

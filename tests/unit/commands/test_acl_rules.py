@@ -6,18 +6,18 @@ import pytest
 
 from kcompat.admin.errors import JavaError
 from kcompat.commands import acls
-from kcompat.commands.acl_rules import CLUSTER, Entry, Resource, rules
+from kcompat.commands.acl_rules import CLUSTER, AclTarget, Entry, rules
 from kcompat.commands.options import CommandExit
 from kcompat.security.acls import PatternType, PermissionType
 from kcompat.security.operations import Operation, ResourceType
 
 
-def _rules(line: str) -> dict[Resource, set[Entry]]:
+def _rules(line: str) -> dict[AclTarget, set[Entry]]:
     return rules(acls.parser().parse(line.split()))
 
 
-def _topic(name: str, pattern: PatternType = PatternType.LITERAL) -> Resource:
-    return Resource(ResourceType.TOPIC, name, pattern)
+def _topic(name: str, pattern: PatternType = PatternType.LITERAL) -> AclTarget:
+    return AclTarget(ResourceType.TOPIC, name, pattern)
 
 
 def _allowed(*operations: Operation, principal: str = "User:p") -> set[Entry]:
@@ -42,8 +42,8 @@ def test_conveniences_stand_for_what_clients_need() -> None:
     )
     assert found == {
         _topic("t"): _allowed(Operation.WRITE, Operation.DESCRIBE, Operation.CREATE, Operation.READ),
-        Resource(ResourceType.GROUP, "g", PatternType.LITERAL): _allowed(Operation.READ),
-        Resource(ResourceType.TRANSACTIONAL_ID, "x", PatternType.LITERAL): _allowed(
+        AclTarget(ResourceType.GROUP, "g", PatternType.LITERAL): _allowed(Operation.READ),
+        AclTarget(ResourceType.TRANSACTIONAL_ID, "x", PatternType.LITERAL): _allowed(
             Operation.WRITE, Operation.DESCRIBE
         ),
         CLUSTER: _allowed(Operation.IDEMPOTENT_WRITE),

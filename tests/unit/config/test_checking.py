@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from kcompat.config.broker import BrokerConfig
-from kcompat.config.checking import Finding, Verdict, findings
+from kcompat.config.checking import SettingFinding, Verdict, findings
 from kcompat.config.errors import ConfigError
 from kcompat.config.properties import parse_settings, settings_of_variables
 
 
-def found(text: str, environment: dict[str, str] | None = None) -> list[Finding]:
+def found(text: str, environment: dict[str, str] | None = None) -> list[SettingFinding]:
     """Return the findings about a file and the variables beside it, checked as a `BrokerConfig`."""
     variables = environment or {}
     settings = [*parse_settings(text), *settings_of_variables(variables)]
@@ -92,7 +92,7 @@ def test_an_error_that_names_no_setting_is_a_finding_of_its_own() -> None:
 
     enforced, other = findings(settings, {}, insist)
     assert enforced.verdict is Verdict.ENFORCED
-    assert other == Finding(Verdict.INVALID, "the stars are wrong", None)
+    assert other == SettingFinding(Verdict.INVALID, "the stars are wrong", None)
 
 
 def test_settings_of_providers_that_cannot_be_are_told_beside_the_others() -> None:

@@ -5,16 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kcompat.config.broker import BrokerConfig
-from kcompat.config.describe import (
-    ConfigSource,
-    DescribedConfig,
-    describe_broker,
-    describe_cluster_default,
-    describe_topic,
-)
+from kcompat.config.describe import DescribedConfig, describe_broker, describe_cluster_default, describe_topic
 from kcompat.config.rows import kafka_4_3
 from kcompat.config.table import BROKER_KEYS
 from kcompat.config.types import ConfigType
+from kcompat.protocol.constants import ConfigSource
 
 STATIC = {"broker.id": "1", "log.retention.hours": "100", "num.partitions": "3", "foo.bar": "baz"}
 
@@ -136,5 +131,5 @@ def test_a_value_that_another_broker_stored_is_shown_as_it_is() -> None:
 
 
 def test_numbers_of_the_protocol() -> None:
-    assert [int(source) for source in ConfigSource] == [1, 2, 3, 4, 5, 6, 8]
+    assert [int(source) for source in ConfigSource] == list(range(9))
     assert [int(kind) for kind in ConfigType] == list(range(10))

@@ -34,7 +34,7 @@ async def lose_and_find_leader(fixture: ControllerFixture) -> None:
     path = znodes.partition_state_path("t", 0)
     data, _ = await fixture.session.get(path)
     before = znodes.decode_partition_state(data)
-    after = znodes.PartitionState(1, before.leader_epoch, before.controller_epoch, (1, 2))
+    after = znodes.StoredPartitionState(1, before.leader_epoch, before.controller_epoch, (1, 2))
     partitions = b'{"version":1,"partitions":[{"topic":"t","partition":0}]}'
     await fixture.session.multi(
         [

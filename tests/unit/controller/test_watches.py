@@ -81,7 +81,7 @@ async def test_tools_of_old_elect_and_reassign() -> None:
         await fixture.register(7)
         await fixture.session.set(
             znodes.partition_state_path("u", 0),
-            znodes.encode_partition_state(znodes.PartitionState(1, 0, 1, (1, 7))),
+            znodes.encode_partition_state(znodes.StoredPartitionState(1, 0, 1, (1, 7))),
         )
         partitions = b'{"version":1,"partitions":[{"topic":"u","partition":0}]}'
         notice = f"{znodes.ISR_CHANGES}/isr_change_"
@@ -140,7 +140,7 @@ async def test_a_changed_isr_is_heard_of_beside_a_notification_that_makes_no_sen
     async with ClusterFixture() as fixture:
         await fixture.create_with_dead_replica("u")
         await fixture.register(7)
-        state = znodes.encode_partition_state(znodes.PartitionState(1, 0, 1, (1, 7)))
+        state = znodes.encode_partition_state(znodes.StoredPartitionState(1, 0, 1, (1, 7)))
         partitions = b'{"version":1,"partitions":[{"topic":"u","partition":0}]}'
         notice = f"{znodes.ISR_CHANGES}/isr_change_"
         await fixture.session.multi(

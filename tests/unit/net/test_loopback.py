@@ -13,7 +13,7 @@ from kcompat.net.plain_listener import bind
 from support.eventually import limit_s
 
 if TYPE_CHECKING:
-    from kcompat.net.listener import Listener
+    from kcompat.net.listener import BoundListener
 
 needs_ipv6 = pytest.mark.skipif(not has_ipv6_loopback(), reason="no IPv6 here")
 
@@ -55,7 +55,7 @@ class Refusing:
     def __init__(self, refusals: int) -> None:
         self.refusals = refusals
 
-    def __call__(self, host: str, port: int) -> Listener:
+    def __call__(self, host: str, port: int) -> BoundListener:
         if host == IPV6 and self.refusals:
             self.refusals -= 1
             raise ListenerError("the port is already in use")

@@ -20,7 +20,7 @@ from support.virtual_network import VirtualNetwork
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from kcompat.net.listener import Listener
+    from kcompat.net.listener import BoundListener
     from support.virtual_loop import VirtualLoop
 
 
@@ -37,7 +37,7 @@ class Scene:
         self.times: list[float] = []
         self.failure_detector = FailureDetector(Peers(1, config, MetadataCache(""), ports), self.note)
         self.hubs: dict[int, Hub] = {}
-        self.listeners: dict[int, Listener] = {}
+        self.listeners: dict[int, BoundListener] = {}
         for number in (2, 3):
             self.listen(number)
 

@@ -34,7 +34,7 @@ from support.virtual_network import VirtualNetwork
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from kcompat.net.listener import Listener
+    from kcompat.net.listener import BoundListener
     from support.virtual_loop import VirtualLoop
 
     Refusal: TypeAlias = tuple[Promise[AlterPartitionResponse] | Promise[CreateTopicsResponse], object]
@@ -62,7 +62,7 @@ class Scene:
         peers = Peers(1, config, self.cluster, (self.network.connector("broker-1"), clock, Random(2)))
         self.controller = RemoteController(1, lambda: 77, peers, self.cluster, config, clock)
         self.scripted: dict[int, ScriptedBroker] = {}
-        self.listeners: dict[int, Listener] = {}
+        self.listeners: dict[int, BoundListener] = {}
         for number, answer in answers.items():
             self.scripted[number] = ScriptedBroker(answer, served)
             self.listeners[number] = self.network.bind("PLAINTEXT", f"broker-{number}", 9092)

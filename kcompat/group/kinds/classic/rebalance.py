@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.coordinator.operation import ShardOperation
-    from kcompat.group.base import Groups, GroupTransition
+    from kcompat.group.base import GroupTransition, ShardGroups
     from kcompat.group.kinds.classic.members import ClassicMember, ClassicMembers
 
 logger = logging.getLogger(GROUP_COORDINATOR)
@@ -288,7 +288,7 @@ def _expire_session(transition: GroupTransition, group: ClassicMembers, member_i
 
 def _on_group(
     group: ClassicMembers, action: Callable[[GroupTransition, ClassicMembers], None]
-) -> ShardOperation[Groups, None]:
+) -> ShardOperation[ShardGroups, None]:
     """Return an operation for a timer, which runs `action` on the group unless the group was deleted."""
 
     def decide(transition: GroupTransition) -> None:

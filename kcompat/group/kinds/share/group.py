@@ -21,7 +21,7 @@ from kcompat.group.presence import session_key
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.group.base import Groups, GroupTransition, PartitionJudge
+    from kcompat.group.base import GroupTransition, PartitionJudge, ShardGroups
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.kinds.share.members import ShareMember
     from kcompat.group.modern.heartbeat import Refusal
@@ -94,7 +94,7 @@ class ShareGroup(ShareMembers):
         )
 
 
-def find_or_make(shard: Groups, group_id: str) -> ShareGroup | Refusal:
+def find_or_make(shard: ShardGroups, group_id: str) -> ShareGroup | Refusal:
     """Return the share group with this id, or a new one if there is no group; the refusal for a group of
     another kind.
 

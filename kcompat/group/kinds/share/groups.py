@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Clock
     from kcompat.cluster.image import ClusterImage
-    from kcompat.group.base import Groups, GroupTransition
+    from kcompat.group.base import GroupTransition, ShardGroups
     from kcompat.group.kinds.share.requests import Begin, ShareHeartbeatRequest
     from kcompat.group.modern.heartbeat import HeartbeatAnswer
     from kcompat.group.modern.kind import A, D, ModernKind, Q
@@ -105,7 +105,7 @@ class Operations(Protocol):
         response.
         """
 
-    def read(self, group_id: str, query: Callable[[Groups], T], failed: Callable[[ErrorCode], T]) -> T:
+    def read(self, group_id: str, query: Callable[[ShardGroups], T], failed: Callable[[ErrorCode], T]) -> T:
         """Run a query on the shard of a group at once; `failed` converts an error of the runtime to a
         response.
         """
@@ -309,7 +309,7 @@ class ShareGroups:
             failed = error
             return None
 
-        def begun(shard: Groups) -> Initialization | None:
+        def begun(shard: ShardGroups) -> Initialization | None:
             group = find(shard, group_id, ShareGroup)
             return None if isinstance(group, Refusal) else group.committed_initialization
 

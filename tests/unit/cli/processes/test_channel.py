@@ -12,9 +12,9 @@ from kcompat.cli.processes.channel import (
     Channel,
     Job,
     OwnStore,
-    Refused,
     SeesAll,
     Started,
+    StartRefused,
     Stop,
     StopAll,
 )
@@ -33,10 +33,10 @@ async def test_messages_arrive_as_they_are_in_order_until_the_end() -> None:
         command.send(order)
     assert [await broker.receive() for _ in orders] == orders
     listeners = (ServedListener("IN", "localhost", 1, None), ServedListener("OUT", "::", 2, ("h", 3)))
-    reports: list[Started | SeesAll | Refused | StopAll] = [
+    reports: list[Started | SeesAll | StartRefused | StopAll] = [
         Started("localhost:1", 2, listeners),
         SeesAll(),
-        Refused("No."),
+        StartRefused("No."),
         StopAll(),
     ]
     for report in reports:

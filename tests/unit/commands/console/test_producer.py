@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from kcompat.commands.console.lines import Line
-from kcompat.commands.console.producer import Producer
+from kcompat.commands.console.producer import ConsoleProducer
 from kcompat.commands.console.producer_settings import ProducerSettings
 from kcompat.protocol.messages.metadata import MetadataResponse
 
@@ -29,7 +29,7 @@ def test_records_of_a_partition_that_gets_no_leader_are_reported() -> None:
     failed: list[JavaError] = []
     settings = ProducerSettings.of({"retries": "1", "retry.backoff.ms": "1"})
     cluster = cast("AdminClient", NoLeaders())
-    producer = Producer(cluster, "orders", settings, lambda _key, _value, error: failed.append(error))
+    producer = ConsoleProducer(cluster, "orders", settings, lambda _key, _value, error: failed.append(error))
     producer.send(Line(None, b"first"))
     producer.flush()
     assert [error.name for error in failed] == ["LeaderNotAvailableException"]

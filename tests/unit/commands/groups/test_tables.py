@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from kcompat.admin.connection import Node
 from kcompat.commands.groups import tables
-from kcompat.commands.groups.descriptions import Group, ListedGroup, Member
+from kcompat.commands.groups.descriptions import GroupDescription, GroupListing, Member
 
 NODE = Node(1, "localhost", 9092)
 CLASSIC = Member("m-1", None, "client", "/127.0.0.1", [("t", 0), ("t", 1)], 3, [("t", 0)], upgraded=False)
 MODERN = Member("m-2", "instance", "client", "/127.0.0.1", [], 3, [("u", 0)], upgraded=True)
-GROUP = Group("orders", "Consumer", "Stable", "uniform", NODE, [CLASSIC, MODERN], 4, 3)
+GROUP = GroupDescription("orders", "Consumer", "Stable", "uniform", NODE, [CLASSIC, MODERN], 4, 3)
 
 
 def test_list_shows_types_and_states() -> None:
-    groups = [ListedGroup("g", "Classic", "Empty")]
+    groups = [GroupListing("g", "Classic", "Empty")]
     assert tables.list_table(groups, types=True, states=True) == (
         f"{'GROUP':25} {'TYPE':20} {'STATE':20}\n{'g':25} {'Classic':20} {'Empty':20}\n"
     )

@@ -12,7 +12,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from kcompat.instrumentation.control.openapi import as_text, describe
-from kcompat.instrumentation.control.operation import Nothing, Operation
+from kcompat.instrumentation.control.operation import HttpOperation, Nothing
 from kcompat.instrumentation.control.operations import OPERATIONS
 from support.places import REPOSITORY
 
@@ -52,9 +52,9 @@ async def check(control: Control, wanted: Nothing) -> None:
     """Check all things."""
 
 
-MAKE = Operation("POST", "/topics/{topic}/things", make_thing, Wanted, Thing, HTTPStatus.CREATED)
-REMOVE = Operation("DELETE", "/topics/{topic}/things", remove, Wanted, None, HTTPStatus.NO_CONTENT)
-CHECK = Operation("POST", "/check", check, Nothing, None, HTTPStatus.NO_CONTENT)
+MAKE = HttpOperation("POST", "/topics/{topic}/things", make_thing, Wanted, Thing, HTTPStatus.CREATED)
+REMOVE = HttpOperation("DELETE", "/topics/{topic}/things", remove, Wanted, None, HTTPStatus.NO_CONTENT)
+CHECK = HttpOperation("POST", "/check", check, Nothing, None, HTTPStatus.NO_CONTENT)
 
 
 def test_the_description_is_valid_openapi() -> None:
@@ -114,7 +114,7 @@ def test_the_kept_description_is_that_of_the_operations() -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.name)
-def test_the_page_names_each_request(operation: Operation) -> None:
+def test_the_page_names_each_request(operation: HttpOperation) -> None:
     rows = re.findall(r"^\| `(GET|POST|DELETE) (\S+)` \|", PAGE.read_text(), re.MULTILINE)
     assert (operation.method, operation.path) in rows
     assert len(rows) == len(OPERATIONS)

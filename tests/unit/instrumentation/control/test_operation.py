@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from kcompat.instrumentation.control.operation import Nothing, Operation
+from kcompat.instrumentation.control.operation import HttpOperation, Nothing
 from kcompat.instrumentation.control.problems import ProblemError
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ async def do(control: Control, wanted: Wanted) -> None:
     """Do what is wanted."""
 
 
-READ = Operation("GET", "/topics/{topic}/things", do, Wanted, None)
-WRITE = Operation("POST", "/topics/{topic}/things", do, Wanted, None, HTTPStatus.CREATED)
-PLAIN = Operation("POST", "/things", do, Nothing, None)
+READ = HttpOperation("GET", "/topics/{topic}/things", do, Wanted, None)
+WRITE = HttpOperation("POST", "/topics/{topic}/things", do, Wanted, None, HTTPStatus.CREATED)
+PLAIN = HttpOperation("POST", "/things", do, Nothing, None)
 
 
 def test_the_query_of_a_get_is_text_in_which_numbers_are_found() -> None:
