@@ -46,6 +46,9 @@ def list_offsets(
     """
     from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
 
+    if not wanted:
+        return {}
+
     def request(partitions: Iterable[TopicPartition]) -> Message:
         topics: dict[str, ListOffsetsRequest.ListOffsetsTopic] = {}
         for name, index in partitions:

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from kcompat.admin.errors import JavaError, timed_out
+from kcompat.admin.offsets import At
 from kcompat.admin.waiting import StoppedError, stopped_by
 from kcompat.commands.console.clients import complain, connect_client, file_and_values, log_failure
 from kcompat.commands.console.consumer import Consumer
@@ -16,7 +17,6 @@ from kcompat.commands.console.consumer_settings import ConsumerSettings
 from kcompat.commands.console.formats import DEFAULT, OLD_NAMES, formatter_named
 from kcompat.commands.console.membership import Membership
 from kcompat.commands.console.topic_view import TopicView
-from kcompat.commands.offsets import EARLIEST, LATEST
 from kcompat.commands.options import CommandExit, OptionParser
 from kcompat.config.java_text import parse_integer
 
@@ -149,11 +149,11 @@ def _set_reset(properties: dict[str, str], *, is_from_beginning: bool) -> None:
 
 
 def _start(options: Options) -> int:
-    """Return the offset to start a partition at, or `EARLIEST` or `LATEST`."""
+    """Return the offset at which a partition is begun, or one of `At`."""
     text = options.value("offset")
     if text is None:
-        return EARLIEST if options.has("from-beginning") else LATEST
-    known = {"earliest": EARLIEST, "latest": LATEST}.get(text.lower())
+        return At.EARLIEST if options.has("from-beginning") else At.LATEST
+    known = {"earliest": At.EARLIEST, "latest": At.LATEST}.get(text.lower())
     if known is not None:
         return known
     try:

@@ -62,8 +62,8 @@ def _look_at_offsets(
     admin: AdminClient, groups: list[str], leaders: Mapping[TopicPartition, int], most_lag: int
 ) -> Iterator[Finding]:
     committed = {name: committed_offsets(admin, name) for name in groups[:MOST_GROUPS]}
-    wanted = {key: leaders[key] for each in committed.values() for key in each if leaders.get(key, -1) >= 0}
-    first, last = first_and_last(admin, wanted) if wanted else ({}, {})
+    wanted = {key for each in committed.values() for key in each if leaders.get(key, -1) >= 0}
+    first, last = first_and_last(admin, wanted)
     lost, late = [], []
     for name, offsets in committed.items():
         gone = [key for key, each in offsets.items() if key in first and each.offset < first[key]]

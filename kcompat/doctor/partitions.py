@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.admin.configs import describe_configs
 from kcompat.admin.errors import JavaError
-from kcompat.commands.offsets import offsets_at
+from kcompat.admin.offsets import At, list_offsets
 from kcompat.doctor.brokers import not_allowed
 from kcompat.doctor.finding import error, some, warning
 from kcompat.protocol.constants import ConfigResourceType
@@ -105,8 +105,6 @@ def look_at_internal_topics(
             )
 
 
-MAX_TIMESTAMP: Final = -3
-"""Timestamp that stands for the record with the largest timestamp (KIP-734)."""
 MOST_AHEAD_MS: Final = 5 * 60 * 1000
 """Milliseconds by which a record's timestamp may be later than the clock of this machine."""
 MOST_PARTITIONS: Final = 200
@@ -117,16 +115,15 @@ def look_at_clocks(admin: AdminClient, topics: Sequence[TopicDescription]) -> It
     """Yield partitions with records whose timestamps are in the future: the clock of a producer or a broker
     is fast, or the clock of this machine is slow.
     """
-    leaders = {
-        (topic.name, each.index): each.leader
+    led = [
+        (topic.name, each.index)
         for topic in topics
         if not topic.is_internal
         for each in topic.partitions
         if each.leader >= 0
-    }
-    leaders = dict(list(leaders.items())[:MOST_PARTITIONS])
+    ]
     try:
-        found = offsets_at(admin, dict.fromkeys(leaders, MAX_TIMESTAMP), leaders) if leaders else {}
+        found = list_offsets(admin, dict.fromkeys(led[:MOST_PARTITIONS], At.MAX_TIMESTAMP))
     except JavaError:
         return  # a broker before Kafka 3.0 does not know this question
     latest = time.time() * 1000 + MOST_AHEAD_MS

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.admin.connection import LostConnectionError, Versioned
 from kcompat.admin.errors import JavaError, error_of_code, kafka_error
+from kcompat.admin.offsets import list_offsets
 from kcompat.admin.waiting import pause
 from kcompat.commands.console.consumed import seen_records
-from kcompat.commands.offsets import Offset, committed_offsets, offsets_at
+from kcompat.commands.offsets import Offset, committed_offsets
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.fetch import FetchRequest
@@ -57,7 +58,7 @@ class Consumer:
         self._next_refresh = 0.0
 
     def assign(self, partition: TopicPartition, start: int) -> None:
-        """Read one partition from an offset on, or from `EARLIEST` or `LATEST`."""
+        """Read one partition from an offset on, or from one of `At`."""
         self._assigned = [partition]
         if start >= 0:
             self._positions[partition] = Offset(start)
@@ -146,7 +147,7 @@ class Consumer:
         led = [each for each in partitions if self._leader(each) >= 0]
         if len(led) < len(partitions):
             self._next_refresh = 0.0
-        starts = {each: self._starts.pop(each, self._settings.reset) for each in led}
+        starts = {each: self._starts.get(each, self._settings.reset) for each in led}
         refused = [each for each, start in starts.items() if start is None]
         if refused:
             raise JavaError(
@@ -156,12 +157,13 @@ class Consumer:
                 package="org.apache.kafka.clients.consumer.",
             )
         wanted = {each: start for each, start in starts.items() if start is not None}
-        leaders = {each: self._leader(each) for each in wanted}
-        for each, found in offsets_at(self._admin, wanted, leaders, self._settings.isolation).items():
+        isolation = self._settings.isolation
+        for each, found in list_offsets(self._admin, wanted, isolation_level=isolation).items():
             if isinstance(found, JavaError):
                 self._next_refresh = 0.0
             else:
                 self._positions[each] = Offset(found.offset)
+                self._starts.pop(each, None)
 
     def _leader(self, partition: TopicPartition) -> int:
         topic, index = partition

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from kcompat.admin.offsets import At
 from kcompat.commands.console.membership import GroupSettings
 from kcompat.commands.console.setting_values import as_boolean, as_choice, as_number
-from kcompat.commands.offsets import EARLIEST, LATEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_RESETS: Final = {"latest": LATEST, "earliest": EARLIEST, "none": None}
+_RESETS: Final = {"latest": At.LATEST, "earliest": At.EARLIEST, "none": None}
 _ISOLATIONS: Final = {"read_committed": 1, "read_uncommitted": 0}
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.admin.errors import JavaError
+from kcompat.admin.offsets import At, list_offsets
 from kcompat.commands.groups.tables import OffsetRow
-from kcompat.commands.offsets import EARLIEST, LATEST, committed_offsets, offsets_at
+from kcompat.commands.offsets import committed_offsets
 from kcompat.protocol.errors import error_of
 
 if TYPE_CHECKING:
@@ -62,14 +63,14 @@ def _refuse_some(name: str, what: str, partitions: Collection[TopicPartition]) -
         raise JavaError(name, f'The partitions "{shown}" {what}')
 
 
-def limits(admin: AdminClient, leaders: dict[TopicPartition, int], time: int) -> dict[TopicPartition, int]:
-    """Return the offsets of partitions at a time in ms, or at `EARLIEST` or `LATEST`; -1 for none.
+def limits(admin: AdminClient, partitions: Iterable[TopicPartition], time: int) -> dict[TopicPartition, int]:
+    """Return the offsets of partitions at a time in ms, or at one of `At`; -1 for none.
 
     Raises:
         JavaError: a leader refuses the request.
     """
     found = {}
-    for each, offset in offsets_at(admin, dict.fromkeys(leaders, time), leaders).items():
+    for each, offset in list_offsets(admin, dict.fromkeys(partitions, time)).items():
         if isinstance(offset, JavaError):
             raise offset
         found[each] = offset.offset
@@ -77,10 +78,10 @@ def limits(admin: AdminClient, leaders: dict[TopicPartition, int], time: int) ->
 
 
 def first_and_last(
-    admin: AdminClient, leaders: dict[TopicPartition, int]
+    admin: AdminClient, partitions: Collection[TopicPartition]
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
     """Return the first and the last offsets of partitions. Raises JavaError."""
-    return limits(admin, leaders, EARLIEST), limits(admin, leaders, LATEST)
+    return limits(admin, partitions, At.EARLIEST), limits(admin, partitions, At.LATEST)
 
 
 def offset_rows(admin: AdminClient, group: GroupDescription) -> list[OffsetRow]:
@@ -93,8 +94,7 @@ def offset_rows(admin: AdminClient, group: GroupDescription) -> list[OffsetRow]:
     assigned = {each for member in group.members for each in member.assignment}
     everything = assigned | committed.keys()
     leaders, _ = known_partitions(admin, {topic for topic, _ in everything})
-    led = {each: leader for each, leader in leaders.items() if leader >= 0 and each in everything}
-    ends = limits(admin, led, LATEST)
+    ends = limits(admin, [each for each in everything if leaders.get(each, -1) >= 0], At.LATEST)
     readers = sorted(
         (member for member in group.members if member.assignment),
         key=lambda member: len(member.assignment),

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcompat.admin.errors import JavaError
+from kcompat.admin.offsets import At
 from kcompat.commands.groups import resets
 from kcompat.commands.groups.changing import commit_offsets
 from kcompat.commands.groups.descriptions import describe_group, wrapped
 from kcompat.commands.groups.reading import existing, first_and_last, limits, partitions_of
-from kcompat.commands.offsets import EARLIEST, LATEST, committed_offsets
+from kcompat.commands.offsets import committed_offsets
 from kcompat.config.java_text import parse_integer
 from kcompat.protocol.errors import ErrorCode
 
@@ -76,8 +77,8 @@ class _Resetter:
         leaders = existing(self._admin, self._partitions())
         scenarios: dict[str, Callable[[dict[TopicPartition, int]], Plan]] = {
             "to-offset": self._to_offset,
-            "to-earliest": partial(limits, self._admin, time=EARLIEST),
-            "to-latest": partial(limits, self._admin, time=LATEST),
+            "to-earliest": partial(limits, self._admin, time=At.EARLIEST),
+            "to-latest": partial(limits, self._admin, time=At.LATEST),
             "shift-by": self._shift,
             "to-datetime": self._to_date_time,
             "by-duration": self._by_duration,
@@ -133,13 +134,13 @@ class _Resetter:
 
     def _to_time(self, leaders: dict[TopicPartition, int], time_ms: int) -> Plan:
         found = limits(self._admin, leaders, time_ms)
-        late = {each: leaders[each] for each, offset in found.items() if offset < 0}
+        late = [each for each, offset in found.items() if offset < 0]
         for topic, index in late:
             sys.stdout.write(
                 f"\nWarn: Partition {index} from topic {topic} is empty. "
                 "Falling back to latest known offset.\n"
             )
-        return found | limits(self._admin, late, LATEST)
+        return found | limits(self._admin, late, At.LATEST)
 
     def _from_file(self, _leaders: dict[TopicPartition, int]) -> Plan:
         path = self._options.value("from-file")
@@ -157,5 +158,5 @@ class _Resetter:
     def _to_current(self, leaders: dict[TopicPartition, int]) -> Plan:
         committed = self._committed()
         known = {each: committed[each] for each in leaders if each in committed}
-        others = {each: leader for each, leader in leaders.items() if each not in committed}
-        return known | limits(self._admin, others, LATEST)
+        others = [each for each in leaders if each not in committed]
+        return known | limits(self._admin, others, At.LATEST)
