@@ -96,6 +96,8 @@ consumer-groups --bootstrap-server BOOT --reset-offsets --group g2 --topic two:7
 consumer-groups --bootstrap-server BOOT --reset-offsets --group g2 --topic two:x --to-earliest --dry-run
 consumer-groups --bootstrap-server BOOT --reset-offsets --group g2 --topic two: --to-earliest --dry-run
 consumer-groups --bootstrap-server BOOT --reset-offsets --group g2 --topic missing --to-earliest --dry-run
+consumer-groups --bootstrap-server BOOT --reset-offsets --group g2 --topic missing:0 --to-earliest --dry-run
+consumer-groups --bootstrap-server BOOT --reset-offsets --group g2 --topic two --topic missing:0 --shift-by -1 --dry-run
 consumer-groups --bootstrap-server BOOT --reset-offsets --group g2 --all-topics --to-earliest --dry-run
 consumer-groups --bootstrap-server BOOT --reset-offsets --group newgroup --topic one --to-earliest --execute
 consumer-groups --bootstrap-server BOOT --reset-offsets --group g2 --all-topics --to-latest --dry-run --export
@@ -104,6 +106,7 @@ consumer-groups --bootstrap-server BOOT --reset-offsets --group g1 --from-file F
 consumer-groups --bootstrap-server BOOT --reset-offsets --group g1 --from-file FILES/plan2.csv --dry-run
 consumer-groups --bootstrap-server BOOT --reset-offsets --group g1 --group g2 --from-file FILES/plan2.csv --dry-run
 consumer-groups --bootstrap-server BOOT --reset-offsets --group g3 --from-file FILES/plan2.csv --dry-run
+consumer-groups --bootstrap-server BOOT --reset-offsets --group g1 --from-file FILES/gone.csv --dry-run
 consumer-groups --bootstrap-server BOOT --reset-offsets --group g1 --from-file /nowhere --dry-run
 consumer-groups --bootstrap-server BOOT --reset-offsets --group g1 --topic one --shift-by x --dry-run
 consumer-groups --bootstrap-server BOOT --delete-offsets --group g1 --topic one
@@ -192,7 +195,7 @@ console-consumer --help
 console-consumer --bootstrap-server BOOT --nonsense
 """  # noqa: E501
 
-PLANS = {"plan.csv": "one,0,2\n", "plan2.csv": "g1,one,0,2\ng2,two,1,1\n"}
+PLANS = {"plan.csv": "one,0,2\n", "plan2.csv": "g1,one,0,2\ng2,two,1,1\n", "gone.csv": "missing,0,1\n"}
 
 
 @pytest.fixture(params=[KcompatBroker, RealKafka], ids=["kcompat", "kafka"])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.admin.errors import JavaError
+from kcompat.admin.errors import JavaError, error_of_code
 from kcompat.admin.offsets import At, list_offsets
+from kcompat.commands.groups.descriptions import wrapped
 from kcompat.commands.groups.tables import OffsetRow
 from kcompat.commands.offsets import committed_offsets
+from kcompat.commands.output import execution_error
 from kcompat.protocol.errors import error_of
 
 if TYPE_CHECKING:
@@ -50,7 +52,9 @@ def existing(admin: AdminClient, partitions: Collection[TopicPartition]) -> dict
     Raises:
         JavaError: a topic or a partition is not there, or a partition has no leader.
     """
-    leaders = partitions_of(admin, (topic for topic, _ in partitions))
+    leaders, missing = known_partitions(admin, (topic for topic, _ in partitions))
+    for code in missing.values():
+        raise wrapped(execution_error(error_of_code(code)))
     _refuse_some("UnknownTopicOrPartitionException", "do not exist", partitions - leaders.keys())
     leaderless = {each for each in partitions if leaders[each] < 0}
     _refuse_some("LeaderNotAvailableException", "have no leader", leaderless)

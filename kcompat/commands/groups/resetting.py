@@ -7,13 +7,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kcompat.admin.errors import JavaError
+from kcompat.admin.errors import JavaError, error_of_code
 from kcompat.admin.offsets import At
 from kcompat.commands.groups import resets
 from kcompat.commands.groups.changing import commit_offsets
 from kcompat.commands.groups.descriptions import describe_group, wrapped
-from kcompat.commands.groups.reading import existing, first_and_last, limits, partitions_of
+from kcompat.commands.groups.reading import (
+    existing,
+    first_and_last,
+    known_partitions,
+    limits,
+    partitions_of,
+)
 from kcompat.commands.offsets import committed_offsets
+from kcompat.commands.output import execution_error
 from kcompat.config.java_text import parse_integer
 from kcompat.protocol.errors import ErrorCode
 
@@ -153,7 +160,20 @@ class _Resetter:
         if self._group_id not in plans:
             sys.stdout.write(f"\nError: No reset plan for group {self._group_id} found\n")
             return {}
-        return self._within(plans[self._group_id])
+        plan = plans[self._group_id]
+        self._insist_on_topics(plan)
+        return self._within(plan)
+
+    def _insist_on_topics(self, plan: Plan) -> None:
+        """Raise JavaError if a topic of a plan is not there, in the words of Java's `listOffsets`."""
+        _, missing = known_partitions(self._admin, (topic for topic, _ in plan))
+        for topic, index in plan:
+            if topic in missing:
+                text = (
+                    f"Failed to fetch metadata for partition {topic}-{index} because metadata for topic "
+                    f"`{topic}` could not be found"
+                )
+                raise wrapped(execution_error(error_of_code(missing[topic], text)))
 
     def _to_current(self, leaders: dict[TopicPartition, int]) -> Plan:
         committed = self._committed()
