@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 from kcompat.admin.client import CONTROLLER, AdminClient
 from kcompat.admin.errors import JavaError, error_of_code, raise_for
 from kcompat.admin.settings import ClientSettings, read_command_config
-from kcompat.commands.metadata_versions import FEATURE, level_of, name_of, names_from
+from kcompat.commands.metadata_versions import (
+    FEATURE,
+    NEWEST,
+    OLDEST,
+    STABLE,
+    is_metadata_level,
+    level_of,
+    levels_with,
+    name_of,
+    names_from,
+    needs_of,
+)
 from kcompat.commands.options import terse
 from kcompat.commands.output import print_json
 from kcompat.commands.positional import Argparse4jParser
@@ -46,6 +57,13 @@ def parser() -> Argparse4jParser:
         action.add_argument("--dry-run", action="store_true", help="validate the change alone")
         if name != "upgrade":
             action.add_argument("--unsafe", action="store_true", help="even if that may lose metadata")
+    mapping = actions.add_parser("version-mapping", help="show the levels of features that a release has")
+    mapping.add_argument("--release-version", default=STABLE, help=f"such as 4.0 (default: {STABLE})")
+    mapping.add_output(is_of_action=True)
+    dependencies = actions.add_parser(
+        "feature-dependencies", help="show the levels of other features that levels need"
+    )
+    dependencies.add_argument("--feature", action="append", required=True, help="NAME=LEVEL")
     return made
 
 
@@ -53,6 +71,9 @@ def run(words: Sequence[str]) -> int:
     """Run the command and return its exit code."""
     options = parser().parse_args(words)
     try:
+        if options.command in _WITHOUT_BROKER:
+            _WITHOUT_BROKER[options.command](options)
+            return 0
         properties = read_command_config(options.command_config) if options.command_config else {}
         properties["bootstrap.servers"] = options.bootstrap_server or options.bootstrap_controller
         with AdminClient(ClientSettings(properties)) as admin:
@@ -64,6 +85,52 @@ def run(words: Sequence[str]) -> int:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0
+
+
+def _show_mapping(options: argparse.Namespace) -> None:
+    """Print the level of each feature in a release."""
+    release = options.release_version
+    level = level_of(release)
+    if level is None or not is_metadata_level(level) or (level == level_of(NEWEST) and release != NEWEST):
+        known = ", ".join(names_from(OLDEST, NEWEST))
+        raise terse(f"Unknown metadata.version '{release}'. Supported metadata.version are: {known}")
+    levels = levels_with(level)
+    if options.output == "json":
+        print_json({"release": release, "features": {FEATURE: level, **levels}})
+        return
+    rows = [f"{FEATURE}={level} ({release})", *(f"{name}={each}" for name, each in levels.items())]
+    sys.stdout.write("".join(f"{row}\n" for row in rows))
+
+
+def _show_dependencies(options: argparse.Namespace) -> None:
+    """Print the levels of other features that levels need."""
+    for text in options.feature:
+        name, level = _name_and_level(text)
+        shown, needs = f"{name}={level}", _needs_of(name, level)
+        if name == FEATURE:
+            shown += f" ({name_of(level)})"
+        if needs:
+            sys.stdout.write(f"{shown} requires:\n" + "".join(f"    {each}\n" for each in needs))
+        else:
+            sys.stdout.write(f"{shown} has no dependencies.\n")
+
+
+def _needs_of(name: str, level: int) -> list[str]:
+    if name == FEATURE:
+        if not is_metadata_level(level):
+            raise terse(f"Unknown {FEATURE} {level}")
+        return []
+    try:
+        needs = needs_of(name, level)
+    except KeyError:
+        raise terse(f"Unknown feature: {name}") from None
+    if needs is None:
+        raise terse(f"No feature:{name} with feature level {level}")
+    return needs
+
+
+_WITHOUT_BROKER: Final = {"version-mapping": _show_mapping, "feature-dependencies": _show_dependencies}
+"""Actions that are about Kafka's releases, and ask no broker."""
 
 
 def _describe(admin: AdminClient, as_json: bool) -> None:
