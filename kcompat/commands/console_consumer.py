@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Final
 from kcompat.admin.errors import JavaError, timed_out
 from kcompat.admin.offsets import At
 from kcompat.admin.waiting import StoppedError, stopped_by
-from kcompat.commands.console.clients import complain, connect_client, file_and_values, log_failure
+from kcompat.commands.console.clients import (
+    accept_client,
+    client_properties,
+    complain,
+    connect_client,
+    file_properties,
+    key_values,
+    log_failure,
+)
 from kcompat.commands.console.consumer import Consumer
 from kcompat.commands.console.consumer_settings import ConsumerSettings
 from kcompat.commands.console.formats import DEFAULT, OLD_NAMES, formatter_named
@@ -51,11 +59,7 @@ def parser() -> OptionParser:
     found.accepts("skip-message-on-error", "Go on after a record that cannot be printed.")
     found.accepts("group", "The consumer group to be a member of.", "group")
     found.accepts("isolation-level", "read_uncommitted (default) or read_committed.", "level")
-    found.accepts(
-        "bootstrap-server", "REQUIRED: The brokers to connect to, as HOST1:PORT1,HOST2:PORT2.", "server"
-    )
-    found.accepts("consumer-property|command-property", "Setting of the consumer, as key=value.", "key=value")
-    found.accepts("consumer.config|command-config", "Properties file with settings of the consumer.", "file")
+    accept_client(found, "consumer")
     found.accepts("formatter", f"Class that prints records (default: {DEFAULT}).", "class")
     found.accepts(
         "property|formatter-property",
@@ -111,8 +115,8 @@ def _parse(arguments: Sequence[str]) -> Options:
 
 def _properties(options: Options) -> dict[str, str]:
     """Return the settings of the consumer. Raises JavaError for a file that cannot be read."""
-    found = file_and_values(options, ["consumer.config"], ["consumer-property"])
-    from_file = file_and_values(options, ["consumer.config"], [])
+    from_file = file_properties(options, "consumer.config")
+    found = client_properties(options, "consumer")
     groups = {each["group.id"]: None for each in (from_file, found) if "group.id" in each}
     if options.has("group"):
         groups = {options.value("group"): None, **groups}
@@ -175,11 +179,11 @@ def _formatter(options: Options) -> Formatter:
             f"WARNING: {name} is deprecated and will be removed in the next major release. "
             f"Please use {OLD_NAMES[name]} instead"
         )
-    properties = file_and_values(options, ["formatter-config"], [])
+    properties = file_properties(options, "formatter-config")
     for part in ("key", "value"):
         if options.value(f"{part}-deserializer"):
             properties[f"{part}.deserializer"] = options.value(f"{part}-deserializer")
-    properties |= file_and_values(options, [], ["property"])
+    properties |= key_values(options.values("property"))
     found = formatter_named(name, properties)
     if found is None:
         options.parser.fail(name)

@@ -8,7 +8,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from kcompat.admin.errors import JavaError
-from kcompat.commands.console.clients import complain, connect_client, file_and_values, log_failure
+from kcompat.commands.console.clients import (
+    accept_client,
+    client_properties,
+    complain,
+    connect_client,
+    file_properties,
+    key_values,
+    log_failure,
+)
 from kcompat.commands.console.lines import LineReader, LineSource
 from kcompat.commands.console.producer import ConsoleProducer
 from kcompat.commands.console.producer_settings import ProducerSettings
@@ -49,9 +57,7 @@ def parser() -> OptionParser:
     """Return the parser of the command line."""
     found = OptionParser(PURPOSE)
     found.accepts("topic", "REQUIRED: The topic to write to.", "topic")
-    found.accepts(
-        "bootstrap-server", "REQUIRED: The brokers to connect to, as HOST1:PORT1,HOST2:PORT2.", "server"
-    )
+    accept_client(found, "producer")
     found.accepts("broker-list", "The old name of --bootstrap-server.", "server")
     found.accepts("sync", "Send each record at once, and wait for the broker.")
     found.accepts(
@@ -80,8 +86,6 @@ def parser() -> OptionParser:
         "key=value",
     )
     found.accepts("reader-config", "Properties file of the line reader.", "file")
-    found.accepts("producer-property|command-property", "Setting of the producer, as key=value.", "key=value")
-    found.accepts("producer.config|command-config", "Properties file with settings of the producer.", "file")
     return found
 
 
@@ -129,14 +133,12 @@ def _line_reader(options: Options) -> LineReader:
     name = options.value("line-reader", LINE_READERS[0])
     if name not in LINE_READERS:
         raise JavaError("ClassNotFoundException", name, package="java.lang.")
-    return LineReader(file_and_values(options, ["reader-config"], ["property"]))
+    return LineReader(file_properties(options, "reader-config") | key_values(options.values("property")))
 
 
 def _properties(options: Options) -> dict[str, str]:
-    """Return the settings of the producer: options take precedence over properties, and properties over
-    defaults.
-    """
-    found = file_and_values(options, ["producer.config"], ["producer-property"])
+    """Return the settings of the producer: options before properties, and these before defaults."""
+    found = client_properties(options, "producer")
     found.setdefault("client.id", "console-producer")
     found["bootstrap.servers"] = _servers(options)
     if options.has("compression-codec"):

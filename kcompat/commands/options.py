@@ -78,11 +78,15 @@ class OptionParser:
 
     def accepts_connection(self) -> None:
         """Accept the options that name the brokers and the settings of the client."""
-        self.accepts(
-            "bootstrap-server", "REQUIRED: The brokers to connect to, as HOST1:PORT1,HOST2:PORT2.", "server"
-        )
+        self.accepts_servers()
         self.accepts(
             "command-config", "Properties file with settings of the client, such as TLS and SASL.", "file"
+        )
+
+    def accepts_servers(self) -> None:
+        """Accept the option that names the brokers."""
+        self.accepts(
+            "bootstrap-server", "REQUIRED: The brokers to connect to, as HOST1:PORT1,HOST2:PORT2.", "server"
         )
 
     def accepts_output(self) -> None:

@@ -13,7 +13,7 @@ from kcompat.admin.settings import ClientSettings, read_command_config
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kcompat.commands.options import Options
+    from kcompat.commands.options import OptionParser, Options
 
 _NO_ADMIN: Final = "Failed to create new KafkaAdminClient"
 
@@ -23,19 +23,27 @@ def key_values(texts: Sequence[str]) -> dict[str, str]:
     return {key: value for key, _, value in (text.partition("=") for text in texts)}
 
 
-def file_and_values(options: Options, files: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
-    """Return the properties of a file, changed by those on the command line.
-
-    `files` and `texts` are the names of options that mean the same: an older and a newer one. Raises
-    JavaError if the file cannot be read.
+def accept_client(parser: OptionParser, kind: str) -> None:
+    """Accept the options that name the brokers and the settings of a client; `kind` is `producer` or
+    `consumer`.
     """
-    found: dict[str, str] = {}
-    for name in files:
-        if options.has(name):
-            found |= read_command_config(options.value(name))
-    for name in texts:
-        found |= key_values(options.values(name))
-    return found
+    parser.accepts_servers()
+    parser.accepts(f"{kind}-property|command-property", f"Setting of the {kind}, as key=value.", "key=value")
+    parser.accepts(f"{kind}.config|command-config", f"Properties file with settings of the {kind}.", "file")
+
+
+def client_properties(options: Options, kind: str) -> dict[str, str]:
+    """Return the settings of a client as its options give them. Raises JavaError for a file that cannot be
+    read.
+    """
+    return file_properties(options, f"{kind}.config") | key_values(options.values(f"{kind}-property"))
+
+
+def file_properties(options: Options, name: str) -> dict[str, str]:
+    """Return the properties in the file that an option names, none without it. Raises JavaError for a file
+    that cannot be read.
+    """
+    return read_command_config(options.value(name)) if options.has(name) else {}
 
 
 def connect_client(properties: Mapping[str, str], kind: str) -> AdminClient:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from kcompat.admin.errors import config_error
 from kcompat.admin.offsets import At
 from kcompat.commands.console.membership import GroupSettings
 from kcompat.commands.console.setting_values import as_boolean, as_choice, as_number
@@ -43,6 +44,11 @@ class ConsumerSettings(msgspec.Struct, frozen=True):
         def number(key: str, default: int, kind: str = "INT", smallest: int = 0) -> int:
             return as_number(properties, key, default, kind, smallest)
 
+        if properties.get("group.protocol", "classic").strip().lower() != "classic":
+            raise config_error(
+                "group.protocol has to be classic, which every broker has: leave it out. "
+                "kcompat console-consumer has no other protocol"
+            )
         client_id = properties.get("client.id", "console-consumer")
         group = GroupSettings(
             properties["group.id"],
