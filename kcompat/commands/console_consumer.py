@@ -22,7 +22,7 @@ from kcompat.commands.console.clients import (
 )
 from kcompat.commands.console.consumer import Consumer
 from kcompat.commands.console.consumer_settings import ConsumerSettings
-from kcompat.commands.console.formats import DEFAULT, OLD_NAMES, formatter_named
+from kcompat.commands.console.formats import DEFAULT, OLD_NAMES, JsonFormatter, formatter_named
 from kcompat.commands.console.membership import Membership
 from kcompat.commands.console.topic_view import TopicView
 from kcompat.commands.options import CommandExit, OptionParser
@@ -60,7 +60,12 @@ def parser() -> OptionParser:
     found.accepts("group", "The consumer group to be a member of.", "group")
     found.accepts("isolation-level", "read_uncommitted (default) or read_committed.", "level")
     accept_client(found, "consumer")
-    found.accepts("formatter", f"Class that prints records (default: {DEFAULT}).", "class")
+    found.accepts(
+        "formatter",
+        "Class of org.apache.kafka.tools.consumer that prints records, with its package (default: "
+        "DefaultMessageFormatter).",
+        "class",
+    )
     found.accepts(
         "property|formatter-property",
         "Property of the formatter, as key=value: print.timestamp, print.key, print.offset, print.partition, "
@@ -71,6 +76,7 @@ def parser() -> OptionParser:
     found.accepts("formatter-config", "Properties file of the formatter.", "file")
     found.accepts("key-deserializer", "Class that turns keys into text.", "class")
     found.accepts("value-deserializer", "Class that turns values into text.", "class")
+    found.accepts_output()
     found.accepts("enable-systest-events", "Say on standard output when the consumer has ended.")
     return found
 
@@ -173,6 +179,8 @@ def _start(options: Options) -> int:
 
 
 def _formatter(options: Options) -> Formatter:
+    if options.json and options.has("formatter"):
+        options.parser.fail("--output json prints each record as one JSON object: leave --formatter out")
     name = options.value("formatter", DEFAULT)
     if name in OLD_NAMES:
         complain(
@@ -184,7 +192,7 @@ def _formatter(options: Options) -> Formatter:
         if options.value(f"{part}-deserializer"):
             properties[f"{part}.deserializer"] = options.value(f"{part}-deserializer")
     properties |= key_values(options.values("property"))
-    found = formatter_named(name, properties)
+    found = JsonFormatter(properties) if options.json else formatter_named(name, properties)
     if found is None:
         options.parser.fail(name)
     return found

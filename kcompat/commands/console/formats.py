@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from kcompat.commands.console.deserializers import deserializer_named
 from kcompat.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 
@@ -96,6 +98,40 @@ class DefaultFormatter:
         return self._between_headers.join(
             [name.encode() + b":" + self._text(self._header, value) for name, value in record.headers]
         )
+
+
+class JsonFormatter:
+    """Formatter of records as JSON, one object a line, which Kafka's command does not have."""
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        """Show keys, values and values of headers as the deserializers of `properties` do, else as UTF-8."""
+        self._texts = [
+            deserializer_named(properties, f"{part}.deserializer") or _utf_8
+            for part in ("key", "value", "headers")
+        ]
+
+    def __call__(self, record: Consumed) -> bytes:
+        """Return all that is known of a record."""
+        key, value, header = self._texts
+        fields = {
+            "topic": record.topic,
+            "partition": record.partition,
+            "offset": record.offset,
+            "timestamp": record.timestamp,
+            "timestampType": record.timestamp_type,
+            "headers": [{"key": name, "value": _or_none(header, data)} for name, data in record.headers],
+            "key": _or_none(key, record.key),
+            "value": _or_none(value, record.value),
+        }
+        return msgspec.json.encode(fields) + b"\n"
+
+
+def _utf_8(data: bytes) -> str:
+    return data.decode(errors="replace")
+
+
+def _or_none(text: Deserialize, data: bytes | None) -> str | None:
+    return None if data is None else text(data)
 
 
 def _timestamp(record: Consumed) -> bytes:

@@ -9,7 +9,7 @@ import pytest
 
 from kcompat.admin.errors import JavaError
 from kcompat.commands.console.consumed import Consumed
-from kcompat.commands.console.formats import DEFAULT, formatter_named
+from kcompat.commands.console.formats import DEFAULT, JsonFormatter, formatter_named
 from kcompat.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 
 PLACE = ("orders", 3, 17)
@@ -35,6 +35,23 @@ def test_parts_are_chosen_by_properties(properties: dict[str, str], shown: bytes
     formatter = formatter_named(DEFAULT, properties)
     assert formatter is not None
     assert formatter(RECORD) == shown
+
+
+def test_json_has_everything_of_a_record() -> None:
+    formatter = JsonFormatter({"key.deserializer": f"{SERIALIZATION}BytesDeserializer"})
+    shown = formatter(Consumed(*PLACE, 1234, "CreateTime", b"\xff", b"\xe9", (("h", b"1"), ("i", None))))
+    assert shown.endswith(b"}\n")
+    assert json.loads(shown) == {
+        "topic": "orders",
+        "partition": 3,
+        "offset": 17,
+        "timestamp": 1234,
+        "timestampType": "CreateTime",
+        "headers": [{"key": "h", "value": "1"}, {"key": "i", "value": None}],
+        "key": "\\xFF",
+        "value": "\ufffd",
+    }
+    assert json.loads(JsonFormatter({})(RECORD))["value"] is None
 
 
 def test_record_without_time_and_headers_says_so() -> None:
