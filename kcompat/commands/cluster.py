@@ -36,7 +36,7 @@ def parser() -> Argparse4jParser:
         action.add_argument(
             "--config", "-c", "--command-config", dest="config", help="properties file with client settings"
         )
-        action.add_argument("-o", "--output", choices=("text", "json"), default="text")
+        action.add_output()
         if name == "unregister":
             action.add_argument("--id", "-i", type=int, required=True, help="the broker to unregister")
         if name == "list-endpoints":

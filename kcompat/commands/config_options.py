@@ -72,15 +72,15 @@ def parser() -> OptionParser:
     made.accepts("all", "Show all configs, also those that are not set.")
     made.accepts("entity-type", f"Type of the entity: {', '.join(TYPES)}.", "type")
     made.accepts("entity-name", "Name of the entity.", "name")
-    made.accepts("entity-default", "The default of clients, users, brokers or ips.")
+    made.accepts("entity-default", "Instead of a name: the default of all clients, users, brokers or ips.")
     made.accepts("add-config", "Configs to set: 'k1=v1,k2=[v1,v2,v2],k3=v3'.", "configs")
     made.accepts("add-config-file", "Properties file with configs to set.", "file")
     made.accepts("delete-config", "Configs to remove: 'k1,k2'.", "names")
     made.accepts("force", "Suppress console prompts.")
     for flag, kind in FLAGS.items():
-        made.accepts(flag, f"An entity of type {kind}.", "name")
+        made.accepts(flag, f"Short for --entity-type {kind} --entity-name <name>.", "name")
     for flag, kind in DEFAULTS.items():
-        made.accepts(flag, f"The default of {kind}.")
+        made.accepts(flag, f"Short for --entity-type {kind} --entity-default.")
     return made
 
 

@@ -83,10 +83,10 @@ def _offsets(path: str) -> dict[TopicPartition, int]:
     found: dict[TopicPartition, int] = {}
     twice: dict[TopicPartition, None] = {}
     for row in _rows(path):
-        partition = _field(row, "topic", str), _field(row, "partition", int)
+        partition = _field(row, "topic", str), _field(row, "partition", int, bits=32)
         if partition in found:
             twice[partition] = None
-        found[partition] = _field(row, "offset", int)
+        found[partition] = _field(row, "offset", int, bits=64)
     if twice:
         names = ",".join(f"{topic}-{index}" for topic, index in twice)
         raise _refusal("AdminCommandFailed", f"Offset json file contains duplicate topic partitions: {names}")
@@ -120,13 +120,15 @@ def _rows(path: str) -> list[Any]:
     return rows
 
 
-def _field(row: Any, name: str, kind: type) -> Any:
+def _field(row: Any, name: str, kind: type, bits: int = 0) -> Any:
+    """Return a field of a row, a number of at most `bits` bits. Raises JavaError."""
     if not isinstance(row, dict):
         raise _mapping(f"Expected JSON object, received {_shown(row)}")
     if name not in row:
         raise _mapping(f"No such field exists: `{name}`")
     value = row[name]
-    if not isinstance(value, kind) or isinstance(value, bool):
+    is_number = kind is int and isinstance(value, int) and -(1 << bits) <= 2 * value < 1 << bits
+    if isinstance(value, bool) or not (isinstance(value, kind) if kind is str else is_number):
         wanted = {"topic": "String", "partition": "Integer", "offset": "Long"}[name]
         raise _mapping(f"Expected `{wanted}` value, received {_shown(value)}")
     return value

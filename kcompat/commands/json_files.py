@@ -5,8 +5,9 @@ Refusals are in the words of Kafka's commands, whose JSON library is Jackson.
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import msgspec
 
@@ -21,7 +22,7 @@ ANY_DIRECTORY: Final = "any"
 """Text of a log directory that the broker chooses."""
 
 _COMMON: Final = "org.apache.kafka.server.common."
-_Kind = TypeVar("_Kind", str, int, list[int], list[str])
+_INT: Final = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]
 _Item = TypeVar("_Item", str, int, tuple[str, int])
 
 
@@ -55,9 +56,19 @@ def read_text(path: str) -> str:
 def parse(text: str) -> Any:
     """Return the value of a JSON text; None if the text is not JSON."""
     try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+        return decode(text)
+    except ValueError:
         return None
+
+
+def decode(text: str) -> Any:
+    """Return the value of a JSON text. Raises ValueError with the reason if it is none."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"{error}") from None
+    except RecursionError:
+        raise ValueError("too many brackets are open") from None
 
 
 def parse_elections(text: str) -> list[TopicPartition]:
@@ -68,7 +79,7 @@ def parse_elections(text: str) -> list[TopicPartition]:
     rows = _object(value).get("partitions")
     if rows is None:
         raise operation_failed('Replica election data is missing "partitions" field')
-    found = [(_field(row, "topic", str), _field(row, "partition", int)) for row in _list(rows)]
+    found = [(_field(row, "topic", str), _field(row, "partition", _INT)) for row in _list(rows)]
     if twice := duplicates(found):
         shown = ", ".join(f"{topic}-{index}" for topic, index in twice)
         raise operation_failed(f"Replica election data contains duplicate partitions: [{shown}]")
@@ -87,14 +98,14 @@ def parse_topics(text: str) -> list[str]:
 def parse_reassignment(text: str) -> list[Reassigned]:
     """Return the rows of `--reassignment-json-file`. Raises JavaError."""
     try:
-        value = msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
+        value = decode(text)
+    except ValueError as error:
         raise operation_failed(f"The reassignment is not JSON: {error}") from None
     _check_version(value)
     found = []
     for row in _list(_object(value).get("partitions", [])):
-        topic, index = _field(row, "topic", str), _field(row, "partition", int)
-        replicas = _field(row, "replicas", list[int])
+        topic, index = _field(row, "topic", str), _field(row, "partition", _INT)
+        replicas = _field(row, "replicas", list[_INT])
         directories = [ANY_DIRECTORY] * len(replicas)
         if "log_dirs" in row:
             directories = _field(row, "log_dirs", list[str])
@@ -142,9 +153,8 @@ def write_reassignment(replicas: dict[TopicPartition, list[int]]) -> str:
 
 
 def duplicates(items: Iterable[_Item]) -> list[_Item]:
-    """Return the items that occur more than once, each once, in order."""
-    listed = list(items)
-    return [each for each in dict.fromkeys(listed) if listed.count(each) > 1]
+    """Return the items that come more than once, each once, in order."""
+    return [each for each, count in Counter(items).items() if count > 1]
 
 
 def _check_version(value: Any) -> None:
@@ -165,7 +175,7 @@ def _list(value: Any) -> list[Any]:
     return value
 
 
-def _field(row: Any, name: str, kind: type[_Kind]) -> _Kind:
+def _field(row: Any, name: str, kind: Any) -> Any:
     fields = _object(row)
     if name not in fields:
         raise _mapping_error(f"No such field exists: `{name}`")

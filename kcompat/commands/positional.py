@@ -16,7 +16,9 @@ class Argparse4jParser(argparse.ArgumentParser):
     def add_output(self, *, is_of_action: bool = False) -> None:
         """Add the option for JSON, which may stand before or after the action of a command."""
         default = argparse.SUPPRESS if is_of_action else "text"
-        self.add_argument("-o", "--output", choices=("text", "json"), default=default)
+        self.add_argument(
+            "-o", "--output", choices=("text", "json"), default=default, help="what to print (default: text)"
+        )
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and the error to standard error, and end with exit code 1."""
