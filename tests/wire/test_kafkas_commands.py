@@ -107,6 +107,11 @@ def test_offsets_are_printed_and_records_deleted(
     file.write_text('{"partitions": [{"topic": "kept", "partition": 0, "offset": -1}], "version": 1}')
     done = asked(server, capsys, "delete-records", "--offset-json-file", str(file))
     assert done.endswith("completed:\npartition: kept-0\tlow_watermark: 0\n")
+    for partition, offset in ((2**31, 0), (0, 2**63)):
+        file.write_text(
+            json.dumps({"partitions": [{"topic": "kept", "partition": partition, "offset": offset}]})
+        )
+        asked(server, capsys, "delete-records", "--offset-json-file", str(file), code=1)
     file.write_text('{"partitions": [{"topic": "kept", "partition": 0, "offset": 7}], "version": 1}')
     assert "OffsetOutOfRangeException" in asked(
         server, capsys, "delete-records", "--offset-json-file", str(file)

@@ -36,6 +36,15 @@ def test_written_reassignment_is_read_back() -> None:
     ("text", "message"),
     [
         ("nonsense", "The reassignment is not JSON: "),
+        ("[" * 100_000, "The reassignment is not JSON: too many brackets are open"),
+        (
+            '{"partitions": [{"topic": "t", "partition": 2147483648}]}',
+            "The field `partition` cannot be read: ",
+        ),
+        (
+            '{"partitions": [{"topic": "t", "partition": 0, "replicas": [2147483648]}]}',
+            "The field `replicas` cannot be read: ",
+        ),
         ('{"version": 9}', "Not supported version field value 9"),
         ("[]", "Expected JSON object, received []"),
         ('{"partitions": [{"topic": "t", "replicas": [1]}]}', "No such field exists: `partition`"),
