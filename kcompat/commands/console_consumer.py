@@ -159,7 +159,7 @@ def _set_reset(properties: dict[str, str], *, is_from_beginning: bool) -> None:
 
 
 def _start(options: Options) -> int:
-    """Return the offset at which a partition is begun, or one of `At`."""
+    """Return the offset to start a partition at, or one of `At`."""
     text = options.value("offset")
     if text is None:
         return At.EARLIEST if options.has("from-beginning") else At.LATEST

@@ -137,7 +137,9 @@ def _line_reader(options: Options) -> LineReader:
 
 
 def _properties(options: Options) -> dict[str, str]:
-    """Return the settings of the producer: options before properties, and these before defaults."""
+    """Return the settings of the producer: options take precedence over properties, and properties over
+    defaults.
+    """
     found = client_properties(options, "producer")
     found.setdefault("client.id", "console-producer")
     found["bootstrap.servers"] = _servers(options)

@@ -153,7 +153,7 @@ def write_reassignment(replicas: dict[TopicPartition, list[int]]) -> str:
 
 
 def duplicates(items: Iterable[_Item]) -> list[_Item]:
-    """Return the items that come more than once, each once, in order."""
+    """Return the items that occur more than once, each once, in order."""
     return [each for each, count in Counter(items).items() if count > 1]
 
 

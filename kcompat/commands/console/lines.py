@@ -13,7 +13,7 @@ import re
 import select
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kcompat.admin.errors import kafka_error
+from kcompat.admin.errors import JavaError, kafka_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +59,7 @@ class LineReader:
                 raise kafka_error(f"null.marker and {name} may not be equal")
         self._key_separator = separators["key.separator"]
         self._delimiter = separators["headers.delimiter"]
-        self._between_headers = re.compile(separators["headers.separator"])
+        self._between_headers = _pattern(separators["headers.separator"])
         self._in_header = separators["headers.key.separator"]
         self._has_key = _is_true(properties, "parse.key")
         self._has_headers = _is_true(properties, "parse.headers")
@@ -114,6 +114,18 @@ class LineReader:
                 f"Header keys should not be equal to the null marker '{name}' as they can't be null"
             )
         return name, self._bytes(value)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """Return the regular expression that divides headers. Raises JavaError if `text` is none."""
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise JavaError(
+            "PatternSyntaxException",
+            f"headers.separator={text} is not a regular expression: {error}",
+            package="java.util.regex.",
+        ) from None
 
 
 def _is_true(properties: Mapping[str, str], name: str) -> bool:

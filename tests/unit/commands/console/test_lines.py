@@ -71,9 +71,10 @@ def test_line_without_separator_is_refused(properties: dict[str, str], line: str
         ({"headers.delimiter": ","}, "headers.delimiter and headers.separator may not be equal"),
         ({"headers.key.separator": ","}, "headers.separator and headers.key.separator may not be equal"),
         ({"null.marker": "\t"}, "null.marker and key.separator may not be equal"),
+        ({"headers.separator": "["}, r"headers.separator=\[ is not a regular expression"),
     ],
 )
-def test_equal_separators_are_refused(properties: dict[str, str], message: str) -> None:
+def test_separators_that_cannot_be_are_refused(properties: dict[str, str], message: str) -> None:
     with pytest.raises(JavaError, match=message):
         LineReader(properties)
 
