@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -22,7 +22,7 @@ ANY_DIRECTORY: Final = "any"
 """Text of a log directory that the broker chooses."""
 
 _COMMON: Final = "org.apache.kafka.server.common."
-_INT: Final = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]
+_INT: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]
 _Item = TypeVar("_Item", str, int, tuple[str, int])
 
 
