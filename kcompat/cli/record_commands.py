@@ -47,7 +47,13 @@ def add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     replay.add_argument(
         "files", nargs="+", type=path, metavar="FILE", help="a flight record: a file, or a directory of some"
     )
-    replay.add_argument("address", type=address, metavar="HOST:PORT", help="a listener without TLS and login")
+    replay.add_argument("address", type=address, metavar="HOST:PORT", help="a listener of the broker")
+    replay.add_argument(
+        "--command-config",
+        type=path,
+        metavar="FILE",
+        help="properties of a client with the TLS and the login of the listener, as for Kafka's commands",
+    )
     replay.add_argument(
         "--speed",
         type=factor,

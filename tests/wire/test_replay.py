@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+REFUSED = "Authentication failed during authentication due to invalid credentials with SASL mechanism SCRAM-"
+
 
 def connect(broker: Broker, client_id: str = "app") -> RawClient:
     host, _, port = broker.bootstrap_servers.rpartition(":")
@@ -135,6 +138,32 @@ def test_a_broker_that_does_not_answer_is_named(record: Path, capsys: pytest.Cap
     port = free_port()
     assert main(["replay", str(record), f"127.0.0.1:{port}"]) == 1
     assert f"no Kafka answers at 127.0.0.1:{port}:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("tls", [True, False])
+def test_a_listener_with_a_login_is_played_to(
+    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], tls: bool
+) -> None:
+    client, address = tmp_path / "client.properties", ""
+
+    def play(**changes: str) -> tuple[int, str, str]:
+        settings = {**broker.client_config("alice", library="java", mechanism="SCRAM-SHA-256"), **changes}
+        client.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        code = main(["replay", "--command-config", str(client), str(record), address])
+        return code, *capsys.readouterr()
+
+    with Broker(tls=tls, users={"alice": "wonder"}) as broker:
+        address = broker.bootstrap_servers
+        code, shown, _ = play()
+        assert (code, shown.endswith("no difference\n")) == (0, True), shown
+        broker.reset()
+        code, _, error = play(**{"sasl.jaas.config": f'{SCRAM} required username="alice" password="wrong";'})
+        assert (code, error[: -len("SHA-256\n")]) == (1, f"kcompat: the login at {address} failed: {REFUSED}")
+        code, _, error = play(**{"security.protocol": "SASL"})
+        assert (code, error[:60]) == (1, f"kcompat: {client}: Invalid value SASL for configuration "[:60])
+        if tls:
+            assert main(["replay", str(record), address]) == 1
+            assert "if its listener has TLS or a login, give --command-config" in capsys.readouterr().err
 
 
 Answers = Callable[[bytes], "bytes | None"]

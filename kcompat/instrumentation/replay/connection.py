@@ -5,11 +5,18 @@ from __future__ import annotations
 import socket
 import struct
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from kcompat.protocol.api_keys import ApiKey
+from kcompat.errors import UsageError
+from kcompat.peer.login import PeerLogin
+from kcompat.protocol.api_keys import API_FACTS, ApiKey, response_class
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kcompat.protocol.messages.headers import RequestHeader
+
+if TYPE_CHECKING:
+    from kcompat.peer.call import Call
+    from kcompat.peer.client import PeerSecurity
+    from kcompat.protocol.message import Message
 
 _PREFIX: Final = struct.Struct(">i")
 _ID_BYTES: Final = 4
@@ -20,6 +27,12 @@ _PIECE: Final = 1 << 18
 """Maximum number of bytes that are read at once, so that a wrong length from another kind of server allocates
 no more.
 """
+_FIRST_VERSIONS: Final = {ApiKey.API_VERSIONS: 0, ApiKey.SASL_HANDSHAKE: 1, ApiKey.SASL_AUTHENTICATE: 0}
+"""Versions of this program's own requests, which every broker since Kafka 1.0 understands. Their answers have
+the oldest header.
+"""
+_OWN_ID: Final = 0
+"""Correlation id of this program's own requests; those of the record have higher ones."""
 
 
 class TargetConnection:
@@ -28,12 +41,25 @@ class TargetConnection:
     answer.
     """
 
-    def __init__(self, address: tuple[str, int], patience_s: float) -> None:
-        self._socket = socket.create_connection(address, patience_s)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    def __init__(
+        self, address: tuple[str, int], patience_s: float, security: PeerSecurity | None = None
+    ) -> None:
+        """Connect; with `security` by TLS or with a login, or both. Raises UsageError if the login is
+        refused, ssl.SSLError, OSError.
+        """
         self._patience_s = patience_s
         self._awaited: set[int] = set()
         self._answers: dict[int, bytes] = {}
+        self._socket = socket.create_connection(address, patience_s)
+        try:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if security is not None and security.tls is not None:
+                self._socket = security.tls.wrap_socket(self._socket, server_hostname=address[0])
+            if security is not None and security.mechanism is not None:
+                PeerLogin(_LoginOwner(self, address), security.mechanism).begin()
+        except BaseException:
+            self._socket.close()
+            raise
 
     def send(self, frame: bytes) -> None:
         """Send a request with its length prefix."""
@@ -57,6 +83,20 @@ class TargetConnection:
             self._answers[answered] = prefix + answer
         return self._answers.pop(correlation_id)
 
+    def ask(self, request: Message) -> Message:
+        """Send one of this program's own requests, and return the answer. Raises as `decode` does as well."""
+        key = ApiKey(request.api_key)
+        version = _FIRST_VERSIONS[key]
+        header = RequestHeader(key, version, _OWN_ID, "kcompat replay")
+        pieces = (
+            *header.encode(API_FACTS[key].request_header_version(version)),
+            *request.encode(version),
+        )
+        body = b"".join(pieces)
+        self.send(_PREFIX.pack(len(body)) + body)
+        answer = memoryview(self.receive(_OWN_ID))
+        return response_class(key).decode(answer, version, _PREFIX.size + _ID_BYTES)
+
     def close(self) -> None:
         """Close the connection."""
         self._socket.close()
@@ -78,27 +118,40 @@ class TargetConnection:
         return bytes(data)
 
 
-def latest_versions(address: tuple[str, int], patience_s: float) -> dict[int, int]:
-    """Ask a broker for the highest version that it serves of each API and return them by API.
+class _LoginOwner:
+    """The owner of a login that is made while its connection waits."""
 
-    The first version of the request is one that every broker since Kafka 0.10 understands.
+    def __init__(self, connection: TargetConnection, address: tuple[str, int]) -> None:
+        self._connection = connection
+        self._address = address
+
+    def send(self, call: Call) -> None:
+        call.settle(self._connection.ask(call.make(_FIRST_VERSIONS[call.key])))
+
+    def logged_in(self, session_lifetime_ms: int) -> None:
+        """Do nothing: the connection can be used now."""
+
+    def refused(self, reason: str) -> None:
+        host, port = self._address
+        raise UsageError(f"the login at {host}:{port} failed: {reason}")
+
+
+def latest_versions(
+    address: tuple[str, int], patience_s: float, security: PeerSecurity | None = None
+) -> dict[int, int]:
+    """Ask a broker for the highest version that it serves of each API and return them by API.
 
     Raises:
         OSError: the broker does not answer, or lists no API.
+        UsageError: it refuses the login.
         ProtocolViolation, struct.error: the answer is not one of Kafka.
     """
-    connection = TargetConnection(address, patience_s)
+    connection = TargetConnection(address, patience_s, security)
     try:
-        body = b"".join(
-            (
-                *RequestHeader(ApiKey.API_VERSIONS, 0, 1, "kcompat replay").encode(1),
-                *ApiVersionsRequest().encode(0),
-            )
-        )
-        connection.send(_PREFIX.pack(len(body)) + body)
-        answer = ApiVersionsResponse.decode(memoryview(connection.receive(1)), 0, 8)
+        answer = connection.ask(ApiVersionsRequest())
     finally:
         connection.close()
+    assert isinstance(answer, ApiVersionsResponse)
     if not answer.api_keys:
         raise ConnectionError("it lists no API")
     return {each.api_key: each.max_version for each in answer.api_keys}

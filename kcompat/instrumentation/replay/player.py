@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kcompat.instrumentation.recording.exchange import RecordedExchange
     from kcompat.instrumentation.recording.flight_reader import Flight
     from kcompat.instrumentation.replay.script import Step
+    from kcompat.peer.client import PeerSecurity
     from kcompat.protocol.message import Message
 
 PATIENCE_S: Final = 30.0
@@ -85,16 +86,22 @@ class Player:
         address: tuple[str, int],
         tell: Callable[[RecordedRequest, Difference], object],
         patience_s: float = PATIENCE_S,
+        security: PeerSecurity | None = None,
     ) -> None:
-        """Prepare a replay; `tell` is called for each difference. Raises UsageError if no broker answers."""
+        """Prepare a replay; `tell` is called for each difference, and all connections have `security`. Raises
+        UsageError if no broker answers, or if it refuses the login.
+        """
         self._flight = flight
         self._address = address
         self._tell = tell
         self._patience_s = patience_s
+        self._security = security
         try:
-            latest = latest_versions(address, patience_s)
+            latest = latest_versions(address, patience_s, security)
         except (OSError, ValueError, ProtocolViolation, StructError) as error:
-            raise UsageError(f"no Kafka answers at {address[0]}:{address[1]}: {error}") from error
+            may_need_tls = security is None and isinstance(error, ConnectionError)
+            advice = "; if its listener has TLS or a login, give --command-config" if may_need_tls else ""
+            raise UsageError(f"no Kafka answers at {address[0]}:{address[1]}: {error}{advice}") from error
         self._ids = Correspondence()
         self._comparison = Comparison(self._ids)
         self._rewriter = Rewriter(self._ids, flight.names, latest)
@@ -149,7 +156,7 @@ class Player:
 
     def _connection(self, recorded: tuple[int, int]) -> TargetConnection:
         if recorded not in self._connections:
-            self._connections[recorded] = TargetConnection(self._address, self._patience_s)
+            self._connections[recorded] = TargetConnection(self._address, self._patience_s, self._security)
         return self._connections[recorded]
 
     def _lose(self, recorded: tuple[int, int], error: OSError) -> None:
