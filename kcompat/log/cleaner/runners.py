@@ -38,21 +38,29 @@ class Runner(Protocol):
 
 
 class StepRunner:
-    """Runner in this process; each `poll` runs steps for about a millisecond.
+    """Runner in this process; each `poll` runs steps for `slice_s` seconds, about a millisecond by default.
 
     One step may process a whole batch or chunk, which can take longer. Used where no process can be started,
-    and in tests.
+    for small logs where nothing else is to be done meanwhile, and in tests.
     """
 
-    def __init__(self, job: CleanJob, files: Files, seconds: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        job: CleanJob,
+        files: Files,
+        seconds: Callable[[], float] = time.monotonic,
+        *,
+        slice_s: float = _SLICE_S,
+    ) -> None:
         """Take the job; `seconds` is a monotonic clock."""
+        self._slice_s = slice_s
         self._seconds = seconds
         self._steps = run(job, files, seconds)
         self._wait_until_s = 0.0
 
     def poll(self) -> list[Report]:
         reports: list[Report] = []
-        end_s = self._seconds() + _SLICE_S
+        end_s = self._seconds() + self._slice_s
         while self._wait_until_s <= (now_s := self._seconds()) < end_s:
             step = next(self._steps, None)
             if step is None:
