@@ -104,7 +104,7 @@ def our_broker(settings: ZooKeeperSettings, directory: Path) -> Iterator[tuple[s
         except BaseException as failure:
             started.set_exception(failure)
             raise
-        started.set_result((node.server.listeners[0].port, asyncio.get_running_loop(), stopping))
+        started.set_result((node.hooks.server.listeners[0].port, asyncio.get_running_loop(), stopping))
         await stopping.wait()
         await node.stop()
 

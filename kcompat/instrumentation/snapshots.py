@@ -7,10 +7,8 @@ restarted broker.
 
 from __future__ import annotations
 
-import gc
 import itertools
 import shutil
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
@@ -21,11 +19,12 @@ from kcompat.errors import SnapshotError, UsageError
 from kcompat.instrumentation.turns import turns
 from kcompat.log.images import LogImage
 from kcompat.log.rewinding import MarkedLog, rewind
+from kcompat.node.garbage import no_collection
 from kcompat.node.storage_parts import default_log_config
 from kcompat.store.process_session import ProcessSession
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from kcompat.log.log import Log
     from kcompat.node.broker import BrokerNode
@@ -51,20 +50,6 @@ class Snapshot(Struct, frozen=True, eq=False):
         return f"<Snapshot of {len(topics)} topics with {len(self.logs)} partitions>"
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Suspend the garbage collector in the `with` block. Starting a broker makes many objects that all
-    survive, so collections would take as long as the start, and free nothing.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 class Snapshots:
     """The snapshots of one broker, for as long as it runs. All calls belong to its event loop."""
 
@@ -77,6 +62,7 @@ class Snapshots:
         self._run = f"{node.parts.environment.random.getrandbits(64):016x}"
         self._numbers = itertools.count(1)
         self._images: WeakValueDictionary[tuple[str, int], LogImage] = WeakValueDictionary()
+        self._paths = [directory.path for directory in node.parts.storage.logs.directories]
         self._remove_directories()  # a broker that was killed has left them
         self._initial: Snapshot | str
         try:
@@ -133,7 +119,7 @@ class Snapshots:
             self._insist_on_disks()
             self._is_running = False
             try:
-                with _no_collection():
+                with no_collection():
                     await self._node.restart(lambda: self._put_back(snapshot))
             except Exception as error:
                 raise SnapshotError(f"the broker could not go back, and is stopped: {error}") from error
@@ -146,14 +132,13 @@ class Snapshots:
         return self._is_running
 
     def _insist_on_disks(self) -> None:
-        parts = self._node.parts
-        for directory in parts.storage.logs.directories:
+        files = self._node.parts.environment.files
+        for path in self._paths:
             try:
-                parts.environment.files.list(directory.path)
+                files.list(path)
             except OSError as error:
                 raise UsageError(
-                    f"the disk of {directory.path} fails ({error.strerror}): "
-                    "end the fault before the broker goes back"
+                    f"the disk of {path} fails ({error.strerror}): end the fault before the broker goes back"
                 ) from error
 
     async def _put_back(self, snapshot: Snapshot) -> ProcessSession:
@@ -200,5 +185,5 @@ class Snapshots:
         return MarkedLog(image, high_watermark, storage.logs.clean_offset(log))
 
     def _remove_directories(self) -> None:
-        for directory in self._node.parts.storage.logs.directories:
-            shutil.rmtree(Path(directory.path) / DIRECTORY, ignore_errors=True)
+        for path in self._paths:
+            shutil.rmtree(Path(path) / DIRECTORY, ignore_errors=True)

@@ -96,6 +96,7 @@ def successor_of(log: Log) -> Log:
     successor = Log.__new__(Log)
     for name in Log.__slots__:
         setattr(successor, name, getattr(log, name))
+    log.durability.on_synced = None  # both logs share it: it must not keep the old partition in memory
     log.discard()
     successor.local.segments.active.reopen(log.log_end_offset)
     return successor

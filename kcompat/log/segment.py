@@ -394,6 +394,5 @@ class Segment:
 
     def _forget_tail(self, known_from: int) -> None:
         """Drop the remembered boundaries; later appends are known from offset `known_from` on."""
-        self._tail_last = array("q")
-        self._tail_positions = array("q")
+        del self._tail_last[:], self._tail_positions[:]
         self._tail_from = known_from

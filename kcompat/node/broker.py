@@ -3,14 +3,12 @@
 A start checks that the ports are free, opens the metadata store, locks the data directories and loads the
 logs, binds the listeners, takes part in the controller election and takes the leaderships (which loads the
 groups). Only then does the broker accept clients.
-
-A restart in place ends only the parts above the store, the logs and the listeners, and starts new ones.
 """
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from kcompat.api.registry import SERVED
 from kcompat.log.cleaner.cleaner import Compacted
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig
     from kcompat.config.first_topics import FirstTopic
     from kcompat.log.cleaner.watch import Progress
-    from kcompat.net.server import Server
     from kcompat.node.environment import Environment
     from kcompat.node.listeners import ServedListener
     from kcompat.node.parts import Parts
@@ -43,8 +40,6 @@ logger = logging.getLogger(SERVER)
 class BrokerNode:
     """One broker, on the event loop that runs `start`; `environment` belongs to that loop."""
 
-    parts: Parts
-    server: Server
     served: list[ServedListener]
 
     def __init__(
@@ -104,7 +99,9 @@ class BrokerNode:
             self._parts_lifetime.abandon()
             if self._foundation.tls.servers:
                 self._foundation.tls.renew(self._foundation.config)
-            await self._start_parts(await prepare())
+            session = await prepare()
+            self.hooks.forget_parts()
+            await self._start_parts(session)
             self.hooks.is_serving = True
         except BaseException:
             await self.stop()
@@ -118,10 +115,9 @@ class BrokerNode:
         self.served = self._foundation.served
         began(self._parts_lifetime.end, self._parts_lifetime.abandon)
         await self._start_parts(session, topics)
-        config, services = self._foundation.config, self.parts.services
-        if services.server.authorizer.allows_everything:
-            warn_of_open_doors(config)
-        administration = environment.administration(config.log_dirs[0], self.hooks.commands)
+        services = self.parts.services
+        warn_of_open_doors(self._foundation.config, services.server.authorizer)
+        administration = environment.administration(self._foundation.config.log_dirs[0], self.hooks.commands)
         await administration.open()
         began(administration.close, administration.abandon)
         self._lifetime.start(LateImports(environment.clock, without_refused(SERVED, services)))
@@ -129,15 +125,19 @@ class BrokerNode:
         self.hooks.is_serving = True
 
     async def _start_parts(self, session: MetadataStore, topics: Sequence[FirstTopic] = ()) -> None:
-        environment, lifetime = self._environment, self._parts_lifetime
-        self.parts, self.server = await start_parts(
-            self._foundation, session, self._authorizer, self.hooks, environment, lifetime, topics
-        )
+        lifetime, hooks = self._parts_lifetime, self.hooks
+        environment, authorizer = self._environment, self._authorizer
+        await start_parts(self._foundation, session, authorizer, hooks, environment, lifetime, topics)
+
+    @property
+    def parts(self) -> Parts:
+        """The parts of the broker as it is now."""
+        return cast("Parts", self.hooks.parts)
 
     @property
     def bootstrap_servers(self) -> str:
         """Host and port of the first listener, as in `bootstrap.servers`."""
-        return address_of(self.server.listeners[0])
+        return address_of(self.hooks.server.listeners[0])
 
     async def compact(self, topic: str) -> list[Compacted]:
         """Compact the local partitions of a topic now; return the result of each."""

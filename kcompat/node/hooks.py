@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.net.interception import Interception
+from kcompat.node.garbage import free_abandoned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +44,13 @@ class Hooks:
         self.is_serving = False
         """Whether the broker has started and is not stopping."""
         self._is_attached = False
+
+    def forget_parts(self) -> None:
+        """Free the parts of a broker that was abandoned. New ones must take their place before the event loop
+        goes on.
+        """
+        del self.parts, self.server, self.metadata
+        free_abandoned()
 
     def renew(self, broker_id: int, metadata: ImageHolder, instrument: Callable[[Hooks], object]) -> None:
         """Set the parts of a broker that is about to serve clients; call `instrument` the first time."""

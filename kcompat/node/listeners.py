@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kcompat.node.environment import HostName
     from kcompat.node.lifetime import Lifetime
     from kcompat.node.parts import Parts
+    from kcompat.security.authorizer import Authorizer
     from kcompat.security.tls_server import TlsServer
 
 logger = logging.getLogger(__name__)
@@ -135,9 +136,9 @@ def server_of(parts: Parts, listeners: Sequence[BoundListener]) -> Server:
     return server
 
 
-def warn_of_open_doors(config: BrokerConfig) -> None:
+def warn_of_open_doors(config: BrokerConfig, authorizer: Authorizer) -> None:
     """Log a warning for each of the `open_doors` of a broker that allows everything."""
-    for endpoint in open_doors(config):
+    for endpoint in open_doors(config) if authorizer.allows_everything else ():
         logger.warning("%s asks for no login: anyone who reaches it may do anything", endpoint)
 
 

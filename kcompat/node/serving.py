@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.config.first_topics import FirstTopic
-    from kcompat.net.server import Server
     from kcompat.node.environment import Environment
     from kcompat.node.foundation import Foundation
     from kcompat.node.hooks import Hooks
@@ -35,8 +34,8 @@ async def start_parts(
     environment: Environment,
     lifetime: Lifetime,
     topics: Sequence[FirstTopic] = (),
-) -> tuple[Parts, Server]:
-    """Build the parts and start them, last of all the server, and create `topics`; return the two.
+) -> None:
+    """Build the parts, note them in `hooks`, start them, last of all the server, and create `topics`.
 
     `authorizer`, if given, replaces the configured one. Raises as `BrokerNode.start` does.
     """
@@ -68,4 +67,3 @@ async def start_parts(
     lifetime.began(server.stop, server.abandon)
     if not foundation.keeps_metadata:  # the controller may be another broker, which can reach this one now
         await make_first_topics(parts, topics)
-    return parts, server

@@ -149,7 +149,7 @@ def advertised_closed(_: Path, undo: ExitStack) -> dict[str, str]:
 
 
 def _bound_port(broker: Broker) -> int:
-    return broker._running_nodes()[0].server.listeners[0].port
+    return broker._running_nodes()[0].hooks.server.listeners[0].port
 
 
 def late_replica(_: Path, undo: ExitStack) -> dict[str, str]:

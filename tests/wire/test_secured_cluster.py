@@ -161,7 +161,7 @@ def test_brokers_renew_their_sessions_in_time() -> None:
         until = time.monotonic() + 3 * session_s
         while time.monotonic() < until:
             assert secured.write() == next(offsets)
-        hubs = [node.server.hub for node in cluster.nodes.running.values()]
+        hubs = [node.hooks.server.hub for node in cluster.nodes.running.values()]
         assert [hub.closed["expired session"] for hub in hubs] == [0, 0, 0]
 
 

@@ -384,6 +384,17 @@ def test_nothing_of_the_time_before_is_kept_in_memory(broker: Broker) -> None:
     assert log() is not None, "the log directories stay"
 
 
+def test_abandoned_parts_are_freed_by_a_short_collection(broker: Broker) -> None:
+    gc.disable()  # so that they stay in the youngest generation
+    try:
+        broker.reset()
+        parts = weakref.ref(inside(broker)[1].parts)
+        broker.reset()
+        assert parts() is None
+    finally:
+        gc.enable()
+
+
 def test_a_broker_that_shares_its_metadata_cannot_go_back() -> None:
     with Cluster(1) as cluster:
 

@@ -167,7 +167,7 @@ class Moves:
 
     def leave(self, topic: str, index: int) -> None:
         """Stop copying the partition; the unfinished copy is kept."""
-        copier = self._copiers.get(self._number_of((topic, index)))
+        copier = self._copiers.get(self._number_of((topic, index))) if self._copiers else None
         if copier is not None:
             copier.fetcher.forget((topic, index))
         partition = self._replicas.get(topic, index)
