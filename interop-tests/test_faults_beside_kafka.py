@@ -16,6 +16,7 @@ import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from broker_cluster import BrokerCluster
 from drivers.troubled import FAMILIES, TIMEOUT_S, TOO_LARGE
 from kcompat import Broker
 from kcompat.protocol.errors import ErrorCode
@@ -31,6 +32,8 @@ from support.raw_requests import produce
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from kcompat.embedded.fault import Fault
 
 SESSION_MS = 6000
 SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
@@ -74,6 +77,39 @@ def test_a_record_is_too_large(ours: Broker, theirs: RealKafka, name: str, famil
     with ours.faults.fail("Produce", "MESSAGE_TOO_LARGE", topic=name):
         on_ours = client.send(ours.bootstrap_servers, name, idempotent=False)
     assert on_ours == client.send(theirs.bootstrap, name, idempotent=False) == TOO_LARGE[family]
+
+
+@pytest.fixture(scope="module")
+def two_kafkas() -> Iterator[BrokerCluster]:
+    with BrokerCluster(("kafka",) * 2) as cluster:
+        yield cluster
+
+
+@pytest.mark.parametrize("retries", [5, 0])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_leader_has_moved(
+    ours: Broker, two_kafkas: BrokerCluster, name: str, family: str, retries: int
+) -> None:
+    """A producer that asks the former leader looks for the new one, or reports that there is another."""
+
+    def move_leader() -> None:
+        two_kafkas.reassign(name, 0, (2, 1))
+        two_kafkas.elect_preferred()
+
+    two_kafkas.create_topic(name, 1, placed=[(1, 2)])
+    client = FAMILIES[family]
+    on_theirs = client.send_again(two_kafkas.bootstrap, name, move_leader, retries=retries)
+    create(ours.bootstrap_servers, name)
+
+    def fail_once() -> None:
+        faults.append(ours.faults.fail("Produce", "NOT_LEADER_OR_FOLLOWER", topic=name, times=1))
+
+    faults: list[Fault] = []
+    on_ours = client.send_again(ours.bootstrap_servers, name, fail_once, retries=retries)
+    assert faults[0].struck == 1
+    assert on_ours == on_theirs
+    # librdkafka and aiokafka do not count this error as an attempt.
+    assert (on_ours == "offset 1") == (retries > 0 or family != "kafka-python")
 
 
 @pytest.mark.parametrize("family", FAMILIES)

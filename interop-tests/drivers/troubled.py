@@ -26,6 +26,13 @@ class Family(Protocol):
         """Send a record, and return "offset N" or the name of the error."""
 
     @staticmethod
+    def send_again(bootstrap: str, topic: str, meanwhile: Callable[[], object], *, retries: int) -> str:
+        """Send a record, call `meanwhile`, and send another one with the same producer, at most so many times
+        again; return as `send` does of the second. aiokafka repeats it for the time of a request, whatever
+        `retries`. Records are on all replicas in sync, so that the next leader has the first.
+        """
+
+    @staticmethod
     def read(bootstrap: str, topic: str, count: int) -> list[bytes]:
         """Read so many records from the earliest one on, without a group."""
 
@@ -45,6 +52,18 @@ class KafkaPython:
             bootstrap_servers=bootstrap, enable_idempotence=idempotent, request_timeout_ms=request_ms
         )
         try:
+            return f"offset {producer.send(topic, b'value').get(TIMEOUT_S).offset}"
+        except kafka.errors.KafkaError as error:
+            return type(error).__name__
+        finally:
+            producer.close(timeout=0)
+
+    @staticmethod
+    def send_again(bootstrap: str, topic: str, meanwhile: Callable[[], object], *, retries: int) -> str:
+        producer = kafka.KafkaProducer(bootstrap_servers=bootstrap, enable_idempotence=False, retries=retries)
+        try:
+            producer.send(topic, b"first").get(TIMEOUT_S)
+            meanwhile()
             return f"offset {producer.send(topic, b'value').get(TIMEOUT_S).offset}"
         except kafka.errors.KafkaError as error:
             return type(error).__name__
@@ -119,6 +138,23 @@ class Confluent:
         return reports[0]
 
     @staticmethod
+    def send_again(bootstrap: str, topic: str, meanwhile: Callable[[], object], *, retries: int) -> str:
+        producer = confluent_kafka.Producer(
+            {"bootstrap.servers": bootstrap, "linger.ms": 0, "message.send.max.retries": retries}
+        )
+        reports: list[str] = []
+
+        def report(error: Any, message: Any) -> None:
+            reports.append(f"offset {message.offset()}" if error is None else error.name())
+
+        producer.produce(topic, b"first", on_delivery=report)
+        assert producer.flush(TIMEOUT_S) == 0
+        meanwhile()
+        producer.produce(topic, b"value", on_delivery=report)
+        assert producer.flush(TIMEOUT_S) == 0
+        return reports[1]
+
+    @staticmethod
     def read(bootstrap: str, topic: str, count: int) -> list[bytes]:
         settings = {"bootstrap.servers": bootstrap, "group.id": "none", "auto.offset.reset": "earliest"}
         consumer = confluent_kafka.Consumer(settings)
@@ -174,6 +210,23 @@ class AioKafka:
             )
             await producer.start()
             try:
+                sent = await asyncio.wait_for(producer.send_and_wait(topic, b"value"), TIMEOUT_S)
+            except aiokafka.errors.KafkaError as error:
+                return type(error).__name__
+            finally:
+                await producer.stop()
+            return f"offset {sent.offset}"
+
+        return asyncio.run(send())
+
+    @staticmethod
+    def send_again(bootstrap: str, topic: str, meanwhile: Callable[[], object], *, retries: int) -> str:
+        async def send() -> str:
+            producer = aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap, acks="all")
+            await producer.start()
+            try:
+                await producer.send_and_wait(topic, b"first")
+                await asyncio.to_thread(meanwhile)
                 sent = await asyncio.wait_for(producer.send_and_wait(topic, b"value"), TIMEOUT_S)
             except aiokafka.errors.KafkaError as error:
                 return type(error).__name__
