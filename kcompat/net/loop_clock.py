@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kcompat.net.loop_iteration import LoopIteration
 
-FEW_CALLED_OFF: Final = 100
+FEW_CALLED_OFF: Final = 8
 """Number of cancelled timers that the heap may always hold; above it, they are removed once they are half of
 all timers.
 """
