@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import shutil
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -365,34 +363,6 @@ def test_calls_during_a_reset_wait_for_it(broker: Broker) -> None:
             broker.reset()
         for call in calls:
             call.result()
-
-
-def test_nothing_of_the_time_before_is_kept_in_memory(broker: Broker) -> None:
-    with client_of(broker) as client:
-        create_topic(client, "orders")
-        write(client, "orders", b"1")
-        commit(client, "billing", "orders", 1)
-        parts = weakref.ref(inside(broker)[1].parts)
-        log = weakref.ref(inside(broker)[1].parts.storage.logs.directories[0])
-        broker.reset()
-
-    def are_gone() -> bool:
-        gc.collect()
-        return parts() is None
-
-    eventually(are_gone, "the abandoned parts are collected")
-    assert log() is not None, "the log directories stay"
-
-
-def test_abandoned_parts_are_freed_by_a_short_collection(broker: Broker) -> None:
-    gc.disable()  # so that they stay in the youngest generation
-    try:
-        broker.reset()
-        parts = weakref.ref(inside(broker)[1].parts)
-        broker.reset()
-        assert parts() is None
-    finally:
-        gc.enable()
 
 
 def test_a_broker_that_shares_its_metadata_cannot_go_back() -> None:
