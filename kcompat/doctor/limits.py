@@ -37,7 +37,16 @@ LIMITS: Final = (
 
 
 def look_at_limits(settings: Mapping[str, str], configs: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield the settings of a client because of which brokers with these configs will refuse its requests."""
+    """Yield the settings of a client with which it does not start, or because of which brokers with these
+    configs will refuse its requests.
+    """
+    for name in dict.fromkeys(limit.client for limit in LIMITS):
+        if name in settings and not _is_number(settings[name]):
+            yield error(
+                "setting-not-a-number",
+                f"{name}={settings[name]} of the client is not a number, so no client starts with it",
+                f"Set {name} to a whole number.",
+            )
     for limit in LIMITS:
         mine, theirs = settings.get(limit.client), configs.get(limit.broker)
         if mine is None or theirs is None or not _is_number(mine) or not _is_number(theirs):

@@ -210,6 +210,10 @@ def requests_too_large(_: Path, undo: ExitStack) -> dict[str, str]:
     return {**_at(broker.bootstrap_servers), "max.request.size": "1048576"}
 
 
+def words_for_a_number(_: Path, undo: ExitStack) -> dict[str, str]:
+    return {**_at(undo.enter_context(Broker()).bootstrap_servers), "session.timeout.ms": "10s"}
+
+
 def sessions_too_short(_: Path, undo: ExitStack) -> dict[str, str]:
     return {**_at(undo.enter_context(Broker()).bootstrap_servers), "session.timeout.ms": "100"}
 
@@ -237,6 +241,7 @@ SETUPS: Final[dict[Callable[[Path, ExitStack], dict[str, str]], list[str]]] = {
     group_without_records: ["group-lost-records"],
     record_of_the_future: ["records-of-the-future"],
     requests_too_large: ["setting-beyond-limit"],
+    words_for_a_number: ["setting-not-a-number"],
     sessions_too_short: ["setting-beyond-limit"],
 }
 """Each set-up, a function of a directory and of a stack that ends it, and the names of its findings."""
