@@ -36,7 +36,8 @@ class Guarded:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers: dict[bytes, Any] = dict(scope["headers"])
-        host = headers.get(b"host", b"").decode("latin-1")
+        # Health checks in HTTP/1.0 have no Host; each request of a browser has one.
+        host = headers.get(b"host", b"localhost").decode("latin-1")
         origin = headers.get(b"origin")
         reason = refusal(
             self._what,

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import TYPE_CHECKING
 
-from kcompat.observe.http_guard import refusal
+import pytest
+from starlette.responses import PlainTextResponse
+
+from kcompat.observe.http_guard import Guarded, refusal
+
+if TYPE_CHECKING:
+    from starlette.types import Message
 
 
 @pytest.mark.parametrize(
@@ -35,3 +41,29 @@ def test_a_page_of_another_origin_is_refused() -> None:
     assert refused == "the control port does not serve pages of 'http://localhost:3000'"
     assert refusal("control port", "localhost:8082", "null", is_loopback=True) is not None
     assert refusal("control port", "localhost:8082", "http://localhost:8082", is_loopback=True) is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ([], b"served"),
+        ([(b"host", b"localhost:1")], b"served"),
+        (
+            [(b"host", b"page.example")],
+            b"the metrics port is not reached by the name 'page.example': use localhost",
+        ),
+        ([(b"host", b"localhost"), (b"origin", b"null")], b"the metrics port does not serve pages of 'null'"),
+    ],
+)
+async def test_a_request_is_served_or_refused(headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    guarded = Guarded(PlainTextResponse("served"), "metrics port", PlainTextResponse, is_loopback=True)
+    await guarded({"type": "http", "headers": headers}, receive, send)
+    assert [each["body"] for each in sent if "body" in each] == [body]
