@@ -23,5 +23,5 @@ settings.load_profile("unhurried")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for plugin in ("left_directories", "scheduling", "thorough", "time_limits", "time_table"):
+    for plugin in ("interrupts", "left_directories", "scheduling", "thorough", "time_limits", "time_table"):
         config.pluginmanager.import_plugin(f"support.{plugin}")

@@ -28,13 +28,6 @@ if TYPE_CHECKING:
 
 BATCH = bytes(build_batch([Record(0, 1000, b"key", b"value")]))
 KCOMPAT = (sys.executable, "-m", "kcompat")
-INTERRUPTIBLE = (
-    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    "from kcompat.cli.main import main; sys.exit(main())"
-)
-"""Program that runs kcompat so that Ctrl-C ends it, also where this process ignores SIGINT, as one that a
-shell started in the background does.
-"""
 
 
 def address(servers: str) -> tuple[str, int]:
@@ -134,7 +127,7 @@ def test_live_requests_are_printed_until_ctrl_c(tmp_path: Path) -> None:
     with (
         Broker(data_dir=tmp_path) as broker,
         subprocess.Popen(
-            [sys.executable, "-c", INTERRUPTIBLE, "trace", "--data-dir", str(tmp_path)],
+            [*KCOMPAT, "trace", "--data-dir", str(tmp_path)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
