@@ -194,6 +194,20 @@ def test_a_client_without_a_certificate_is_anonymous_or_logs_in(
     assert TOPIC in client(access_to(broker, "SASL_SSL", files["ca"]))
 
 
+@pytest.mark.thorough("clients of later releases")
+def test_the_first_java_client_with_tls(
+    broker: BrokerProcess, files: dict[str, Path], client_of: Callable[[str], ListTopics]
+) -> None:
+    """Kafka 0.9 has TLS, and of SASL only Kerberos."""
+    client = client_of("java-0.9.0.1")
+    assert TOPIC in client(access_to(broker, "SSL", files["ca"]))
+    assert TOPIC in client(access_to(broker, "MUTUAL", files["ca"], files["alice"]))
+    assert TOPIC not in client(access_to(broker, "MUTUAL", files["ca"], files["bob"]))
+    for certificate in (files["expired"], files["stranger"], None):
+        with pytest.raises(LoginFailedError):
+            client(access_to(broker, "MUTUAL", files["ca"], certificate))
+
+
 @pytest.mark.thorough("tests/wire/test_tls_broker.py, by raw requests")
 @pytest.mark.parametrize("release", ["3.9.2", "4.3.0"])
 def test_kafkas_tool_renews_a_certificate(
