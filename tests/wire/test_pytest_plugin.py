@@ -95,7 +95,7 @@ def test_loading_the_plugin_imports_no_part_of_a_broker(pytester: pytest.Pyteste
         def test_modules(pytestconfig):
             assert pytestconfig.pluginmanager.has_plugin("kcompat")
             loaded = {name for name in sys.modules if name.partition(".")[0] == "kcompat"}
-            own = {"factories", "options", "plugin", "sharing", "watch"}
+            own = {"factories", "options", "plain_imports", "plugin", "sharing", "watch"}
             named = {"kcompat", "kcompat.testing", "kcompat.embedded", "kcompat.embedded.observers"}
             assert loaded == named | {"kcompat.errors"} | {f"kcompat.testing.{name}" for name in own}
         """
