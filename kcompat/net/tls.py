@@ -1,9 +1,10 @@
 """A conversation on a socket, encrypted with TLS by OpenSSL.
 
 Bytes are received into a buffer that all connections of a loop share, and go from there to OpenSSL through a
-buffer of the connection (`ssl.MemoryBIO`); encrypted answers take the same way back. OpenSSL could read the
-socket itself, but with two system calls for each record, and librdkafka sends two records for each message.
-The buffers of a connection keep the size that they once had, so they are filled with little at a time.
+buffer of the connection (`ssl.MemoryBIO`), which keeps the size that it once had, so it is filled with little
+at a time. Encrypted bytes leave OpenSSL through a buffer that all connections share, emptied after each call
+of OpenSSL. OpenSSL could read the socket itself, but with two system calls for each record, and librdkafka
+sends two records for each message.
 
 The handshake is made in steps, as its messages arrive. Frames are handed on after it.
 """
@@ -34,7 +35,7 @@ RECORD: Final = 16 * KIB
 """Maximum number of bytes that one TLS record carries."""
 RECEIVED: Final = 32 * KIB
 """Encrypted bytes received at a time."""
-CHUNK: Final = 4 * RECORD
+CHUNK: Final = 8 * RECORD
 """Bytes that are encrypted before they are sent. Bytes of a file are read that many at a time."""
 LONGEST_READ_S: Final = 0.01
 """Seconds after which a read event receives no more, however fast the peer sends and whatever its
@@ -54,6 +55,8 @@ class Scratch:
         """Buffer for encrypted bytes from a socket."""
         self.chunk = memoryview(bytearray(CHUNK))
         """Buffer for bytes of a file that are to be encrypted."""
+        self.outgoing = ssl.MemoryBIO()
+        """Buffer for what OpenSSL has encrypted, empty between two calls of OpenSSL."""
 
     def close(self) -> None:
         """Do nothing: the garbage collector frees the buffers."""
@@ -69,6 +72,7 @@ class TlsConnection(SocketStream):
         "_handshake_ends",
         "_incoming",
         "_is_at_end",
+        "_messages",
         "_outgoing",
         "_reads_soon",
         "_scratch",
@@ -92,8 +96,9 @@ class TlsConnection(SocketStream):
         self._server = server
         self._scratch = hub.share(Scratch)
         self._incoming = ssl.MemoryBIO()
-        self._outgoing = ssl.MemoryBIO()
+        self._outgoing = self._scratch.outgoing
         self._tls = server.wrap(self._incoming, self._outgoing)
+        self._messages = b""  # OpenSSL's own, unsent: of the handshake, of new keys, alerts
         self._encrypted: list[Buffer] = []  # what the socket has not taken
         self._encrypted_from = 0  # bytes of answers that `_encrypted` was made of
         self._ending = ""  # why the stream has ended, if it has
@@ -111,7 +116,10 @@ class TlsConnection(SocketStream):
             self.close(self._ending)
             return
         try:
-            self._tls.do_handshake()
+            try:
+                self._tls.do_handshake()
+            finally:
+                self._take_messages()
         except ssl.SSLWantReadError:
             self._flush_handshake()
             return
@@ -134,8 +142,8 @@ class TlsConnection(SocketStream):
         """Send the messages of the handshake. Bytes that the socket does not take are sent before the first
         answer.
         """
-        if self._outgoing.pending:
-            self._encrypted.append(self._outgoing.read())
+        if self._messages:
+            self._queue_messages()
         try:
             self._send_encrypted()
         except BlockingIOError:
@@ -148,7 +156,7 @@ class TlsConnection(SocketStream):
             alert = _NOT_TLS_ALERT
             self.complain(PLAIN_ON_TLS_PORT)
         else:
-            alert = self._outgoing.read()
+            alert = self._messages
             self.complain(TLS_HANDSHAKE, reason=_explained(error))
         with suppress(OSError):
             self._socket.send(alert)
@@ -203,7 +211,7 @@ class TlsConnection(SocketStream):
                     fetched = self._fetch()
                     has_more = fetched == RECEIVED and now() < ends
                 before, count = count, self._decrypt(room, count)
-                if (count == before and fetched == RECEIVED) or self._outgoing.pending > RECORD:
+                if (count == before and fetched == RECEIVED) or len(self._messages) > RECORD:
                     self._damaged("records without data")
         except ssl.SSLError as error:
             self._damaged(_explained(error))
@@ -231,7 +239,7 @@ class TlsConnection(SocketStream):
     def _decrypt(self, room: memoryview, count: int) -> int:
         """Decrypt the whole records that OpenSSL has to `room[count:]`; return where they end there."""
         read, incoming, size = self._tls.read, self._incoming, len(room)
-        with suppress(ssl.SSLWantReadError):
+        try:
             while count < size:
                 got: int = read(size - count, room[count:])  # type: ignore[assignment]
                 if not got:  # the peer has announced its end
@@ -240,6 +248,10 @@ class TlsConnection(SocketStream):
                 count += got
                 if not incoming.pending:
                     break
+        except ssl.SSLWantReadError:
+            pass
+        finally:
+            self._take_messages()
         return count
 
     def _read_rest_soon(self) -> None:
@@ -280,10 +292,24 @@ class TlsConnection(SocketStream):
         return sent
 
     def _encrypt(self, chunk: memoryview) -> None:
-        for start in range(0, len(chunk), RECORD):
-            self._tls.write(chunk[start : start + RECORD])
+        if self._messages:
+            self._queue_messages()
+        try:
+            self._encrypted_from = self._tls.write(chunk)
+        finally:  # the next connection must find the shared buffer empty
             self._encrypted.append(self._outgoing.read())
-        self._encrypted_from = len(chunk)
+
+    def _take_messages(self) -> None:
+        """Take OpenSSL's own messages from the shared buffer; call this after each call of OpenSSL that may
+        leave some.
+        """
+        if self._outgoing.pending:
+            self._messages += self._outgoing.read()
+
+    def _queue_messages(self) -> None:
+        """Let OpenSSL's own messages be sent before all that is encrypted from now on."""
+        self._encrypted.append(self._messages)
+        self._messages = b""
 
     def _send_encrypted(self) -> int:
         """Send all encrypted bytes; return the number of unencrypted bytes that they were made of.
@@ -326,8 +352,9 @@ class TlsConnection(SocketStream):
         if not self._handshake_ends and not self._encrypted:
             with suppress(ssl.SSLError, ValueError):  # the peer need not answer
                 self._tls.unwrap()
+            self._take_messages()
             with suppress(OSError):
-                self._socket.send(self._outgoing.read())
+                self._socket.send(self._messages)
         super().hang_up()
 
 

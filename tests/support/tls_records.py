@@ -31,13 +31,13 @@ class RecordClient:
         context.set_ciphers(SUITE)
         with tempfile.NamedTemporaryFile("r") as secrets:
             context.keylog_filename = secrets.name
-            incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-            self._tls = context.wrap_bio(incoming, self._outgoing, server_hostname="localhost")
+            self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+            self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname="localhost")
             received = bytearray()
             while not self._has_shaken_hands():
                 data = sock.recv(65536)
                 received += data
-                incoming.write(data)
+                self._incoming.write(data)
             lines = [line.split() for line in secrets if not line.startswith("#")]
         self._secrets = {
             label: (bytes.fromhex(given), bytes.fromhex(secret)) for label, given, secret in lines
@@ -53,24 +53,33 @@ class RecordClient:
             self._socket.sendall(self._outgoing.read())
         return True
 
+    def read(self, size: int) -> bytes:
+        """Receive and decrypt so many bytes."""
+        read = b""
+        while len(read) < size:
+            try:
+                read += self._tls.read(size - len(read))
+            except ssl.SSLWantReadError:
+                self._incoming.write(self._socket.recv(65536))
+        return read
+
     def end(self) -> bytes:
         """The announcement of the end (`close_notify`)."""
         with suppress(ssl.SSLWantReadError):
             self._tls.unwrap()
         return self._outgoing.read()
 
-    def key_updates(self, count: int) -> bytes:
-        """Messages KeyUpdate of TLS 1.3, each of which asks for one in return."""
-        return b"".join(self._key_updates(count))
+    def key_updates(self, count: int, data: bytes = b"") -> bytes:
+        """Messages KeyUpdate of TLS 1.3, each of which asks for one in return, then data with new keys."""
+        return b"".join(self._key_updates(count, data))
 
-    def _key_updates(self, count: int) -> Iterator[bytes]:
+    def _key_updates(self, count: int, data: bytes) -> Iterator[bytes]:
         _, secret = self._secrets["CLIENT_TRAFFIC_SECRET_0"]
         for _ in range(count):
-            key, nonce = _expanded(secret, b"key", 32), _expanded(secret, b"iv", 12)
-            inner = b"\x18\0\0\1\1" + bytes([HANDSHAKE])
-            header = struct.pack(">BHH", APPLICATION_DATA, 0x0303, len(inner) + 16)
-            yield header + AESGCM(key).encrypt(nonce, inner, header)
+            yield _first_record(secret, b"\x18\0\0\1\1", HANDSHAKE)
             secret = _expanded(secret, b"traffic upd", 48)
+        if data:
+            yield _first_record(secret, data, APPLICATION_DATA)
 
     def hellos(self, count: int) -> bytes:
         """Messages ClientHello of TLS 1.2, each of which asks for another handshake."""
@@ -86,6 +95,14 @@ class RecordClient:
             known = nonce + struct.pack(">BHH", HANDSHAKE, 0x0303, len(hello))
             encrypted = nonce + cipher.encrypt(salt + nonce, hello, known)
             yield struct.pack(">BHH", HANDSHAKE, 0x0303, len(encrypted)) + encrypted
+
+
+def _first_record(secret: bytes, content: bytes, kind: int) -> bytes:
+    """The first record of TLS 1.3 with the keys of a secret."""
+    key, nonce = _expanded(secret, b"key", 32), _expanded(secret, b"iv", 12)
+    inner = content + bytes([kind])
+    header = struct.pack(">BHH", APPLICATION_DATA, 0x0303, len(inner) + 16)
+    return header + AESGCM(key).encrypt(nonce, inner, header)
 
 
 def _expanded(secret: bytes, label: bytes, size: int) -> bytes:

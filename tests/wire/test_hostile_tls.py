@@ -22,7 +22,7 @@ import pytest
 
 from kcompat.net.plain_listener import system_poller
 from kcompat.net.server import Server
-from kcompat.net.tls import TlsConnection
+from kcompat.net.tls import Scratch, TlsConnection
 from support.footprint import forget_peak, memory
 from support.fuzzing import examples
 from support.raw_peer import framed
@@ -186,6 +186,7 @@ async def test_hostile_bytes_end_their_connection_and_nothing_else(peers: int) -
     assert sum(hub.closed.values()) == sum(stages.values())
     hub.memory.check_invariants()
     assert hub.memory.used == 0
+    assert not hub.share(Scratch).outgoing.pending  # or another connection would send it
     await server.stop()
 
 
@@ -221,4 +222,19 @@ async def test_records_without_data_end_their_connection(flood: str) -> None:
         await attacking
         await server.hub.until_empty()
     assert server.hub.closed == {reason: 1}
+    await server.stop()
+
+
+async def test_keys_that_a_client_asks_for_are_used_for_the_next_answer() -> None:
+    server = Server([], AnsweringHandler())
+    server.start()
+
+    def ask() -> bytes:
+        with connected(server.hub, AnsweringHandler(), blocks=True) as end:
+            client = RecordClient(end, AUTHORITY.client_context(), ssl.TLSVersion.TLSv1_3)
+            end.sendall(client.key_updates(3, framed(b"a request")))
+            return client.read(5)
+
+    async with asyncio.timeout(30):
+        assert await asyncio.to_thread(ask) == b"\0\0\0\1x"
     await server.stop()
