@@ -145,6 +145,8 @@ class Development:
 
     def _login(self, user: str | None, mechanism: str) -> ClientLogin:
         assert self.users is not None
+        if user is None and len(self.users) == 1:
+            (user,) = self.users
         if user is None or user not in self.users:
             asked = "a user is missing" if user is None else f"there is no user {user!r}"
             raise UsageError(f"{asked}: the broker has {', '.join(map(repr, self.users)) or 'none'}")

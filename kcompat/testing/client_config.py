@@ -26,16 +26,18 @@ class ClientConfig(dict[str, object]):
     Called, it returns the settings for another library or a user: `kafka_client_config("aiokafka")`.
     """
 
-    def __init__(self, broker: Configured, library: str) -> None:
-        super().__init__(broker.client_config(library=library))
+    def __init__(self, broker: Configured, library: str, user: str | None = None) -> None:
+        __tracebackhide__ = True
+        super().__init__(broker.client_config(user, library=library))
         self._broker = broker
         self._library = library
+        self._user = user
 
     def __call__(self, library: str | None = None, *, user: str | None = None) -> dict[str, object]:
-        """Return the settings for a library, by default the one of this dictionary, and for a user that logs
-        in. Raises UsageError.
+        """Return the settings for a library and for a user that logs in, by default those of this dictionary.
+        Raises UsageError.
         """
-        return self._broker.client_config(user, library=library or self._library)
+        return self._broker.client_config(user or self._user, library=library or self._library)
 
 
 def library_of(module: ModuleType | None) -> str:

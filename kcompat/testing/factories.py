@@ -111,23 +111,29 @@ def kafka_cluster(
 
 
 def kafka_client_config(
-    broker: str = "kafka_broker", *, library: str | None = None, scope: Scope = "function"
+    broker: str = "kafka_broker",
+    *,
+    library: str | None = None,
+    user: str | None = None,
+    scope: Scope = "function",
 ) -> Callable[..., object]:
     """Return a fixture whose value is a `ClientConfig`: the settings of a client of a broker.
 
     `broker` is the name of the broker's fixture. `library` is `confluent`, `kafka-python`, `aiokafka`, `java`
-    or `spark`; by default the one that the test's module imports.
+    or `spark`; by default the one that the test's module imports. `user` logs in; a broker with more than
+    one user needs it.
     """
 
     @pytest.fixture(scope=scope)
     def client_config(request: pytest.FixtureRequest) -> ClientConfig:
         """Return the settings with which a client connects to the broker."""
+        __tracebackhide__ = True  # an error is of the conftest.py's making
         from kcompat.testing.client_config import ClientConfig, library_of
 
         found = library or library_of(getattr(request, "module", None))
         value = request.getfixturevalue(broker)
         request.config.stash[WATCH].shared.prepare([broker])  # a test need not name the broker's fixture
-        return ClientConfig(value, found)
+        return ClientConfig(value, found, user)
 
     return client_config
 

@@ -62,6 +62,13 @@ def test_a_login_that_cannot_be_is_refused(
         development.access(development.secured(config(tmp_path)), "h:1", user, mechanism)
 
 
+def test_the_only_user_need_not_be_named(tmp_path: Path) -> None:
+    development = Development(users={"alice": "secret"})
+    access = development.access(development.secured(config(tmp_path)), "h:1", None, "PLAIN")
+    assert access.login is not None
+    assert access.login.user == "alice"
+
+
 def test_users_have_credentials_for_both_kinds_of_scram() -> None:
     users = Development(users=USERS).scram_users()
     assert {(user.name, user.mechanism) for user in users} == {

@@ -42,3 +42,14 @@ def test_settings_for_each_library() -> None:
     assert config("confluent") == {"bootstrap.servers": "a:1", "security.protocol": "PLAINTEXT"}
     with pytest.raises(UsageError, match="the settings of 'x' are not known: use one of confluent, "):
         config("x")
+
+
+def test_the_user_of_a_dictionary_is_that_of_each_library() -> None:
+    class Secured:
+        def client_config(self, user: str | None = None, *, library: str = "") -> dict[str, object]:
+            return {"user": user, "library": library}
+
+    config = ClientConfig(Secured(), "confluent", "alice")
+    assert config == {"user": "alice", "library": "confluent"}
+    assert config("aiokafka") == {"user": "alice", "library": "aiokafka"}
+    assert config(user="bob") == {"user": "bob", "library": "confluent"}
