@@ -19,6 +19,7 @@ from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
+from support.eventually import limit_s
 from support.raw_client import RawClient
 from support.raw_requests import create_topic
 
@@ -120,7 +121,7 @@ def test_a_throttled_client_delays_no_other(broker: Broker, client: RawClient) -
 def test_a_producer_that_wants_no_answer_is_muted(broker: Broker, client: RawClient) -> None:
     set_quotas(broker, None, producer_byte_rate=RATE)
     ((answered_s, _),) = timed(client, (ApiVersionsRequest(), 0))
-    assert answered_s < 0.5
+    assert answered_s < limit_s(0.5)
     begun = monotonic()
     client.send(produce(RATE + RATE // 2, acks=0), 9)
     client.call(ApiVersionsRequest(), 0)
@@ -131,7 +132,7 @@ def test_a_consumer_over_its_rate_gets_nothing_and_then_all(broker: Broker, clie
     client.call(produce(RATE + RATE // 2), 9)
     set_quotas(broker, "app", consumer_byte_rate=RATE)
     ((empty_s, empty),) = timed(client, (fetch(), 12))
-    assert empty_s < 0.4
+    assert empty_s < limit_s(0.4)
     assert empty.responses == []
     assert empty.throttle_time_ms == pytest.approx(500, rel=0.1)
     begun = monotonic()
