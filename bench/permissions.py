@@ -32,7 +32,7 @@ from support.raw_client import request_frame
 if TYPE_CHECKING:
     from kcompat.protocol.message import Message
 
-FEW, MANY = 1000, 4000
+FEW, MANY = 300, 1300
 ACLS: Final = 1000
 GROUP: Final = "bench-group"
 AUTHORIZER: Final = {
