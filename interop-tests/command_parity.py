@@ -21,7 +21,7 @@ from tool_bench import CLASSES, MOVED, TOOLS
 from tools_jvm import Ended
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from support.broker_process import BrokerProcess
@@ -151,6 +151,22 @@ def by_command(name: str, arguments: list[str], text: str) -> Ended:
         env={**os.environ, "TZ": "UTC"},
     )
     return Ended(str(done.returncode), done.stdout, done.stderr)
+
+
+def make_topics(*brokers: BrokerProcess) -> None:
+    """Make the topics of the tables: `one` with a partition, `two` with two."""
+    for broker in brokers:
+        for topic, partitions in (("one", "1"), ("two", "2")):
+            words = ["--create", "--topic", topic, "--partitions", partitions]
+            ended = by_command("topics", ["--bootstrap-server", broker.bootstrap, *words], "")
+            assert ended.code == "0", ended
+
+
+def write_files(directory: Path, texts: Mapping[str, str]) -> Path:
+    """Write files by their names, and return the directory that FILES stands for."""
+    for name, text in texts.items():
+        (directory / name).write_text(text)
+    return directory
 
 
 def compare(table: str, kafka: Side, ours: Side) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from command_parity import Side, by_command, by_script, compare
+from command_parity import Side, by_command, by_script, compare, make_topics, write_files
 from real_kafka import RealKafka
 from support.kcompat_broker import KcompatBroker
 from tool_bench import insist_on_tools
@@ -202,20 +202,13 @@ PLANS = {"plan.csv": "one,0,2\n", "plan2.csv": "g1,one,0,2\ng2,two,1,1\n", "gone
 def two_brokers(request: pytest.FixtureRequest) -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
     insist_on_tools()
     with request.param() as one, request.param() as other:
-        for broker in (one, other):
-            for topic, partitions in (("one", "1"), ("two", "2")):
-                words = ["--create", "--topic", topic, "--partitions", partitions]
-                ended = by_command("topics", ["--bootstrap-server", broker.bootstrap, *words], "")
-                assert ended.code == "0", ended
+        make_topics(one, other)
         yield one, other
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("files")
-    for name, text in PLANS.items():
-        (directory / name).write_text(text)
-    return directory
+    return write_files(tmp_path_factory.mktemp("files"), PLANS)
 
 
 def test_console_clients_print_what_scripts_print(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from command_parity import Side, by_command, by_script, compare
+from command_parity import Side, by_command, by_script, compare, make_topics, write_files
 from differential.play import Play
 from real_kafka import RealKafka
 from support.kcompat_broker import KcompatBroker
@@ -215,20 +215,13 @@ def two_of(kind: str, properties: Mapping[str, str]) -> Iterator[tuple[BrokerPro
 def two_brokers(kind: str) -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
     authorizer = {"authorizer.class.name": AUTHORIZERS[kind], "super.users": "User:ANONYMOUS"}
     with two_of(kind, authorizer) as (one, other):
-        for broker in (one, other):
-            for topic, partitions in (("one", "1"), ("two", "2")):
-                words = ["--create", "--topic", topic, "--partitions", partitions]
-                ended = by_command("topics", ["--bootstrap-server", broker.bootstrap, *words], "")
-                assert ended.code == "0", ended
+        make_topics(one, other)
         yield one, other
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("files")
-    for name, text in FILES.items():
-        (directory / name).write_text(text)
-    return directory
+    return write_files(tmp_path_factory.mktemp("files"), FILES)
 
 
 def test_acls_print_what_scripts_print(
