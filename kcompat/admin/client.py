@@ -327,8 +327,12 @@ class AdminClient:
         if to == ANY:
             return self._any_connection(until_s)
         view = self.cluster(timeout_ms=None if until_s == math.inf else _left_ms(until_s))
-        node = view.nodes.get(view.controller_id if to == CONTROLLER else to)
-        return None if node is None else self._opened(node, until_s)
+        broker_id = view.controller_id if to == CONTROLLER else to
+        node = view.nodes.get(broker_id)
+        if node is None:
+            self._contact.unknown(broker_id, view.nodes)
+            return None
+        return self._opened(node, until_s)
 
     def _any_connection(self, until_s: float) -> BrokerConnection:
         for connection in self._connections.values():

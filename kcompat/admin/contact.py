@@ -10,6 +10,8 @@ from kcompat.admin.log_lines import NETWORK_CLIENT, log_line
 from kcompat.peer.errors import PeerFault
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kcompat.admin.connection import Node
     from kcompat.admin.errors import JavaError
     from kcompat.admin.settings import ClientSettings
@@ -48,6 +50,17 @@ class Contact:
     def lost(self, node: Node, error: LostConnectionError | JavaError) -> None:
         """Take note that there was no answer."""
         _failures[:] = [Failure(self._settings, (node.host, node.port), error)]
+
+    def unknown(self, broker_id: int, known: Iterable[int]) -> None:
+        """Take note that a broker is not among the known ones; id -1 stands for a controller that is not
+        there.
+        """
+        ids = ", ".join(map(str, sorted(known)))
+        what = f"broker {broker_id} is not in the cluster, which has broker {ids}"
+        if broker_id < 0:
+            what = "the cluster has no controller now"
+        error = LostConnectionError(PeerFault.UNKNOWN, what)
+        _failures[:] = [Failure(self._settings, self._settings.bootstrap[0], error)]
 
     def not_made(self, node: Node, error: LostConnectionError | JavaError) -> None:
         """Take note that there is no connection, and log it."""

@@ -96,6 +96,8 @@ def explain(settings: ClientSettings, address: Address, fault: LostConnectionErr
     at = as_address(*address)
     if isinstance(fault, JavaError):
         return look_at_port(settings, address, _SHORT_S) or _refused(fault, at)
+    if fault.fault is PeerFault.UNKNOWN:
+        return error("broker-not-in-cluster", f"{fault}", f"Start it, or name one that {at} knows.")
     if fault.fault in _FAILURE_OF:
         return _finding(_FAILURE_OF[fault.fault], address)
     return look_at_port(settings, address, _SHORT_S) or _ended(fault, at)

@@ -226,6 +226,18 @@ def test_the_last_line_says_why_there_was_no_answer(
     assert said in last
 
 
+def test_the_last_line_names_a_broker_that_is_not_there(
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("default.api.timeout.ms=300\nrequest.timeout.ms=300\n")
+    words = ["transactions", "--bootstrap-server", server, "--command-config", str(file)]
+    place = ["--topic", "orders", "--partition", "0", "--broker-id", "99"]
+    assert main([*words, "describe-producers", *place]) == 1
+    *_, last = capsys.readouterr().err.splitlines()
+    assert last.startswith("kcompat: broker 99 is not in the cluster, which has broker 1. ")
+
+
 def test_a_consumer_ends_in_its_time_where_nothing_answers(capsys: pytest.CaptureFixture[str]) -> None:
     setup_s = 10  # socket.connection.setup.timeout.ms
     with socket.create_server(("127.0.0.1", 0)) as silent:
