@@ -267,6 +267,44 @@ def test_errors_are_not_mixed_with_json(server: str, words: str, capsys: pytest.
     assert asked(server, capsys, name, *rest, "-o", "json", code=1) == ""
 
 
+READS = """
+topics --list
+topics --describe
+configs --describe --topic shown
+configs --describe --user ann
+get-offsets
+log-dirs --describe
+features describe
+features version-mapping
+broker-api-versions
+cluster cluster-id
+cluster list-endpoints
+consumer-groups --list
+consumer-groups --describe --all-groups
+consumer-groups --describe --all-groups --members
+consumer-groups --reset-offsets --group readers --topic shown --to-earliest --dry-run
+transactions list
+transactions find-hanging --topic shown
+transactions describe-producers --topic shown --partition 0
+reassign-partitions --list
+leader-election --election-type preferred --all-topic-partitions
+console-consumer --topic shown --group readers --from-beginning --max-messages 1
+"""
+
+
+def test_all_that_is_read_can_be_read_as_json(capfd: pytest.CaptureFixture[str]) -> None:
+    with Broker(topics={"shown": 1}) as broker:
+        broker.add("shown", "a value", key="a key")
+        for line in reversed(READS.strip().splitlines()):  # the consumer first, which makes a group
+            name, *words = line.split()
+            place = words[:1] if name == "cluster" else []
+            where = ["--bootstrap-server", broker.bootstrap_servers]
+            assert run_command(name, [*place, *where, *words[len(place) :], "-o", "json"]) == 0, line
+            printed = capfd.readouterr().out
+            assert printed.count("\n") == 1, line
+            assert json.loads(printed) is not None, line
+
+
 @pytest.mark.parametrize("action", [["transactions", "list"], ["features", "describe"]])
 def test_json_may_be_asked_for_behind_the_action(
     server: str, action: list[str], capsys: pytest.CaptureFixture[str]
