@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import cache, partial
+from typing import Any, Final
 
 from kcompat.cli.argument_types import (
     absolute_path,
@@ -23,12 +25,38 @@ from kcompat.cli.record_commands import add_replay, add_trace
 from kcompat.cli.shims import add_install_shims
 from kcompat.commands.table import COMMANDS
 
+_OUTPUT: Final = 1
+"""Descriptor of standard output."""
 DESCRIPTION = "A broker that speaks the Apache Kafka protocol."
+
+
+class Parser(argparse.ArgumentParser):
+    """Parser whose help is as wide as the terminal, as argparse's own.
+
+    argparse asks for the width whenever an option is added, and imports `shutil` for that, which would take
+    half a megabyte of a broker's memory.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        # set before the first option, which is --help
+        made = options.pop("formatter_class", argparse.HelpFormatter)
+        super().__init__(formatter_class=partial(made, width=_width_of_help()), **options)
+
+
+@cache
+def _width_of_help() -> int:
+    """Return the columns of a help text, two fewer than the terminal has (`shutil.get_terminal_size`)."""
+    columns = os.environ.get("COLUMNS", "")
+    try:
+        width = int(columns) if columns.isdecimal() else os.get_terminal_size(_OUTPUT).columns
+    except OSError:  # standard output is no terminal
+        width = 0
+    return (width or 80) - 2
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = argparse.ArgumentParser(
+    parser: argparse.ArgumentParser = Parser(
         prog="kcompat",
         description=DESCRIPTION,
         epilog=_kafkas_commands(),

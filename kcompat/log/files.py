@@ -14,7 +14,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import shutil
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -269,7 +268,9 @@ class Files:
 
     def copy(self, source: str, target: str) -> None:
         """Copy the content of a file to a new one."""
-        shutil.copyfile(source, target)
+        from shutil import copyfile  # here, as it takes half a megabyte and only moved replicas are copied
+
+        copyfile(source, target)
 
     def remove(self, paths: Iterable[str]) -> None:
         """Unlink files; missing ones are ignored."""

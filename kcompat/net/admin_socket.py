@@ -13,7 +13,6 @@ import logging
 import os
 import socket
 import stat
-import tempfile
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -172,6 +171,8 @@ def _address(directory: str) -> Iterator[str]:
         yield address
         return
     if not capabilities.LINUX:
+        import tempfile  # here, as few paths are too long
+
         with tempfile.TemporaryDirectory() as short:
             Path(short, "d").symlink_to(Path(directory).absolute())
             yield f"{short}/d/{FILE_NAME}"

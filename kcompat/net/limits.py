@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 from kcompat.net.sizes import KIB, MIB
 from kcompat.security.quotas.rates import QuotaWindow
@@ -11,13 +12,11 @@ from kcompat.security.quotas.rates import QuotaWindow
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-
 UNLIMITED: Final = 2**31 - 1
 """Number of connections, or of new ones per second, that stands for no limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListenerLimits:
+class ListenerLimits(Struct, frozen=True):
     """The limits of one listener, in addition to those of the broker."""
 
     max_connections: int = UNLIMITED
@@ -30,8 +29,7 @@ class ListenerLimits:
 NO_LISTENER_LIMITS: Final = ListenerLimits()
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """The limits of all connections of a server. Times are in seconds, sizes in bytes."""
 
     max_frame: int = 100 * MIB

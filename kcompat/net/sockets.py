@@ -20,11 +20,17 @@ def bound(host: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
         return _bound_to(family, ("", port))
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        name = host.encode() if _is_plain(host) else host
+        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except UnicodeError:  # an empty label, or one of more than 63 characters
         raise OSError(errno.EINVAL, "that is not the name of a host") from None
     family, *_, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
     return _bound_to(family, address)
+
+
+def _is_plain(host: str) -> bool:
+    """Return whether a host needs no conversion by IDNA, whose tables take half a megabyte of memory."""
+    return host.isascii() and all(0 < len(label) < 64 for label in host.split("."))
 
 
 class HeldPort:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 if TYPE_CHECKING:
     from kcompat.protocol.message import Message
@@ -118,8 +120,7 @@ _CONTROLLER: Final = frozenset({"controller"})
 _BOTH: Final = _BROKER | _CONTROLLER
 
 
-@dataclass(frozen=True, slots=True)
-class ApiFacts:
+class ApiFacts(Struct, frozen=True):
     """Facts about an API from Kafka's schema, independent of the versions that a broker serves.
 
     `last` is the highest existing version (all begin at 0), `first_flexible` the first with KIP-482 encoding,
@@ -138,7 +139,7 @@ class ApiFacts:
 
     def __post_init__(self) -> None:
         if self.latest_stable < 0:
-            object.__setattr__(self, "latest_stable", self.last)
+            force_setattr(self, "latest_stable", self.last)
 
     @property
     def versions(self) -> range:

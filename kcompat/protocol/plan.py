@@ -5,15 +5,14 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from kcompat.protocol.schema import Wire, version_range
 
 if TYPE_CHECKING:
-    import msgspec
-
     from kcompat.protocol.schema import Declaration
 
 FIXED: Final = {
@@ -30,8 +29,7 @@ FIXED: Final = {
 """Types of fixed size: their `struct` code and size in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldPlan:
+class FieldPlan(msgspec.Struct, frozen=True):
     """One field at one version. `compact` is the KIP-482 form of lengths; `present` fields are sent."""
 
     name: str
@@ -72,8 +70,7 @@ class FieldPlan:
         return FIXED[self.kind][1]
 
 
-@dataclass(frozen=True, slots=True)
-class StructPlan:
+class StructPlan(msgspec.Struct, frozen=True):
     """A struct at one version: all fields of the class in declared order."""
 
     cls: type[msgspec.Struct]
@@ -111,8 +108,7 @@ def plan_message(cls: type[Declaration], version: int) -> StructPlan:
     return _plan_struct(cls, version, version in cls.flexible)
 
 
-@dataclass(frozen=True, slots=True)
-class _Declared:
+class _Declared(msgspec.Struct, frozen=True):
     """The declaration of one field, for all versions of its message."""
 
     name: str

@@ -13,7 +13,6 @@ import msgspec
 
 from kcompat import child
 from kcompat.log.cleaner.job import LAST_WORDS, Damaged, Interrupted, Report
-from kcompat.log.cleaner.run import run
 from kcompat.log.files import FILES
 
 if TYPE_CHECKING:
@@ -53,6 +52,8 @@ class StepRunner:
         slice_s: float = _SLICE_S,
     ) -> None:
         """Take the job; `seconds` is a monotonic clock."""
+        from kcompat.log.cleaner.run import run  # here, as most brokers leave the work to other processes
+
         self._slice_s = slice_s
         self._seconds = seconds
         self._steps = run(job, files, seconds)
