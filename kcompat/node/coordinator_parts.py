@@ -14,8 +14,7 @@ from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.ports import GroupPorts
 from kcompat.node.sharing import Sharing
-from kcompat.replication.marker_log import PartitionMarkerLog
-from kcompat.replication.topic_log import TopicLog
+from kcompat.replication.coordinator_logs import PartitionMarkerLog, TopicLog
 from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kcompat.transaction.coordinator import TransactionCoordinator, TransactionCoordinatorConfig
 from kcompat.transaction.local_markers import LocalMarkers

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.group.kinds.share.partition_settings import SharePartitionSettings
-from kcompat.replication.topic_log import TopicLog
+from kcompat.replication.coordinator_logs import TopicLog
 from kcompat.share.coordinator.coordinator import ShareCoordinator
 from kcompat.share.coordinator.shard import ShareCoordinatorConfig
 from kcompat.share.distributed_persister import DistributedPersister

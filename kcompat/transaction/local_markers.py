@@ -36,7 +36,7 @@ NOT_LEADER_OR_FOLLOWER.
 
 
 class MarkerLog(Protocol):
-    """Port to this broker's partitions: `kcompat.replication.marker_log.PartitionMarkerLog`."""
+    """Port to this broker's partitions: `kcompat.replication.coordinator_logs.PartitionMarkerLog`."""
 
     def can_write(self, partition: TopicPartition) -> bool:
         """Return whether this broker has a replica of the partition on a disk that has not failed."""

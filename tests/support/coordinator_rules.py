@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.records.batch import iter_headers
 from kcompat.records.control import ControlType, read_marker
-from kcompat.replication.topic_log import TopicLog
+from kcompat.replication.coordinator_logs import TopicLog
 from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from support.coordinator_state import (
     kept_of_groups,

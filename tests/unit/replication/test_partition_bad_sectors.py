@@ -27,10 +27,10 @@ from kcompat.records.batch import build_batch, read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.layout import HEADER_SIZE
 from kcompat.records.record import Record
+from kcompat.replication.coordinator_logs import TopicLog
 from kcompat.replication.listing import offset_for, offsets_before
 from kcompat.replication.partition import Partition
 from kcompat.replication.reading import ANY_CONSUMER, READ_COMMITTED, FetchSpec, PartitionReader
-from kcompat.replication.topic_log import TopicLog
 from support.default_settings import log_settings
 from support.faulty_files import BadSectors
 

@@ -12,7 +12,7 @@ from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.records.batch import read_header
 from kcompat.records.control import ControlType, EndTransactionMarker
-from kcompat.replication.marker_log import PartitionMarkerLog
+from kcompat.replication.coordinator_logs import PartitionMarkerLog
 from kcompat.transaction.local_markers import LocalMarkers
 from kcompat.transaction.markers import Marker
 from kcompat.transaction.requests import Producer

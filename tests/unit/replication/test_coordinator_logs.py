@@ -15,7 +15,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.control import ControlType, EndTransactionMarker
 from kcompat.records.record import Record
-from kcompat.replication.topic_log import TopicLog
+from kcompat.replication.coordinator_logs import TopicLog
 from support.registers import Registers, TextSerde, failed, put
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import pytest
 from kcompat.cluster.control_requests import Role
 from kcompat.cluster.image import BrokerInfo, ClusterImage
 from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.coordinator_logs import TopicLog
 from kcompat.replication.reading import FetchSpec, PartitionReader
-from kcompat.replication.topic_log import TopicLog
 from kcompat.replication.waiting.delayed_fetch import DelayedFetch
 from kcompat.replication.waiting.fetch_session import FetchTarget
 
