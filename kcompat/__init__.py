@@ -48,8 +48,9 @@ _MODULES = {
     "allow": "kcompat.embedded.permissions",
     "deny": "kcompat.embedded.permissions",
 }
-"""Modules of the public names, imported when a name is asked for: most users of the package are commands that
-need only a part of it."""
+"""Modules of the public names, imported at the first use of a name: most processes that import the package
+are commands that need only a part of it.
+"""
 
 
 def __getattr__(name: str) -> object:

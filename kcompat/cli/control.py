@@ -1,4 +1,6 @@
-"""The control port of `kcompat start` and of the container image, if they are asked for one."""
+"""The control port of `kcompat start` and of the container image, opened if an option or a variable sets its
+number.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ CLOCK_VARIABLE: Final = "KCOMPAT_CLOCK"
 
 
 class ControlSettings(Struct, frozen=True):
-    """The address of a control port, and what it needs of its brokers."""
+    """The address of a control port, and the clock of its brokers."""
 
     host: str
     port: int
@@ -107,7 +109,7 @@ class BoundControl:
 
 
 def _recorded(environment: Environment, recorder: Recorder) -> Environment:
-    """Return an environment whose brokers have their requests recorded, beside the instruments it has."""
+    """Return the environment with recording of clients' requests added to its instruments."""
 
     def attach(broker: Hooks) -> None:
         environment.instrument(broker)

@@ -119,7 +119,7 @@ def _formatter(name: str, origin: str) -> logging.Formatter:
 
 
 def with_request_logs(environment: Environment, variables: Mapping[str, str]) -> Environment:
-    """Return an environment whose brokers have the logs of requests, beside the instruments it has.
+    """Return the environment with the logs of requests added to its instruments.
 
     Raises:
         ConfigError: the variable for slow requests has no time.

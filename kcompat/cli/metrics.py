@@ -1,7 +1,8 @@
-"""The metrics ports of `kcompat start` and of the container image, if they are asked for some.
+"""The metrics ports of `kcompat start` and of the container image, opened if an option or a variable sets
+their number.
 
-The command line sets the variables of the environment that a container has anyway: the processes of brokers
-inherit them.
+Options set the environment variables that the container image reads, so that the processes of brokers inherit
+them.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ def add_metrics(start: argparse.ArgumentParser) -> None:
 
 
 def choose_metrics(options: argparse.Namespace, variables: MutableMapping[str, str]) -> None:
-    """Set the variables that the command line asks for. Raises UsageError for options that contradict each
-    other.
+    """Set the environment variables that correspond to the options. Raises UsageError for options that
+    contradict each other.
     """
     if options.metrics_port is not None:
         variables[PORT_VARIABLE] = str(options.metrics_port)
@@ -65,7 +66,9 @@ def choose_metrics(options: argparse.Namespace, variables: MutableMapping[str, s
 
 
 def metrics_ports(variables: Mapping[str, str], brokers: int) -> MetricsPorts | None:
-    """Return the metrics ports for this number of brokers that the variables ask for. Raises ConfigError."""
+    """Return the metrics ports for this number of brokers; None unless the variables set a port. Raises
+    ConfigError.
+    """
     text = variables.get(PORT_VARIABLE)
     if not text:
         return None
@@ -78,7 +81,7 @@ def metrics_ports(variables: Mapping[str, str], brokers: int) -> MetricsPorts | 
 
 
 def with_metrics(environment: Environment, ports: MetricsPorts | None) -> Environment:
-    """Return an environment whose brokers open their metrics ports, beside the instruments it has."""
+    """Return the environment with the opening of metrics ports added to its instruments."""
     if ports is None:
         return environment
 

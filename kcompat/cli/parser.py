@@ -280,7 +280,7 @@ def _add_instruments(start: argparse.ArgumentParser) -> None:
 
 
 def _add_security(start: argparse.ArgumentParser) -> None:
-    """Add the options that let users in and encrypt connections."""
+    """Add the options for users and for the encryption of connections."""
     start.add_argument(
         "--add-scram",
         action="append",

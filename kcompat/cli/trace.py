@@ -85,7 +85,7 @@ def _print_files(paths: Sequence[Path], printer: _Printer) -> None:
 
 
 def _print_live(directory: str, printer: _Printer, depth: str) -> None:
-    """Print what the brokers below a directory are asked, until Ctrl-C or until they have stopped."""
+    """Print the requests to the brokers below a directory, until Ctrl-C or until the brokers have stopped."""
     brokers = _connect(directory)
     if not brokers:
         raise UsageError(f"no broker runs on {directory}: name its directory with --data-dir")

@@ -108,7 +108,7 @@ class GzipLevel(Struct, frozen=True):
 
 
 class PositiveOrDefault(Struct, frozen=True):
-    """A number of threads, or -1 for another key's value."""
+    """A number of threads; -1 stands for the value of another key."""
 
     allowed: str = "at least 1, or -1"
 

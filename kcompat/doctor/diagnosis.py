@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from kcompat.doctor.finding import Finding
 
 MOST_LAG = 10_000
-"""Records that a group may be behind unless another number is given."""
+"""Lag in records from which on a group is reported, unless another number is given."""
 TIMEOUT_S = 5.0
-"""Seconds in which a broker has to connect and to answer unless another number is given."""
+"""Seconds within which a broker has to accept a connection and to answer, unless another number is given."""
 
 
 def diagnose(

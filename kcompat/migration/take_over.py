@@ -31,8 +31,8 @@ TAKEN = frozenset(
         "log_dir_event_notification",
     )
 )
-"""Names of the nodes that Kafka keeps below its root; other nodes, such as those of old
-consumers, are left.
+"""Names of the nodes that Kafka keeps below its root; other nodes, such as those of old consumers, are not
+copied.
 """
 
 

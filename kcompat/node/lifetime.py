@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class LifetimePart(Protocol):
-    """A part that runs between two calls."""
+    """A part of a broker that is started once and stopped once, such as a set of timers."""
 
     def start(self) -> object:
         """Start to run."""
