@@ -21,6 +21,7 @@ from kcompat.commands.console.clients import (
     log_failure,
 )
 from kcompat.commands.console.consumer import Consumer
+from kcompat.commands.console.consumer_protocol import ConsumerMembership
 from kcompat.commands.console.consumer_settings import ConsumerSettings
 from kcompat.commands.console.formats import DEFAULT, OLD_NAMES, JsonFormatter, formatter_named
 from kcompat.commands.console.membership import Membership
@@ -206,7 +207,8 @@ def _consume(options: Options, properties: dict[str, str], start: int, formatter
         who = f"Consumer clientId={settings.client_id}, groupId={settings.group.group_id}"
         names = [] if options.has("include") else [options.value("topic")]
         topics = TopicView(admin, who, names, options.value("include"))
-        group = None if options.has("partition") else Membership(admin, topics, settings.group)
+        kind = ConsumerMembership if settings.uses_kip_848 else Membership
+        group = None if options.has("partition") else kind(admin, topics, settings.group)
         consumer = Consumer(admin, topics, settings, group)
         if options.has("partition"):
             consumer.assign((options.value("topic"), options.number("partition")), start)

@@ -128,8 +128,11 @@ def _consumer(server: str, *options: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-@pytest.mark.thorough("the test above joins a group, commits and leaves it")
-def test_members_share_partitions_and_one_takes_over(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+@pytest.mark.thorough("test_lines_become_records_of_a_group joins a group, commits and leaves it")
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_members_share_partitions_and_one_takes_over(
+    capfdbinary: pytest.CaptureFixture[bytes], protocol: str
+) -> None:
     with Broker(topics={"shared": 2}) as broker:
         server = broker.bootstrap_servers
 
@@ -147,6 +150,8 @@ def test_members_share_partitions_and_one_takes_over(capfdbinary: pytest.Capture
             "--from-beginning",
             "--property",
             "print.partition=true",
+            "--consumer-property",
+            f"group.protocol={protocol}",
         )
         with _consumer(server, *options) as first, _consumer(server, *options) as second:
             eventually(lambda: broker.groups().get("g") is not None and assigned() == [1, 1])

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kcompat.admin.connection import BrokerConnection, Pending
     from kcompat.commands.console.consumed import Consumed
     from kcompat.commands.console.consumer_settings import ConsumerSettings
-    from kcompat.commands.console.membership import Membership
+    from kcompat.commands.console.member import Member
     from kcompat.commands.console.topic_view import TopicView
     from kcompat.protocol.messages.fetch import FetchResponse
     from kcompat.topics import TopicPartition
@@ -43,7 +43,7 @@ class Consumer:
     """Consumer of some partitions. `close` commits and leaves the group."""
 
     def __init__(
-        self, admin: AdminClient, topics: TopicView, settings: ConsumerSettings, group: Membership | None
+        self, admin: AdminClient, topics: TopicView, settings: ConsumerSettings, group: Member | None
     ) -> None:
         """Prepare the consumer. Without a group, `assign` chooses the partition to read."""
         self._admin = admin
@@ -117,8 +117,9 @@ class Consumer:
             if self._group.must_join:
                 self._commit()
                 self._assigned = self._group.join()
-                self._positions.clear()
-                self._not_given.clear()
+                for left in (self._positions, self._not_given):
+                    for each in left.keys() - self._group.kept:
+                        del left[each]
         self._find_positions()
 
     def _commit(self) -> None:

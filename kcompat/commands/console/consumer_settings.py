@@ -8,13 +8,19 @@ import msgspec
 
 from kcompat.admin.errors import config_error
 from kcompat.admin.offsets import At
-from kcompat.commands.console.membership import GroupSettings
+from kcompat.commands.console.member import GroupSettings
 from kcompat.commands.console.setting_values import as_boolean, as_choice, as_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _RESETS: Final = {"latest": At.LATEST, "earliest": At.EARLIEST, "none": None}
+_PROTOCOLS: Final = {"classic": False, "consumer": True}
+_OF_CLASSIC_GROUPS: Final = (
+    "partition.assignment.strategy",
+    "heartbeat.interval.ms",
+    "session.timeout.ms",
+)
 _ISOLATIONS: Final = {"read_committed": 1, "read_uncommitted": 0}
 
 
@@ -22,6 +28,8 @@ class ConsumerSettings(msgspec.Struct, frozen=True):
     """Checked settings, by the names of Kafka's keys; times are in ms, sizes in bytes."""
 
     client_id: str
+    uses_kip_848: bool
+    """Whether the group has the protocol of KIP-848, in which the group coordinator assigns."""
     group: GroupSettings
     reset: int | None
     """Timestamp of the offset where a partition without a position begins; None refuses to begin."""
@@ -44,11 +52,11 @@ class ConsumerSettings(msgspec.Struct, frozen=True):
         def number(key: str, default: int, kind: str = "INT", smallest: int = 0) -> int:
             return as_number(properties, key, default, kind, smallest)
 
-        if properties.get("group.protocol", "classic").strip().lower() != "classic":
-            raise config_error(
-                "group.protocol has to be classic, which every broker has: leave it out. "
-                "kcompat console-consumer has no other protocol"
-            )
+        uses_kip_848 = as_choice(
+            {key: text.lower() for key, text in properties.items()}, "group.protocol", "classic", _PROTOCOLS
+        )
+        if uses_kip_848:
+            _refuse_classic_settings(properties)
         client_id = properties.get("client.id", "console-consumer")
         group = GroupSettings(
             properties["group.id"],
@@ -57,9 +65,11 @@ class ConsumerSettings(msgspec.Struct, frozen=True):
             number("heartbeat.interval.ms", 3000),
             number("max.poll.interval.ms", 300_000, smallest=1),
             client_id,
+            properties.get("group.remote.assignor"),
         )
         return cls(
             client_id=client_id,
+            uses_kip_848=uses_kip_848,
             group=group,
             reset=as_choice(properties, "auto.offset.reset", "latest", _RESETS),
             isolation=as_choice(properties, "isolation.level", "read_uncommitted", _ISOLATIONS),
@@ -74,3 +84,10 @@ class ConsumerSettings(msgspec.Struct, frozen=True):
             metadata_max_age_ms=number("metadata.max.age.ms", 300_000, "LONG"),
             checks_crcs=as_boolean(properties, "check.crcs", default=True),
         )
+
+
+def _refuse_classic_settings(properties: Mapping[str, str]) -> None:
+    """Raise JavaError for a setting that the broker has for groups of KIP-848."""
+    for key in _OF_CLASSIC_GROUPS:
+        if key in properties:
+            raise config_error(f"{key} cannot be set when group.protocol=CONSUMER")

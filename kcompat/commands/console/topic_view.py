@@ -40,6 +40,8 @@ class TopicView:
             raise JavaError("PatternSyntaxException", f"{error}", package="java.util.regex.") from None
         self.leaders: dict[str, Leaders] = {}
         """Leaders of the partitions by topic; empty before `refresh`."""
+        self.names: dict[bytes, str] = {}
+        """Names of the topics by their ids, from brokers that have ids."""
 
     def refresh(self, timeout_ms: float | None = None) -> dict[str, ErrorCode]:
         """Ask for the present leaders; return the topics that are not there, with their errors.
@@ -60,6 +62,7 @@ class TopicView:
             if self._pattern is None or (self._pattern.fullmatch(row.name or "") and not row.is_internal)
         }
         self.leaders = {name: _leaders(row) for name, row in found.items() if not row.error_code}
+        self.names = {row.topic_id: name for name, row in found.items() if not row.error_code}
         failed = {name: error_of(row.error_code) for name, row in found.items() if row.error_code}
         if failed and self._pattern is None:
             self._report(failed)
