@@ -118,6 +118,7 @@ class ConsumerMembership(Member):
             response = self._ask_coordinator(epoch, names, owned)
             raise_for(response.error_code, response.error_message)
         except JavaError as error:
+            self._has_asked = epoch != _JOINING or error.code == ErrorCode.REQUEST_TIMED_OUT
             if error.code == ErrorCode.UNSUPPORTED_VERSION:
                 raise unsupported(_NOT_SUPPORTED) from None
             if error.code not in REJOIN:
