@@ -42,9 +42,7 @@ CONFIG_OPERATIONS = frozenset(map(int, ConfigOperation))
 
 
 class Alteration(Struct, frozen=True):
-    """One element of a request: a key, the number of a `ConfigOperation`, which may be unknown, and a
-    value.
-    """
+    """A change of one config: a key, the number of a `ConfigOperation`, which may be unknown, and a value."""
 
     name: str
     operation: int

@@ -71,13 +71,17 @@ class ClusterParts:
         self.proposals = self.peering.proposals(self)
         lifetime.began(self.proposals.close, self.proposals.close)
         storage.replicas.propose_to(self.proposals.submit)
+        self.services = self._build_services(storage, keeps_metadata=keeps_metadata)
+
+    def _build_services(self, storage: StorageParts, *, keeps_metadata: bool) -> ClusterServices:
+        """Return the parts of this floor that handlers use."""
         registration = self.registration
-        self.services = ClusterServices(
+        return ClusterServices(
             broker_id=self.broker_id,
             broker_epoch=lambda: registration.epoch,
             local=storage.local,
             metadata=storage.metadata,
-            first_metadata_update=FirstMetadataUpdate(storage.metadata, environment.clock),
+            first_metadata_update=FirstMetadataUpdate(storage.metadata, storage.environment.clock),
             decisions=self.decisions,
             configs=self._configs,
             scram_users=ScramUsers(storage.metadata),

@@ -69,29 +69,38 @@ class Parts:
         self.quotas = ClientQuotas(
             _window(config.current, "quota.window"), _window(config.current, "controller.quota.window")
         )
-        helpers = Helpers(environment.clock, environment.start_worker)
-        lifetime.began(helpers.close, helpers.close)
         self.acls: AclStore | None = None
         """The stored ACLs; None if the authorizer does not use them."""
         if not authorizer.allows_everything:
             self.acls = self._stored_acls(authorizer, lifetime, escapes=keeps_metadata)
-        self.services = Services(
-            storage.services,
-            self.coordinators.services,
-            self.cluster.services,
-            RequestServices(SERVED, config, environment.clock, helpers, authorizer, self.acls, self.quotas),
-        )
+        self.services = self._build_services(authorizer, lifetime)
         self.interception = interception
         self.dispatcher = interception.around(Dispatcher(self.services))
         self.gates: dict[str, FrameHandler] = {}
         """The handler of clients that have not logged in, by name of the listener."""
         if logins:
-            from kcompat.node.logins import login_gates  # late: only SASL listeners need it
-
-            gates = login_gates(config.current, logins, self.services, self.dispatcher, lifetime)
-            self.gates = {name: interception.around(gate) for name, gate in gates.items()}
+            self._build_gates(logins, lifetime)
         storage.metadata.subscribe_to_configs(self._configs_changed)
         storage.metadata.subscribe(self._image_changed)
+
+    def _build_services(self, authorizer: Authorizer, lifetime: Lifetime) -> Services:
+        """Return the parts of all floors that handlers use, and start the threads beside the event loop."""
+        config, clock = self.config, self.environment.clock
+        helpers = Helpers(clock, self.environment.start_worker)
+        lifetime.began(helpers.close, helpers.close)
+        return Services(
+            self.storage.services,
+            self.coordinators.services,
+            self.cluster.services,
+            RequestServices(SERVED, config, clock, helpers, authorizer, self.acls, self.quotas),
+        )
+
+    def _build_gates(self, logins: Logins, lifetime: Lifetime) -> None:
+        """Build the handlers of clients that have not logged in, for the SASL listeners."""
+        from kcompat.node.logins import login_gates  # late: only SASL listeners need it
+
+        gates = login_gates(self.config.current, logins, self.services, self.dispatcher, lifetime)
+        self.gates = {name: self.interception.around(gate) for name, gate in gates.items()}
 
     def _stored_acls(self, authorizer: Authorizer, lifetime: Lifetime, *, escapes: bool) -> AclStore | None:
         """Return the stored ACLs if the authorizer decides by them."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kcompat.group.assignors.spec import GroupSpec
 
-TopicPartition = tuple[bytes, int]
+TopicIdPartition = tuple[bytes, int]
 
 
 class SimpleAssignor:
@@ -42,7 +42,7 @@ class SimpleAssignor:
         }
 
 
-def _held(spec: GroupSpec, member_id: str, of: set[TopicPartition]) -> list[TopicPartition]:
+def _held(spec: GroupSpec, member_id: str, of: set[TopicIdPartition]) -> list[TopicIdPartition]:
     target = spec.members[member_id].target
     return sorted(
         key for topic, indexes in target.items() for index in indexes if (key := (topic, index)) in of
@@ -51,9 +51,9 @@ def _held(spec: GroupSpec, member_id: str, of: set[TopicPartition]) -> list[Topi
 
 def _share_out(
     members: Sequence[str],
-    partitions: Sequence[TopicPartition],
-    held: Mapping[str, Sequence[TopicPartition]],
-) -> dict[str, list[TopicPartition]]:
+    partitions: Sequence[TopicIdPartition],
+    held: Mapping[str, Sequence[TopicIdPartition]],
+) -> dict[str, list[TopicIdPartition]]:
     """Return the partitions of each member.
 
     If there are more members than partitions, several members share a partition, so that each member has one.
@@ -62,8 +62,8 @@ def _share_out(
         return {}
     sharing = -(-len(members) // len(partitions))
     wanted = _wanted(members, sharing * len(partitions))
-    given: dict[str, list[TopicPartition]] = {}
-    holders: dict[TopicPartition, set[str]] = {partition: set() for partition in partitions}
+    given: dict[str, list[TopicIdPartition]] = {}
+    holders: dict[TopicIdPartition, set[str]] = {partition: set() for partition in partitions}
     for member_id in members:
         kept = [partition for partition in held[member_id] if len(holders[partition]) < sharing]
         given[member_id] = kept[: wanted[member_id]]
