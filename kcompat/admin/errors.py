@@ -26,11 +26,14 @@ class JavaError(Exception):
         self.package = package
 
     def logged(self) -> str:
-        """Return the lines of a Java stack trace without its frames: class, message and causes."""
+        """Return the lines of a Java stack trace without its frames: class, message and causes.
+
+        A cause that is no Java exception, such as an error of the system, is shown by its message alone.
+        """
         lines = [f"{self.package}{self.name}: {self}"]
         cause = self.__cause__
         while cause is not None:
-            text = cause.logged() if isinstance(cause, JavaError) else f"{type(cause).__name__}: {cause}"
+            text = cause.logged() if isinstance(cause, JavaError) else f"{cause}"
             lines.append(f"Caused by: {text}")
             cause = None if isinstance(cause, JavaError) else cause.__cause__
         return "\n".join(lines)

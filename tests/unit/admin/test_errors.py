@@ -40,3 +40,11 @@ def test_the_logged_text_names_the_causes() -> None:
         "org.apache.kafka.common.KafkaException: no client\n"
         "Caused by: org.apache.kafka.common.errors.TimeoutException: The request timed out."
     )
+
+
+def test_a_cause_that_is_not_javas_has_no_class() -> None:
+    error = kafka_error("no connection")
+    error.__cause__ = ConnectionRefusedError("[Errno 111] Connection refused")
+    assert error.logged() == (
+        "org.apache.kafka.common.KafkaException: no connection\nCaused by: [Errno 111] Connection refused"
+    )
