@@ -76,10 +76,8 @@ class Parts:
         self.services = self._build_services(authorizer, lifetime)
         self.interception = interception
         self.dispatcher = interception.around(Dispatcher(self.services))
-        self.gates: dict[str, FrameHandler] = {}
+        self.gates = self._build_gates(logins, lifetime)
         """The handler of clients that have not logged in, by name of the listener."""
-        if logins:
-            self._build_gates(logins, lifetime)
         storage.metadata.subscribe_to_configs(self._configs_changed)
         storage.metadata.subscribe(self._image_changed)
 
@@ -95,12 +93,14 @@ class Parts:
             RequestServices(SERVED, config, clock, helpers, authorizer, self.acls, self.quotas),
         )
 
-    def _build_gates(self, logins: Logins, lifetime: Lifetime) -> None:
-        """Build the handlers of clients that have not logged in, for the SASL listeners."""
+    def _build_gates(self, logins: Logins, lifetime: Lifetime) -> dict[str, FrameHandler]:
+        """Return the handlers of clients that have not logged in, by name of the SASL listener."""
+        if not logins:
+            return {}
         from kcompat.node.logins import login_gates  # late: only SASL listeners need it
 
         gates = login_gates(self.config.current, logins, self.services, self.dispatcher, lifetime)
-        self.gates = {name: self.interception.around(gate) for name, gate in gates.items()}
+        return {name: self.interception.around(gate) for name, gate in gates.items()}
 
     def _stored_acls(self, authorizer: Authorizer, lifetime: Lifetime, *, escapes: bool) -> AclStore | None:
         """Return the stored ACLs if the authorizer decides by them."""
