@@ -57,13 +57,13 @@ print(sum(isinstance(left, BrokerNode | Leader) for left in gc.get_objects()))
 """
 
 
-@pytest.mark.parametrize("seed", seeds(usually=200))
+@pytest.mark.parametrize("seed", seeds(usually=120))
 def test_whatever_happens_replicas_keep_every_promise(seed: int) -> None:
     with memory_directory() as home:
         tell(home / "story", str(seed), in_company=False)
 
 
-@pytest.mark.parametrize("seed", seeds(usually=50))
+@pytest.mark.parametrize("seed", seeds(usually=30))
 def test_whatever_happens_coordinators_keep_every_promise(seed: int) -> None:
     with memory_directory() as home:
         tell(home / "story", str(seed))
