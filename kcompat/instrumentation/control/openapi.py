@@ -40,6 +40,9 @@ def describe(operations: Sequence[HttpOperation]) -> Schema:
             operation, request, answer
         )
     used = {each.request.__name__ for each in operations}
+    for schema in components.values():
+        if "description" in schema:  # a docstring, from which Python keeps the indentation before 3.13
+            schema["description"] = _one_line(schema["description"])
     return {
         "openapi": "3.1.0",
         "info": {

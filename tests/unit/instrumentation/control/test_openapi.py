@@ -30,7 +30,9 @@ class Wanted(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Thing(msgspec.Struct):
-    """A thing that was made."""
+    """A thing that
+    was made.
+    """
 
     name: str
 
@@ -98,7 +100,9 @@ def test_a_request_without_parameters_has_neither() -> None:
 
 
 def test_schemas_of_requests_are_not_repeated_beside_them() -> None:
-    assert describe([MAKE, REMOVE])["components"]["schemas"].keys() == {"Thing", "Problem"}
+    schemas = describe([MAKE, REMOVE])["components"]["schemas"]
+    assert schemas.keys() == {"Thing", "Problem"}
+    assert schemas["Thing"]["description"] == "A thing that was made."
 
 
 def test_names_of_operations_and_types_are_unique() -> None:
