@@ -63,7 +63,7 @@ def refused_logins(trial: Trial) -> Numbers:
 
 
 def _p99_us(trial: Trial, request: bytes) -> float:
-    count = trial.count(20_000)
+    count = trial.count(5_000)
     return trial.generator.run(trial.broker.port, [request], connections=1, depth=1, count=count).p99_us
 
 
