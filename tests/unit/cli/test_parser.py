@@ -6,6 +6,9 @@ import os
 import subprocess
 import sys
 
+import pytest
+
+from kcompat.capabilities import native
 from support.eventually import limit_s
 
 COSTLY = {"shutil", "dataclasses", "tempfile", "encodings.idna"}
@@ -41,5 +44,8 @@ def test_help_is_as_wide_as_the_terminal() -> None:
     assert len(wide) < len(narrow)
 
 
+@pytest.mark.skipif(
+    not native("kcompat.records._native"), reason="without extensions a library for checksums imports some"
+)
 def test_a_start_imports_no_costly_module_that_it_does_not_need() -> None:
     assert said("-c", SCRIPT) == [""]
